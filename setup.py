@@ -1,0 +1,29 @@
+"""Packaging. scripts/setup.sh installs the tested versions of everything."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+here = Path(__file__).parent
+version = re.search(r'__version__ = "(.*?)"', (here / "sit_fairseq/__init__.py").read_text())
+
+setup(
+    name="sit_fairseq",
+    version=version.group(1),
+    description="Symbol-Invariant Transformer as a fairseq plug-in",
+    long_description=(here / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    packages=find_packages(include=["sit_fairseq", "sit_fairseq.*"]),
+    python_requires=">=3.8",
+    # fairseq itself is left to the user: which distribution works depends on the Python
+    # version (see README.md).
+    install_requires=["numpy", "omegaconf", "torch>=2.0", "tqdm"],
+    extras_require={
+        "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
+        "ltl": ["spottl"],
+        "text": ["sentencepiece"],
+        "dev": ["pytest"],
+    },
+)

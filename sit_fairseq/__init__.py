@@ -1,0 +1,14 @@
+"""Symbol-Invariant Transformer as a fairseq plug-in (``--user-dir sit_fairseq``)."""
+
+from sit_fairseq.safe_loading import explain_unreadable_checkpoints, register_safe_globals
+
+register_safe_globals()
+explain_unreadable_checkpoints()
+
+# Imported for their registration with fairseq; it finds only models and tasks itself.
+from sit_fairseq.criterions import adacos  # noqa: E402,F401
+from sit_fairseq.models import symbol_invariant_transformer  # noqa: E402,F401
+from sit_fairseq.scoring import semantic  # noqa: E402,F401
+from sit_fairseq.tasks import stream_translation  # noqa: E402,F401
+
+__version__ = "0.1.0"

@@ -1,0 +1,67 @@
+"""Cross-entropy of scaled cosines whose scale adapts to training."""
+
+from typing import Any, Dict
+
+import torch
+from fairseq import utils
+from fairseq.criterions import register_criterion
+from fairseq.criterions.cross_entropy import (
+    CrossEntropyCriterion,
+    CrossEntropyCriterionConfig,
+)
+from fairseq.logging import metrics
+
+from sit_fairseq.errors import UserError
+
+
+@register_criterion("adacos", dataclass=CrossEntropyCriterionConfig)
+class AdaCosCriterion(CrossEntropyCriterion):
+    """AdaCos (Zhang et al. 2019) with target positions as batch dimension (section 3.3).
+
+    The loss is the cross-entropy of the model's output; what AdaCos adds is that the
+    scale of the cosines follows the batch statistics. The scale is a buffer of the model
+    (see :class:`AdaCosScale`); this criterion feeds it while the model is in training
+    mode, and the task lets it take effect after each optimiser step.
+    """
+
+    def forward(self, model, sample: Dict[str, Any], reduce: bool = True):
+        """Computes the loss of a batch.
+
+        Returns:
+            the summed (or unreduced) loss in nats, the sample size, and what to log.
+        """
+        net_output = model(**sample["net_input"])
+        scale = _scale_of(model)
+        loss, _ = self.compute_loss(model, net_output, sample, reduce=reduce)
+        if model.training:
+            target = model.get_targets(sample, net_output)
+            counted = target.ne(self.padding_idx)
+            scale.observe(net_output[0].detach()[counted], target[counted])
+        sample_size = sample["target"].size(0) if self.sentence_avg else sample["ntokens"]
+        logging_output = {
+            "loss": loss.data,
+            "ntokens": sample["ntokens"],
+            "nsentences": sample["target"].size(0),
+            "sample_size": sample_size,
+            "scale": scale.scale.clone(),
+            "batches": 1,
+        }
+        return loss, sample_size, logging_output
+
+    @classmethod
+    def reduce_metrics(cls, logging_outputs) -> None:
+        """Logs loss, perplexity and the mean scale."""
+        super().reduce_metrics(logging_outputs)
+        scale = sum(utils.item(log["scale"]) for log in logging_outputs)
+        batches = sum(log["batches"] for log in logging_outputs)
+        metrics.log_scalar("scale", scale / batches, batches, round=2)
+
+
+def _scale_of(model: torch.nn.Module):
+    scale = getattr(model.decoder, "output_scale", None)
+    if scale is None:
+        raise UserError(
+            "--criterion adacos scales cosines, but the model has --output-head linear (or is "
+            "another architecture); use --output-head cosine, or --criterion cross_entropy"
+        )
+    return scale

@@ -1,0 +1,1 @@
+"""Dictionaries and datasets that know which tokens are interchangeable."""

@@ -1,0 +1,151 @@
+"""What must hold for every sentence before a model may see it.
+
+Everything is checked when a split is loaded, so that a long run cannot die of a bad line
+in its middle.
+"""
+
+import logging
+from typing import Iterator, Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.modules.tree_positions import tree_paths
+
+logger = logging.getLogger(__name__)
+
+_CHUNK = 50_000  # sentences at a time: a few megabytes of tokens
+
+
+class SentenceChecker:
+    """Checks sentences given as dictionary indices that end in ``</s>``.
+
+    Args:
+        vocabulary: tells base tokens from symbols.
+        tree_depth: the deepest prefix formula the model can read, None if it does not
+            read sources as prefix formulas.
+    """
+
+    def __init__(self, vocabulary: StreamVocabulary, tree_depth: Optional[int]) -> None:
+        self.vocabulary = vocabulary
+        self.tree_depth = tree_depth
+
+    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> None:
+        """Checks a data split.
+
+        Args:
+            split: its name, for the messages.
+            sources: one 1-D tensor per sentence.
+            targets: likewise, or None.
+
+        Raises:
+            UserError: naming the first line at fault and what to change.
+        """
+        unknown = 0
+        for first, tokens, lengths in _chunks(sources):
+            name = _LineName(f"of the {split} source", first)
+            self.check_sources(tokens, lengths, name)
+            unknown += int(tokens.eq(self.vocabulary.dictionary.unk()).sum())
+            if targets is not None:
+                last = first + lengths.numel()
+                _, target, target_lengths = next(_chunks(targets, first, last))
+                self._check_targets(tokens, lengths, target, target_lengths, split, first)
+        if unknown:
+            logger.warning(
+                "%d source tokens of %s are <unk>: they were in no dictionary when "
+                "fairseq-preprocess ran, so what they were called is lost",
+                unknown,
+                split,
+            )
+
+    def check_sources(self, tokens: Tensor, lengths: Tensor, name) -> None:
+        """Checks concatenated sources.
+
+        Args:
+            tokens: all sentences in a row, each with its ``</s>``.
+            lengths: the length of each.
+            name: maps the index of a sentence to words for the message.
+        """
+        empty = (lengths < 2).nonzero()
+        if empty.numel():
+            raise UserError(f"{name(int(empty[0]))} is empty; remove it from the file given")
+        if self.tree_depth is not None:
+            self._check_formulas(tokens, lengths, name)
+
+    def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
+        rows = self.vocabulary.rows(tokens)
+        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
+        is_token = tokens.ne(self.vocabulary.dictionary.eos())
+        change = torch.where(is_token, arity - 1, 0)
+        end = lengths.cumsum(0)
+        sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+        total = torch.cat((change.new_zeros(1), change.cumsum(0)))
+        opened = 1 + total[:-1] - total[end - lengths][sentence]  # before each token
+        wrong = torch.zeros_like(lengths, dtype=torch.bool)
+        wrong[sentence[is_token & (opened < 1)]] = True
+        wrong |= total[end] - total[end - lengths] != -1
+        if bool(wrong.any()):
+            raise UserError(
+                f"{name(int(wrong.nonzero()[0]))} is not one formula in prefix notation, as "
+                "tree positions need it; correct it, or train with --encoder-positions rope"
+            )
+        # A formula is no deeper than it has operators: only the rest needs a closer look.
+        operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
+        for index in (operators > self.tree_depth).nonzero().flatten().tolist():
+            begin, length = int(end[index] - lengths[index]), int(lengths[index]) - 1
+            formula = arity[begin : begin + length].unsqueeze(0)
+            depth = tree_paths(formula, torch.tensor([length])).size(2)
+            if depth > self.tree_depth:
+                raise UserError(
+                    f"{name(index)} is {depth} operators deep, but the model's tree positions "
+                    f"end at {self.tree_depth}; train with --tree-depth {depth} or more, or "
+                    "with a larger --encoder-embed-dim"
+                )
+
+    def _check_targets(
+        self,
+        source: Tensor,
+        source_lengths: Tensor,
+        target: Tensor,
+        target_lengths: Tensor,
+        split: str,
+        first: int,
+    ) -> None:
+        in_source = self._symbol_keys(source, source_lengths)[0]
+        in_target, place = self._symbol_keys(target, target_lengths)
+        missing = (~torch.isin(in_target, in_source)).nonzero()
+        if missing.numel():
+            at = int(place[missing[0]])
+            line = int((target_lengths.cumsum(0) <= at).sum())
+            token = self.vocabulary.dictionary[int(target[at])]
+            raise UserError(
+                f"line {first + line + 1} of the {split} target holds the symbol {token!r}, which "
+                "its source does not; a symbol without a stream cannot be produced: remove the "
+                "pair, or narrow --symbols so that this token is a base token"
+            )
+
+    def _symbol_keys(self, tokens: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
+        """One number per (sentence, symbol), and the places they come from."""
+        place = (self.vocabulary.rows(tokens) < 0).nonzero().squeeze(1)
+        sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+        return sentence[place] * len(self.vocabulary.dictionary) + tokens[place], place
+
+
+class _LineName:
+    """Words for a line of a data file, counted from 1."""
+
+    def __init__(self, where: str, first: int) -> None:
+        self.where, self.first = where, first
+
+    def __call__(self, index: int) -> str:
+        return f"line {self.first + index + 1} {self.where}"
+
+
+def _chunks(sentences, start: int = 0, stop: Optional[int] = None) -> Iterator:
+    stop = len(sentences) if stop is None else stop
+    for first in range(start, stop, _CHUNK):
+        chunk = [sentences[i] for i in range(first, min(first + _CHUNK, stop))]
+        lengths = torch.tensor([sentence.numel() for sentence in chunk])
+        yield first, torch.cat(chunk).long(), lengths

@@ -1,0 +1,93 @@
+"""A fairseq dictionary with an open set of interchangeable tokens."""
+
+import re
+from typing import List, Optional
+
+from fairseq.data import Dictionary
+
+from sit_fairseq.errors import UserError
+
+# Filler that fairseq-preprocess appends to reach a multiple of eight.
+_FILLER = re.compile(r"madeupword\d{4,}")
+
+
+class StreamDictionary(Dictionary):
+    """Splits the tokens of a ``dict.txt`` into base tokens and symbols.
+
+    A *symbol* (interchangeable token, the paper's section 3.1) is a token that
+    the pattern matches in full; every other token is a *base token* with a fixed
+    identity. The file format is fairseq's own, so that directories written by a
+    plain ``fairseq-preprocess`` can be read.
+
+    Once a pattern is set, symbols that are in no file get an index when they are
+    first looked up, and nothing else can be added but by
+    :meth:`add_base_tokens`.
+    """
+
+    def __init__(self, **kwargs) -> None:
+        self.pattern: Optional[str] = None
+        self._regex = None
+        super().__init__(**kwargs)
+
+    def set_pattern(self, pattern: str) -> None:
+        """Declares the tokens that ``pattern`` matches in full to be symbols.
+
+        Args:
+            pattern: a regular expression of Python's :mod:`re`.
+
+        Raises:
+            UserError: if the pattern is not a regular expression or matches one of
+                fairseq's special tokens.
+        """
+        try:
+            regex = re.compile(pattern)
+        except re.error as error:
+            raise UserError(f"--symbols {pattern!r} is not a regular expression: {error}")
+        special = [token for token in self.symbols[: self.nspecial] if regex.fullmatch(token)]
+        if special:
+            raise UserError(
+                f"--symbols {pattern!r} matches the special token {special[0]!r}; "
+                "choose a regular expression that matches interchangeable tokens only"
+            )
+        self.pattern, self._regex = pattern, regex
+
+    def is_symbol(self, token: str) -> bool:
+        """Whether ``token`` is interchangeable under the pattern that was set."""
+        return self._regex is not None and self._regex.fullmatch(token) is not None
+
+    def known_symbols(self) -> List[str]:
+        """The symbols that have an index so far, in the order of their index."""
+        return [token for token in self._words() if self.is_symbol(token)]
+
+    def base_tokens(self) -> List[str]:
+        """The base tokens beside fairseq's four special ones, sorted by string.
+
+        Sorting makes the order independent of token counts and of ``dict.txt``, so
+        that two models with the same base tokens agree on the rows of their matrix.
+        """
+        return sorted(token for token in self._words() if not self.is_symbol(token))
+
+    def add_base_tokens(self, tokens: List[str]) -> None:
+        """Gives an index to base tokens that a checkpoint knows and this file lacks."""
+        for token in tokens:
+            if token not in self.indices:
+                super().add_symbol(token, n=0)
+
+    def index(self, sym: str) -> int:
+        """The index of a token; a symbol never seen before gets a new one."""
+        if sym not in self.indices and self.is_symbol(sym):
+            return super().add_symbol(sym, n=0)
+        return super().index(sym)
+
+    def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
+        """As in fairseq, but the base tokens are fixed once the pattern is set.
+
+        fairseq-generate adds the words of its own output when it post-processes;
+        that must not invent base tokens that the model has no row for.
+        """
+        if self._regex is not None and word not in self.indices and not self.is_symbol(word):
+            return self.unk()
+        return super().add_symbol(word, n=n, overwrite=overwrite)
+
+    def _words(self) -> List[str]:
+        return [t for t in self.symbols[self.nspecial :] if not _FILLER.fullmatch(t)]

@@ -1,0 +1,1 @@
+"""Formulas: their notation, and the truth tables of the propositional ones."""

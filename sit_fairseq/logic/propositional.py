@@ -1,0 +1,192 @@
+"""Propositional logic on truth tables held in Python integers.
+
+The table of a function of k variables is an integer of 2^k bits: bit i is its value
+when the variables are the binary digits of i. Variable 0 is the most significant
+digit, so its cofactors (the function with it set to 1 and to 0) are the upper and the
+lower half of the table. Variables are numbered by first appearance in the formula, so
+nothing computed here depends on what a symbol is called.
+"""
+
+from functools import lru_cache
+from random import Random
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
+
+OPERATORS = ("!", "&", "|", "<->", "xor", "->")
+
+# The operators that random formulas are made of: all but the implication.
+RANDOM_OPERATORS = OPERATORS[:-1]
+
+# Tables beyond 2^20 bits (128 KiB each) are not worth their time.
+MAX_VARIABLES = 20
+
+_IMPOSSIBLE = 1 << 30  # cost of a function that nothing satisfies
+
+
+def check_propositional(tokens: Sequence[str]) -> None:
+    """Checks that tokens form one propositional formula.
+
+    Args:
+        tokens: the tokens.
+
+    Raises:
+        MalformedFormula: they are not one complete formula, or an operator is temporal.
+    """
+    check_formula(tokens)
+    for token in tokens:
+        if token in ARITY and token not in OPERATORS:
+            raise MalformedFormula(f"unknown operator '{token}' in a propositional formula")
+
+
+def all_ones(k: int) -> int:
+    """The table of the constant true over ``k`` variables."""
+    return (1 << (1 << k)) - 1
+
+
+@lru_cache(maxsize=24)
+def _variable_tables(k: int) -> Tuple[int, ...]:
+    """The tables of variables 0 to k-1 over k variables."""
+    tables = []
+    for digit in reversed(range(k)):
+        table = ((1 << (1 << digit)) - 1) << (1 << digit)
+        for higher in range(digit + 1, k):
+            table |= table << (1 << higher)
+        tables.append(table)
+    return tuple(tables)
+
+
+def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
+    """Evaluates a formula for all assignments at once.
+
+    Args:
+        tokens: a propositional formula in prefix notation.
+        symbols: its symbols; the one at index j is variable j.
+
+    Returns:
+        The truth table, ``2 ** len(symbols)`` bits.
+
+    Raises:
+        MalformedFormula: the tokens are not one propositional formula.
+        KeyError: ``symbols`` lacks a symbol of the formula.
+    """
+    check_propositional(tokens)
+    ones = all_ones(len(symbols))
+    leaves: Dict[str, int] = {"0": 0, "1": ones}
+    leaves.update(zip(symbols, _variable_tables(len(symbols))))
+    stack: List[int] = []
+    push, pop = stack.append, stack.pop
+    for token in reversed(tokens):
+        if token not in OPERATORS:
+            push(leaves[token])
+        elif token == "!":
+            push(pop() ^ ones)
+        elif token == "&":
+            push(pop() & pop())
+        elif token == "|":
+            push(pop() | pop())
+        elif token == "xor":
+            push(pop() ^ pop())
+        elif token == "<->":
+            push(pop() ^ pop() ^ ones)
+        else:  # "->"; the left operand is on top
+            push((pop() ^ ones) | pop())
+    return stack[0]
+
+
+def _cost(table: int, k: int, memo: Dict[Tuple[int, int], int]) -> int:
+    """Number of literals in a smallest partial assignment that makes the table true."""
+    if not table:
+        return _IMPOSSIBLE
+    key = (table, k)
+    if key in memo:
+        return memo[key]
+    if table == all_ones(k):
+        cost = 0
+    else:
+        half = 1 << (k - 1)
+        upper, lower = table >> half, table & ((1 << half) - 1)
+        cost = _cost(upper, k - 1, memo)
+        if upper != lower:
+            cost_lower = _cost(lower, k - 1, memo)
+            # Leaving the variable out means satisfying both halves at once, which
+            # takes at least as much as either; so it can only be the best choice
+            # when both cost the same and their conjunction costs no more.
+            if cost != cost_lower:
+                cost = 1 + min(cost, cost_lower)
+            elif _cost(upper & lower, k - 1, memo) != cost:
+                cost += 1
+    memo[key] = cost
+    return cost
+
+
+def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
+    """Finds a smallest partial assignment under which a function is true.
+
+    Among those of the fewest literals, the first is taken when each variable in turn
+    prefers 1, then 0, then being left out. Only variable numbers are looked at, so a
+    renamed formula gets the renamed assignment; the labels of PropRandom35 (an UNSAT
+    core sorted by name) lack that property.
+
+    Args:
+        table: a truth table.
+        k: its number of variables.
+
+    Returns:
+        ``(variable, value)`` pairs by variable, empty for a tautology; None if the
+        function is unsatisfiable.
+    """
+    memo: Dict[Tuple[int, int], int] = {}
+    cost = _cost(table, k, memo)
+    if cost == _IMPOSSIBLE:
+        return None
+    literals = []
+    for variable in range(k):
+        rest = k - variable - 1
+        half = 1 << rest
+        upper, lower = table >> half, table & ((1 << half) - 1)
+        if cost and _cost(upper, rest, memo) == cost - 1:
+            literals.append((variable, 1))
+            table, cost = upper, cost - 1
+        elif cost and _cost(lower, rest, memo) == cost - 1:
+            literals.append((variable, 0))
+            table, cost = lower, cost - 1
+        else:
+            table = upper & lower
+    return literals
+
+
+def random_formula(rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+    """Draws a formula the way Spot's ``randltl`` does.
+
+    A leaf is one of the symbols or constants with equal weight; two tokens are a
+    negation; from three on each operator has equal weight, and the tokens left for two
+    operands are split uniformly.
+
+    Args:
+        rng: the source of randomness.
+        length: number of tokens, at least 1.
+        symbols: the symbols to choose from.
+
+    Returns:
+        The formula in prefix notation.
+    """
+    random = rng.random  # unlike randrange, one cheap call; the bias is below 2^-40
+    leaves = (*symbols, "0", "1")
+    n_leaves, n_operators = len(leaves), len(RANDOM_OPERATORS)
+    tokens: List[str] = []
+    sizes = [length]
+    while sizes:
+        size = sizes.pop()
+        if size == 1:
+            tokens.append(leaves[int(random() * n_leaves)])
+            continue
+        operator = "!" if size == 2 else RANDOM_OPERATORS[int(random() * n_operators)]
+        tokens.append(operator)
+        if operator == "!":
+            sizes.append(size - 1)
+        else:
+            left = 1 + int(random() * (size - 2))
+            sizes.append(size - 1 - left)
+            sizes.append(left)  # on top: the left operand is written first
+    return tokens

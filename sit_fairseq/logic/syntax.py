@@ -1,0 +1,142 @@
+"""Prefix (Polish) notation shared by propositional logic and LTL.
+
+A formula is a sequence of tokens in which every operator precedes its operands;
+the number of operands is the only thing needed to read it back. In a text file a
+sentence is one line and its tokens are separated by white space, so ``<->`` and
+``xor`` are one token each and a symbol may have a name of any length.
+"""
+
+from typing import Dict, List, Sequence, Tuple, Union
+
+from sit_fairseq.errors import UserError
+
+# Operators of the datasets (PropRandom35, LTLRandom35) and the derived ones Spot
+# knows. Every other token is a leaf.
+ARITY: Dict[str, int] = {
+    "!": 1,
+    "X": 1,
+    "F": 1,
+    "G": 1,
+    "&": 2,
+    "|": 2,
+    "->": 2,
+    "<->": 2,
+    "xor": 2,
+    "U": 2,
+    "W": 2,
+    "R": 2,
+    "M": 2,
+}
+
+# Leaves with a fixed meaning: false and true. Every other leaf is a symbol.
+CONSTANTS = ("0", "1")
+
+# A leaf, or an operator followed by its operands.
+Tree = Union[str, Tuple]
+
+
+class MalformedFormula(ValueError):
+    """A token sequence that is not a formula; the message says why."""
+
+
+def tokenize(text: str) -> List[str]:
+    """Splits a sentence at white space.
+
+    Args:
+        text: one sentence.
+
+    Returns:
+        Its tokens.
+    """
+    return text.split()
+
+
+def read_sentences(path: str) -> List[str]:
+    """Reads a text file of one sentence per line, as it is except for line ends.
+
+    Args:
+        path: a UTF-8 file with Unix or Windows line ends.
+
+    Returns:
+        The lines, empty ones included.
+
+    Raises:
+        UserError: the file cannot be opened, or a line of it is not UTF-8.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing text file.")
+    raw_lines = data.split(b"\n")
+    if not raw_lines[-1]:
+        raw_lines.pop()  # what follows the last line end is no line
+    lines = []
+    for number, raw in enumerate(raw_lines, start=1):
+        try:
+            lines.append(raw.decode("utf-8").rstrip("\r"))
+        except UnicodeDecodeError:
+            raise UserError(f"Line {number} of {path} is not UTF-8; convert the file to UTF-8.")
+    return lines
+
+
+def check_formula(tokens: Sequence[str]) -> None:
+    """Checks that tokens form exactly one formula in prefix notation.
+
+    Args:
+        tokens: the tokens.
+
+    Raises:
+        MalformedFormula: there are none, too few or too many of them.
+    """
+    if not tokens:
+        raise MalformedFormula("the formula is empty")
+    missing = 1
+    for position, token in enumerate(tokens, start=1):
+        missing += ARITY.get(token, 0) - 1
+        if missing == 0 and position < len(tokens):
+            raise MalformedFormula(
+                f"the formula is complete after token {position}, "
+                f"but {len(tokens) - position} more follow"
+            )
+    if missing:
+        raise MalformedFormula(
+            f"the formula ends too early: {missing} operand(s) missing after token {len(tokens)}"
+        )
+
+
+def parse(tokens: Sequence[str]) -> Tree:
+    """Builds the syntax tree of a formula, however deep.
+
+    Args:
+        tokens: a formula in prefix notation.
+
+    Returns:
+        The leaf, or ``(operator, operand, ...)`` with operands of the same form.
+
+    Raises:
+        MalformedFormula: the tokens are not one complete formula.
+    """
+    check_formula(tokens)
+    stack: List[Tree] = []
+    for token in reversed(tokens):  # operands come before their operator
+        arity = ARITY.get(token, 0)
+        if arity:
+            operands = stack[-arity:]
+            del stack[-arity:]
+            stack.append((token, *reversed(operands)))
+        else:
+            stack.append(token)
+    return stack[0]
+
+
+def formula_symbols(tokens: Sequence[str]) -> List[str]:
+    """Lists the symbols of a formula: the leaves that are not constants.
+
+    Args:
+        tokens: a formula in prefix notation.
+
+    Returns:
+        Each symbol once, in order of first appearance.
+    """
+    return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))

@@ -1,0 +1,153 @@
+"""The decoder: canonical ids and encoder streams in, logits over canonical ids out."""
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch.nn.functional as F
+from fairseq import utils
+from fairseq.models import FairseqIncrementalDecoder
+from torch import Tensor, nn
+
+from sit_fairseq.models.stream_encoder import is_identity, stream_mask
+from sit_fairseq.modules.adacos_scale import AdaCosScale
+from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_layers import (
+    DecoderLayerState,
+    LayerConfig,
+    StreamDecoderLayer,
+)
+from sit_fairseq.modules.streams import Streams, SymbolPositions
+
+_STATE = "streams"  # our key in fairseq's incremental state
+
+
+@dataclass
+class _DecoderState:
+    """Keys and values of all layers, with the layout of their rows."""
+
+    streams: Streams
+    layers: List[DecoderLayerState]
+
+
+class StreamDecoder(FairseqIncrementalDecoder):
+    """Decodes in slot space: inputs and outputs are canonical ids, never names.
+
+    Args:
+        embed_tokens: the tied matrix shared with the encoder.
+        cfg: sizes of a layer.
+        num_layers: how many layers.
+        pattern: which attentions they have.
+        max_positions: the longest target in tokens.
+    """
+
+    def __init__(
+        self,
+        embed_tokens: StreamEmbedding,
+        cfg: LayerConfig,
+        *,
+        num_layers: int,
+        pattern: AttentionPattern,
+        max_positions: int,
+    ) -> None:
+        super().__init__(embed_tokens.vocabulary.dictionary)
+        self.embed_tokens = embed_tokens
+        self.dropout = cfg.dropout
+        self.pattern = pattern
+        self.layers = nn.ModuleList(StreamDecoderLayer(cfg, pattern) for _ in range(num_layers))
+        self.layer_norm = nn.LayerNorm(cfg.embed_dim) if cfg.normalize_before else None
+        # Every symbol shares one row of the matrix, hence V_n + 1 classes.
+        num_classes = embed_tokens.vocabulary.num_base + 1
+        self.output_scale = AdaCosScale(num_classes) if embed_tokens.cosine else None
+        self._max_positions = max_positions
+
+    def forward(
+        self,
+        prev_output_tokens: Tensor,
+        encoder_out: Dict[str, List],
+        incremental_state: Optional[Dict[str, Any]] = None,
+        **unused: Any,
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        """Computes logits for all target positions, or for the last one.
+
+        Args:
+            prev_output_tokens: (B*K, T) canonical ids of the target so far. Ids without a
+                stream (beams that are dead anyway hold such) read as placeholders.
+            encoder_out: output of :class:`StreamEncoder`.
+            incremental_state: fairseq's dictionary; if given, only the last position is
+                computed and earlier keys and values are taken from it.
+
+        Returns:
+            logits (B*K, T or 1, V_n + S), scaled to be the arguments of a softmax, and a
+            dictionary with ``names``, the dictionary index of each slot.
+        """
+        streams: Streams = encoder_out["streams"][0]
+        step = None if incremental_state is None else prev_output_tokens.size(1) - 1
+        tokens = prev_output_tokens if step is None else prev_output_tokens[:, -1:]
+        state = incremental_state.get(_STATE) if incremental_state is not None else None
+        if state is None:
+            state = self._start(encoder_out)
+            if incremental_state is not None:
+                incremental_state[_STATE] = state
+        num_base = self.embed_tokens.vocabulary.num_base
+        positions = SymbolPositions.of(tokens, num_base, streams)
+        x = self.embed_tokens(tokens, streams)
+        x = F.dropout(x, self.dropout, self.training)
+        mask = stream_mask(encoder_out["encoder_padding_mask"][0], streams)
+        for layer, layer_state in zip(self.layers, state.layers):
+            x = layer(x, positions, layer_state, mask, step)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        logits = self.embed_tokens.project(x, streams)
+        if self.output_scale is not None:
+            logits = self.output_scale(logits)
+        # fairseq's generator insists on an "attn" entry.
+        return logits, {"attn": [None], "names": encoder_out["names"][0]}
+
+    def _start(self, encoder_out: Dict[str, List]) -> _DecoderState:
+        streams: Streams = encoder_out["streams"][0]
+        per_stream = encoder_out["encoder_out"][0]
+        encoder_streams = Streams.of_slots(streams.num_slots)
+        aggregated = None
+        if "CA" in self.pattern.cross:
+            num_base = self.embed_tokens.vocabulary.num_base
+            source = SymbolPositions.of(encoder_out["canonical"][0], num_base, encoder_streams)
+            aggregated = source.aggregate(per_stream)
+        return _DecoderState(
+            streams,
+            [
+                DecoderLayerState(layer.project_encoder(per_stream, aggregated, encoder_streams))
+                for layer in self.layers
+            ],
+        )
+
+    def reorder_incremental_state_scripting(
+        self, incremental_state: Dict[str, Any], new_order: Tensor
+    ) -> None:
+        """Follows fairseq's beams: each hypothesis takes all its streams along."""
+        state = incremental_state.get(_STATE)
+        if state is None:
+            return
+        streams, sentences, stream_rows, rows = state.streams.reorder(new_order)
+        unchanged = is_identity(sentences, state.streams.first.numel())
+        incremental_state[_STATE] = _DecoderState(
+            streams,
+            [
+                layer.select(new_order, rows, None if unchanged else stream_rows)
+                for layer in state.layers
+            ],
+        )
+
+    def get_normalized_probs(
+        self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
+    ) -> Tensor:
+        """(B*K, T, V_n + S) probabilities over canonical ids, float32."""
+        softmax = utils.log_softmax if log_probs else utils.softmax
+        logits = net_output[0]
+        if logits.dtype.itemsize > 4:  # fairseq's softmax would round float64 to float32
+            return F.log_softmax(logits, dim=-1) if log_probs else F.softmax(logits, dim=-1)
+        return softmax(logits, dim=-1)
+
+    def max_positions(self) -> int:
+        """The longest target in tokens."""
+        return self._max_positions

@@ -1,0 +1,134 @@
+"""The encoder: dictionary indices in, packed streams out."""
+
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch.nn.functional as F
+from fairseq.models import FairseqEncoder
+from torch import Tensor, nn
+
+from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_layers import LayerConfig, StreamEncoderLayer
+from sit_fairseq.modules.streams import Streams, SymbolPositions
+from sit_fairseq.modules.tree_positions import TreePositions
+
+
+class StreamEncoder(FairseqEncoder):
+    """Makes one stream per symbol of each sentence and encodes them together.
+
+    Names end here: the source is made canonical before anything is embedded, so that two
+    sources that differ by a renaming give equal tensors, bit for bit.
+
+    Args:
+        embed_tokens: the tied matrix, with the vocabulary.
+        cfg: sizes of a layer.
+        num_layers: how many layers.
+        pattern: which attentions they have.
+        tree_depth: the deepest prefix formula, 0 for what the channels hold, or None to
+            use rotary positions instead of tree positions.
+        max_positions: the longest source in tokens.
+    """
+
+    def __init__(
+        self,
+        embed_tokens: StreamEmbedding,
+        cfg: LayerConfig,
+        *,
+        num_layers: int,
+        pattern: AttentionPattern,
+        tree_depth: Optional[int],
+        max_positions: int,
+    ) -> None:
+        super().__init__(embed_tokens.vocabulary.dictionary)
+        self.embed_tokens = embed_tokens
+        self.dropout = cfg.dropout
+        uses_tree = tree_depth is not None
+        self.embed_positions = TreePositions(cfg.embed_dim, tree_depth) if uses_tree else None
+        self.layers = nn.ModuleList(
+            StreamEncoderLayer(cfg, pattern, rotary=not uses_tree) for _ in range(num_layers)
+        )
+        self.layer_norm = nn.LayerNorm(cfg.embed_dim) if cfg.normalize_before else None
+        self._max_positions = max_positions
+
+    def forward(
+        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: Any
+    ) -> Dict[str, List]:
+        """Encodes a batch.
+
+        Args:
+            src_tokens: (B, T) dictionary indices, padded on either side.
+            src_lengths: not needed.
+
+        Returns:
+            one-element lists: ``encoder_out`` (N, T, C); ``encoder_padding_mask`` (B, T),
+            True at padding; ``streams``, their layout; ``names`` (B, S), the dictionary
+            index of each slot; ``canonical`` (B, T), the source in canonical ids.
+        """
+        src_tokens, padding = self._left_align(src_tokens)
+        vocabulary = self.embed_tokens.vocabulary
+        canonical, names = vocabulary.canonicalise(src_tokens)
+        streams = Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
+        positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
+        x = self.embed_tokens(canonical, streams)
+        if self.embed_positions is not None:
+            tree = self.embed_positions(*self._arities(canonical, padding))
+            x = x + tree.to(x.dtype)[streams.sentence]
+        x = F.dropout(x, self.dropout, self.training)
+        mask = stream_mask(padding, streams)
+        for layer in self.layers:
+            x = layer(x, positions, mask)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        return {
+            "encoder_out": [x],
+            "encoder_padding_mask": [padding],
+            "streams": [streams],
+            "names": [names],
+            "canonical": [canonical],
+        }
+
+    def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):
+        """Makes the hypotheses ``new_order`` names out of those there are.
+
+        The encoder's tensors stay one per sentence; only the layout counts hypotheses.
+        """
+        streams, sentences, stream_rows, _ = encoder_out["streams"][0].reorder(new_order)
+        out = {name: [value[0]] for name, value in encoder_out.items()}
+        out["streams"] = [streams]
+        if is_identity(sentences, encoder_out["names"][0].size(0)):
+            return out
+        out["encoder_out"] = [out["encoder_out"][0].index_select(0, stream_rows)]
+        for name in ("encoder_padding_mask", "names", "canonical"):
+            out[name] = [out[name][0].index_select(0, sentences)]
+        return out
+
+    def max_positions(self) -> int:
+        """The longest source in tokens."""
+        return self._max_positions
+
+    def _left_align(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        # Positions must not depend on the padding, which fairseq puts on the left in
+        # interactive use and wherever --left-pad-source is given.
+        padding = tokens.eq(self.dictionary.pad())
+        if bool(padding[:, 0].any()):
+            order = padding.long().argsort(dim=1, stable=True)
+            tokens, padding = tokens.gather(1, order), padding.gather(1, order)
+        return tokens, padding
+
+    def _arities(self, canonical: Tensor, padding: Tensor) -> Tuple[Tensor, Tensor]:
+        table = F.pad(self.embed_tokens.vocabulary.arity_of_row, (0, 1))  # symbols are leaves
+        arity = table[canonical.clamp(max=table.numel() - 1)]
+        length = (~padding & canonical.ne(self.dictionary.eos())).sum(1)
+        return arity, length
+
+
+def stream_mask(padding: Tensor, streams: Streams) -> Optional[Tensor]:
+    """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
+    if not bool(padding.any()):
+        return None
+    return ~padding[streams.sentence][:, None, None, :]
+
+
+def is_identity(order: Tensor, size: int) -> bool:
+    """Whether ``order`` lists 0 .. size - 1."""
+    return order.numel() == size and bool((order[1:] > order[:-1]).all())

@@ -1,0 +1,213 @@
+"""The Symbol-Invariant Transformer and its named architectures."""
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+from fairseq import utils
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.models import (
+    FairseqEncoderDecoderModel,
+    register_model,
+    register_model_architecture,
+)
+from omegaconf import II
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.stream_decoder import StreamDecoder
+from sit_fairseq.models.stream_encoder import StreamEncoder
+from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_layers import LayerConfig
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+
+_NAME = "symbol_invariant_transformer"
+
+
+@dataclass
+class SymbolInvariantTransformerConfig(FairseqDataclass):
+    """Options of the model; the defaults are the paper's for propositional logic."""
+
+    stream_attention: str = field(
+        default="EP-DP-EA-DA-CP",
+        metadata={
+            "help": "attentions of the model in the paper's letters, E(ncoder), D(ecoder) or "
+            "C(ross), P(er stream) or A(ggregated); CP and CA are applied in the given order"
+        },
+    )
+    encoder_embed_dim: int = field(
+        default=96, metadata={"help": "channels of encoder, decoder and embedding"}
+    )
+    encoder_ffn_embed_dim: int = field(
+        default=768, metadata={"help": "hidden channels of the encoder's feed-forward network"}
+    )
+    encoder_layers: int = field(default=6, metadata={"help": "encoder layers"})
+    encoder_attention_heads: int = field(default=6, metadata={"help": "encoder attention heads"})
+    encoder_normalize_before: bool = field(
+        default=False, metadata={"help": "apply layer norm before each encoder sub-layer"}
+    )
+    encoder_positions: ChoiceEnum(["tree", "rope"]) = field(
+        default="tree",
+        metadata={"help": "tree positions, for formulas in prefix notation, or rotary ones"},
+    )
+    tree_depth: int = field(
+        default=0,
+        metadata={
+            "help": "deepest formula that tree positions can hold; 0 for half the embedding "
+            "dimension, a larger depth is projected to it by a learned matrix"
+        },
+    )
+    decoder_ffn_embed_dim: int = field(
+        default=II("model.encoder_ffn_embed_dim"),
+        metadata={"help": "hidden channels of the decoder's feed-forward network"},
+    )
+    decoder_layers: int = field(
+        default=II("model.encoder_layers"), metadata={"help": "decoder layers"}
+    )
+    decoder_attention_heads: int = field(
+        default=II("model.encoder_attention_heads"), metadata={"help": "decoder attention heads"}
+    )
+    decoder_normalize_before: bool = field(
+        default=False, metadata={"help": "apply layer norm before each decoder sub-layer"}
+    )
+    output_head: ChoiceEnum(["cosine", "linear"]) = field(
+        default="cosine",
+        metadata={"help": "logits are scaled cosines (needed by adacos) or dot products"},
+    )
+    dropout: float = field(default=0.1, metadata={"help": "dropout of every sub-layer's output"})
+    attention_dropout: float = field(default=0.0, metadata={"help": "dropout of attention weights"})
+    activation_dropout: float = field(
+        default=0.0, metadata={"help": "dropout inside the feed-forward network"}
+    )
+    activation_fn: ChoiceEnum(utils.get_available_activation_fns()) = field(
+        default="relu", metadata={"help": "activation of the feed-forward network"}
+    )
+    max_source_positions: int = II("task.max_source_positions")
+    max_target_positions: int = II("task.max_target_positions")
+
+
+@register_model(_NAME, dataclass=SymbolInvariantTransformerConfig)
+class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
+    """Encoder-decoder over parallel embedding streams (Isik & Li, ICML 2026).
+
+    Equivariant under renaming of symbols: ``f(rename(x)) = rename(f(x))``.
+    """
+
+    encoder: StreamEncoder
+    decoder: StreamDecoder
+
+    @classmethod
+    def build_model(cls, cfg: SymbolInvariantTransformerConfig, task):
+        """Builds the model for the dictionary of a ``stream_translation`` task."""
+        pattern = AttentionPattern.parse(cfg.stream_attention)
+        for side in ("encoder", "decoder"):
+            heads = cfg[f"{side}_attention_heads"]
+            if cfg.encoder_embed_dim % (2 * heads):
+                raise UserError(
+                    f"rotary positions need an even number of channels per head, but "
+                    f"{cfg.encoder_embed_dim} channels over {heads} heads are not; change "
+                    f"--encoder-embed-dim or --{side}-attention-heads"
+                )
+        vocabulary = StreamVocabulary(task.source_dictionary)
+        embed_tokens = StreamEmbedding(
+            vocabulary, cfg.encoder_embed_dim, cosine=str(cfg.output_head) == "cosine"
+        )
+        encoder = StreamEncoder(
+            embed_tokens,
+            _layer_config(cfg, "encoder"),
+            num_layers=cfg.encoder_layers,
+            pattern=pattern,
+            tree_depth=cfg.tree_depth if str(cfg.encoder_positions) == "tree" else None,
+            max_positions=cfg.max_source_positions,
+        )
+        decoder = StreamDecoder(
+            embed_tokens,
+            _layer_config(cfg, "decoder"),
+            num_layers=cfg.decoder_layers,
+            pattern=pattern,
+            max_positions=cfg.max_target_positions,
+        )
+        return cls(encoder, decoder)
+
+    @property
+    def vocabulary(self) -> StreamVocabulary:
+        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
+        return self.encoder.embed_tokens.vocabulary
+
+    def forward(
+        self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor, **unused: Any
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        """Teacher forcing.
+
+        Args:
+            src_tokens: (B, U) dictionary indices.
+            src_lengths: (B,) lengths, not needed.
+            prev_output_tokens: (B, T) dictionary indices of the shifted target.
+
+        Returns:
+            see :meth:`StreamDecoder.forward`; columns are canonical ids.
+        """
+        encoder_out = self.encoder(src_tokens, src_lengths)
+        canonical = self.vocabulary.encode(prev_output_tokens, encoder_out["names"][0])
+        return self.decoder(canonical, encoder_out=encoder_out)
+
+    def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
+        """The (B, T) target in canonical ids, as criterions compare it with the output."""
+        return self.vocabulary.encode(sample["target"], net_output[1]["names"])
+
+
+def _layer_config(cfg: SymbolInvariantTransformerConfig, side: str) -> LayerConfig:
+    return LayerConfig(
+        embed_dim=cfg.encoder_embed_dim,
+        ffn_dim=cfg[f"{side}_ffn_embed_dim"],
+        num_heads=cfg[f"{side}_attention_heads"],
+        dropout=cfg.dropout,
+        attention_dropout=cfg.attention_dropout,
+        activation_dropout=cfg.activation_dropout,
+        activation=str(cfg.activation_fn),
+        normalize_before=cfg[f"{side}_normalize_before"],
+    )
+
+
+def _architecture(name: str, **defaults: Any) -> None:
+    """Registers an architecture: other defaults for the options not given by the user.
+
+    fairseq applies these on its argparse commands only; hydra configurations name the
+    values themselves.
+    """
+
+    def set_defaults(cfg: Any) -> None:
+        for option, value in defaults.items():
+            if getattr(cfg, option, None) is None:
+                setattr(cfg, option, value)
+
+    register_model_architecture(_NAME, f"{_NAME}_{name}")(set_defaults)
+
+
+# Table "Hyperparameter choices", rows of the proposed method.
+_architecture("prop")
+_architecture(
+    "ltl",
+    stream_attention="EP-DP-EA-CP",
+    encoder_embed_dim=64,
+    encoder_ffn_embed_dim=1024,
+    encoder_layers=8,
+    encoder_attention_heads=4,
+)
+_architecture(
+    "copy",
+    encoder_embed_dim=128,
+    encoder_ffn_embed_dim=128,
+    encoder_layers=6,
+    encoder_attention_heads=8,
+    encoder_positions="rope",
+)
+# Small enough to learn on two CPU cores in minutes.
+_architecture(
+    "tiny",
+    encoder_embed_dim=64,
+    encoder_ffn_embed_dim=256,
+    encoder_layers=2,
+    encoder_attention_heads=4,
+)

@@ -1,0 +1,1 @@
+"""Layers of the Symbol-Invariant Transformer."""

@@ -1,0 +1,97 @@
+"""The adaptive temperature of the cosine head (AdaCos, Zhang et al. 2019)."""
+
+import math
+from typing import List
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+
+class AdaCosScale(nn.Module):
+    """Multiplies cosines by a scale that follows the training statistics.
+
+    It is part of the model, not of the criterion, so that it is saved with the weights
+    and generation ranks by true log-probabilities. The scale stays float32 when the
+    model is cast to half precision.
+
+    The statistics of an update are pooled over its micro-batches and all ranks, and the
+    scale they give holds from the next update on: within one update every gradient sees
+    the same scale, however the batch is divided.
+
+    Args:
+        num_classes: C of the initial scale ``sqrt(2) * log(C - 1)`` (AdaCos eq. 12).
+    """
+
+    def __init__(self, num_classes: int) -> None:
+        super().__init__()
+        initial = math.sqrt(2) * math.log(max(num_classes, 3) - 1)
+        self.register_buffer("scale", torch.tensor(initial, dtype=torch.float32))
+        self._angles: List[Tensor] = []
+        self._others: List[Tensor] = []
+
+    def forward(self, cosines: Tensor) -> Tensor:
+        """Cosines to logits."""
+        return cosines * self.scale.to(cosines.dtype)
+
+    @torch.no_grad()
+    def observe(self, logits: Tensor, target: Tensor) -> None:
+        """Collects the statistics of one micro-batch.
+
+        Args:
+            logits: (M, V) scaled logits, one row per target token that is not padding.
+            target: (M,) the columns that are right.
+        """
+        right = logits.gather(1, target.unsqueeze(1))
+        cosine = (right.squeeze(1) / self.scale).clamp(-1 + 1e-7, 1 - 1e-7)
+        self._angles.append(torch.acos(cosine).float())
+        # The sum of exp(s cos) over the wrong classes, in float64: s may be large.
+        wrong = logits.double().scatter(1, target.unsqueeze(1), -math.inf)
+        self._others.append(wrong.exp().sum(1))
+
+    def forget(self) -> None:
+        """Drops the last micro-batch, one that only keeps ranks in step."""
+        self._angles.pop()
+        self._others.pop()
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Turns the collected statistics into the next scale (AdaCos eq. 15).
+
+        Every rank must call this after each optimiser step, also one that saw no data.
+        """
+        device = self.scale.device
+        angles = _gather(torch.cat(self._angles) if self._angles else torch.empty(0, device=device))
+        others = _gather(
+            torch.cat(self._others)
+            if self._others
+            else torch.empty(0, device=device, dtype=torch.float64)
+        )
+        self._angles, self._others = [], []
+        if angles.numel() == 0:
+            return
+        median = angles.median().clamp(max=math.pi / 4)
+        scale = others.mean().log() / median.cos()
+        if bool(scale.isfinite()):
+            self.scale.copy_(scale)
+
+    def _apply(self, fn, *args, **kwargs):
+        scale = self.scale
+        super()._apply(fn, *args, **kwargs)
+        # Follow a move to another device, not a cast to another precision.
+        self.scale = scale.to(self.scale.device)
+        return self
+
+
+def _gather(values: Tensor) -> Tensor:
+    """Concatenates the 1-D tensors of all ranks, in rank order."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return values
+    size = torch.tensor([values.numel()], device=values.device)
+    sizes = [torch.zeros_like(size) for _ in range(dist.get_world_size())]
+    dist.all_gather(sizes, size)
+    most = int(max(sizes))
+    padded = torch.nn.functional.pad(values, (0, most - values.numel()))
+    parts = [torch.empty_like(padded) for _ in sizes]
+    dist.all_gather(parts, padded)
+    return torch.cat([part[: int(count)] for part, count in zip(parts, sizes)])

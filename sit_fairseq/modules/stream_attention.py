@@ -1,0 +1,138 @@
+"""Multi-head attention over packed streams.
+
+Shapes: R rows (streams or hypotheses), T query positions, U key positions, C channels,
+H heads, D = C / H channels of a head. Masks are True where attention is allowed.
+"""
+
+from typing import NamedTuple, Optional
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sit_fairseq.modules.rotary import Rotary
+
+
+class KeysValues(NamedTuple):
+    """Projected keys (rotated where positions are rotary) and values, (R, H, U, D)."""
+
+    keys: Tensor
+    values: Tensor
+
+    def append(self, other: "KeysValues") -> "KeysValues":
+        """Adds later positions, as step-by-step decoding does."""
+        return KeysValues(
+            torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2)
+        )
+
+    def select(self, rows: Tensor) -> "KeysValues":
+        """Keeps the given rows, in that order."""
+        return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
+
+
+class _HeadedAttention(nn.Module):
+    """What self-attention and view attention share: heads, dropout, output projection."""
+
+    def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} channels do not divide into {num_heads} heads")
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.rotary = Rotary(embed_dim // num_heads) if rotary else None
+        self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)  # -> R x H x T x D
+
+    def _rotate(self, x: Tensor, offset: int) -> Tensor:
+        return x if self.rotary is None else self.rotary(x, offset)
+
+    def _attend(
+        self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
+    ) -> Tensor:
+        """(R, H, T, D) queries against (R, H, U, D) keys and values -> (R, T, C)."""
+        attended = F.scaled_dot_product_attention(
+            queries,
+            memory.keys,
+            memory.values,
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=causal,
+        )
+        return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
+
+
+class StreamSelfAttention(_HeadedAttention):
+    """Per-stream self-attention: each stream attends to itself alone (EP, DP)."""
+
+    def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
+        super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
+        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+
+    def forward(self, x: Tensor, *, mask: Optional[Tensor] = None, causal: bool = False) -> Tensor:
+        """Attends within each row of ``x`` (R, T, C); mask (R, 1, 1, T)."""
+        queries, memory = self._project(x, 0)
+        return self._attend(queries, memory, mask, causal)
+
+    def step(self, x: Tensor, memory: Optional[KeysValues], position: int):
+        """One decoding step: (R, 1, C) at ``position`` against all positions so far.
+
+        Returns:
+            (R, 1, C) and the memory to hand to the next step.
+        """
+        queries, new = self._project(x, position)
+        memory = new if memory is None else memory.append(new)
+        return self._attend(queries, memory, None, False), memory
+
+    def _project(self, x: Tensor, offset: int):
+        queries, keys, values = (self._heads(p) for p in self.qkv_proj(x).chunk(3, dim=2))
+        return self._rotate(queries, offset), KeysValues(self._rotate(keys, offset), values)
+
+
+class ViewAttention(_HeadedAttention):
+    """Attention of every stream to a view that is not its own sequence.
+
+    The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of
+    the same symbol (CP). Keys and values are projected once per row of the view, which
+    for an aggregated view means once per sentence and not once per stream.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
+        super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
+        self.q_proj = nn.Linear(embed_dim, embed_dim)
+        self.kv_proj = nn.Linear(embed_dim, 2 * embed_dim)
+
+    def project(self, view: Tensor, offset: int = 0) -> KeysValues:
+        """Projects a view (R, U, C) whose first position is ``offset``."""
+        keys, values = (self._heads(p) for p in self.kv_proj(view).chunk(2, dim=2))
+        return KeysValues(self._rotate(keys, offset), values)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: KeysValues,
+        *,
+        mask: Optional[Tensor] = None,
+        causal: bool = False,
+        offset: int = 0,
+        hypotheses: int = 1,
+    ) -> Tensor:
+        """Attends from streams to a projected view.
+
+        Args:
+            x: (N*K, T, C) streams.
+            memory: the view, (N, H, U, D) if shared by the K hypotheses, else N*K rows.
+            mask: (N, 1, 1, U) or (N*K, 1, 1, U) to match ``memory``.
+            causal: forbid later positions; needs T = U and K = 1.
+            offset: the position of the first query.
+            hypotheses: K if ``memory`` is shared by them.
+        """
+        queries = self._rotate(self._heads(self.q_proj(x)), offset)
+        if hypotheses == 1:
+            return self._attend(queries, memory, mask, causal)
+        # The hypotheses of a stream become query positions: no copy of keys and values.
+        rows, heads, length, dim = queries.shape
+        queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
+        attended = self._attend(queries, memory, mask, causal)  # N x K*T x C
+        return attended.unflatten(1, (hypotheses, length)).flatten(0, 1)

@@ -1,0 +1,178 @@
+"""The map between dictionary indices and the canonical ids that a model sees.
+
+Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of
+the paper's Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of
+distinct symbols in one sentence of the batch).
+"""
+
+from typing import List, Tuple
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+
+
+def _to_bytes(text: str) -> Tensor:
+    return torch.frombuffer(bytearray(text.encode("utf-8")), dtype=torch.uint8).clone()
+
+
+def _to_text(data: Tensor) -> str:
+    return bytes(data.cpu().tolist()).decode("utf-8")
+
+
+class StreamVocabulary(nn.Module):
+    """Base tokens by string, symbols by order of first appearance.
+
+    The base tokens and the pattern that defines symbols are buffers of the model, as
+    UTF-8 bytes, because model weights are the only part of a checkpoint that fairseq
+    restores on every path (resume, fine-tune, validate, generate, interactive).
+
+    Row order: fairseq's specials ``<s> <pad> </s> <unk>`` (rows 0 to 3, as in every
+    fairseq dictionary), then the base tokens sorted by string.
+
+    Args:
+        dictionary: the dictionary of the data at hand; it is asked for indices and
+            told the base tokens and the pattern of a loaded checkpoint.
+    """
+
+    def __init__(self, dictionary: StreamDictionary) -> None:
+        super().__init__()
+        self.dictionary = dictionary
+        base_tokens = dictionary.base_tokens() if dictionary.pattern is not None else []
+        self.register_buffer("base_tokens", _to_bytes("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", _to_bytes(dictionary.pattern or "\n"))
+        # Derived from the two above and the dictionary, hence not saved.
+        self.register_buffer("row_of_index", torch.empty(0, dtype=torch.long), persistent=False)
+        self.register_buffer("index_of_row", torch.empty(0, dtype=torch.long), persistent=False)
+        self.register_buffer("arity_of_row", torch.empty(0, dtype=torch.long), persistent=False)
+        self._index(base_tokens)
+
+    @property
+    def num_base(self) -> int:
+        """V_n, the number of base tokens including fairseq's four special ones."""
+        return self.index_of_row.numel()
+
+    def rows(self, tokens: Tensor) -> Tensor:
+        """The row of each dictionary index, -1 for symbols; any shape."""
+        # The dictionary grows by symbols only, so an index beyond the table is one.
+        known = self.row_of_index.numel()
+        rows = self.row_of_index[tokens.clamp(max=known - 1)]
+        return rows.masked_fill(tokens >= known, -1)
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """Replaces every symbol by its slot, in order of first appearance.
+
+        Renaming the symbols of a sentence does not change the first result, which is
+        all that the model computes with (Theorem 4.1 becomes an equality of inputs).
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, S) the dictionary index of each slot, padded
+            with ``<pad>``; S may be 0.
+        """
+        rows = self.rows(tokens)
+        sentence, position = (rows < 0).nonzero(as_tuple=True)
+        if sentence.numel() == 0:
+            return rows, tokens.new_empty(tokens.size(0), 0)
+        # One key per (sentence, symbol); the earliest position of each key orders slots.
+        key = sentence * (int(tokens.max()) + 1) + tokens[sentence, position]
+        keys, key_of_position = torch.unique(key, return_inverse=True)
+        first = torch.full_like(keys, tokens.size(1))
+        first = first.scatter_reduce(0, key_of_position, position, "amin")
+        first_position = first[key_of_position]
+        is_first = torch.zeros_like(rows)
+        is_first[sentence, first_position] = 1
+        slot = is_first.cumsum(1)[sentence, first_position] - 1
+        canonical = rows.clone()
+        canonical[sentence, position] = self.num_base + slot
+        names = tokens.new_full((tokens.size(0), int(slot.max()) + 1), self.dictionary.pad())
+        names[sentence, slot] = tokens[sentence, position]
+        return canonical, names
+
+    def encode(self, tokens: Tensor, names: Tensor) -> Tensor:
+        """Dictionary indices to canonical ids, with the slots of the source.
+
+        Args:
+            tokens: (B, T) dictionary indices, for example a target.
+            names: (B, S) the dictionary index of each slot.
+
+        Returns:
+            (B, T) canonical ids; a symbol without a slot becomes ``<unk>``.
+        """
+        rows = self.rows(tokens)
+        if names.size(1) == 0:
+            return rows.masked_fill(rows < 0, self.dictionary.unk())
+        match = tokens.unsqueeze(2) == names.unsqueeze(1)  # (B, T, S)
+        has_slot, slot = match.max(dim=2)
+        symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
+        return torch.where(rows < 0, symbol, rows)
+
+    def decode(self, canonical: Tensor, names: Tensor) -> Tensor:
+        """Canonical ids of one sentence back to dictionary indices.
+
+        Args:
+            canonical: (T,) canonical ids.
+            names: (S,) the dictionary index of each slot of that sentence.
+        """
+        return torch.cat((self.index_of_row, names))[canonical]
+
+    def _index(self, base_tokens: List[str]) -> None:
+        """Rebuilds the tables for these base tokens and the dictionary as it is."""
+        dictionary = self.dictionary
+        dictionary.add_base_tokens(base_tokens)
+        tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
+        row_of_token = {token: row for row, token in enumerate(tokens)}
+        unk = dictionary.unk()
+        rows = [
+            -1 if dictionary.is_symbol(token) else row_of_token.get(token, unk)
+            for token in dictionary.symbols
+        ]
+        device = self.base_tokens.device
+        self.row_of_index = torch.tensor(rows, device=device)
+        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens], device=device)
+        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens], device=device)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over base tokens and pattern of a checkpoint, whatever the data.
+
+        Raises:
+            UserError: if the data has a base token that the checkpoint does not know,
+                or its base tokens contradict ``--symbols``.
+        """
+        saved = state_dict.get(prefix + "base_tokens"), state_dict.get(prefix + "symbols")
+        if saved[0] is not None and saved[1] is not None:
+            base_tokens = [token for token in _to_text(saved[0]).split("\n") if token]
+            if self.dictionary.pattern is None:
+                self.dictionary.set_pattern(_to_text(saved[1]))
+            self._check(base_tokens)
+            # Sizes differ between checkpoints: make room before the values are copied.
+            self.base_tokens = self.base_tokens.new_empty(saved[0].shape)
+            self.symbols = _to_bytes(self.dictionary.pattern).to(self.symbols.device)
+            state_dict[prefix + "symbols"] = self.symbols.clone()
+            self._index(base_tokens)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _check(self, base_tokens: List[str]) -> None:
+        clash = [token for token in base_tokens if self.dictionary.is_symbol(token)]
+        if clash:
+            raise UserError(
+                f"--symbols {self.dictionary.pattern!r} matches {_listing(clash)}, which "
+                "the checkpoint was trained with as base tokens; change --symbols or leave it out"
+            )
+        unknown = sorted(set(self.dictionary.base_tokens()) - set(base_tokens))
+        if unknown:
+            raise UserError(
+                f"the data has base tokens that the checkpoint does not know: {_listing(unknown)}; "
+                "remove them from the data, or pass a --symbols pattern that matches them if "
+                "they are interchangeable"
+            )
+
+
+def _listing(tokens: List[str], most: int = 20) -> str:
+    shown = " ".join(repr(token) for token in tokens[:most])
+    return shown if len(tokens) <= most else f"{shown} and {len(tokens) - most} more"

@@ -1,0 +1,82 @@
+"""Reading checkpoints under ``torch.load(weights_only=True)``, torch's default."""
+
+import argparse
+import collections
+import functools
+import pickle
+import typing
+import zipfile
+
+import numpy
+import omegaconf
+import torch
+from fairseq import checkpoint_utils
+from fairseq.distributed import utils as distributed_utils
+
+from sit_fairseq.errors import UserError
+
+
+def _numpy_globals() -> list:
+    # Metrics may have been logged as numpy values; numpy 1 and 2 name the same
+    # functions differently.
+    multiarray = getattr(numpy, "_core", numpy.core if numpy.__version__ < "2" else None).multiarray
+    entries = [numpy.ndarray, numpy.dtype]
+    for function in ("_reconstruct", "scalar"):
+        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+            entries.append((getattr(multiarray, function), f"{module}.{function}"))
+    if hasattr(numpy, "dtypes"):
+        entries += [kind for kind in vars(numpy.dtypes).values() if isinstance(kind, type)]
+    return entries
+
+
+def register_safe_globals() -> None:
+    """Allows the plain containers that fairseq puts into its own checkpoints.
+
+    fairseq-train writes an ``argparse.Namespace``; when it broadcasts a checkpoint to
+    other processes the configuration is an OmegaConf object. Nothing here runs code of
+    the file.
+    """
+    import _codecs
+
+    torch.serialization.add_safe_globals(
+        [
+            argparse.Namespace,
+            collections.defaultdict,
+            dict,
+            int,
+            list,
+            typing.Any,
+            omegaconf.DictConfig,
+            omegaconf.ListConfig,
+            omegaconf.base.ContainerMetadata,
+            omegaconf.base.Metadata,
+            omegaconf.nodes.AnyNode,
+            distributed_utils._TensorPlaceholder,
+            _codecs.encode,
+            *_numpy_globals(),
+        ]
+    )
+
+
+def explain_unreadable_checkpoints() -> None:
+    """Makes fairseq name the file that is damaged instead of printing a traceback.
+
+    fairseq offers no hook around its loading function, so that it is wrapped here.
+    """
+    load = checkpoint_utils.load_checkpoint_to_cpu
+    if hasattr(load, "__wrapped__"):
+        return
+
+    @functools.wraps(load)
+    def load_or_explain(path, *args, **kwargs):
+        try:
+            return load(path, *args, **kwargs)
+        except (EOFError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError) as error:
+            reason = str(error).strip().split("\n")[0] or type(error).__name__
+            raise UserError(
+                f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
+                f"kind: {reason}); name another file with --path, --restore-file or "
+                "--finetune-from-model"
+            )
+
+    checkpoint_utils.load_checkpoint_to_cpu = load_or_explain

@@ -1,0 +1,1 @@
+"""Scorers for fairseq-generate."""

@@ -1,0 +1,76 @@
+"""``fairseq-generate --scoring semantic``: answers judged against their source."""
+
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, Optional
+
+from fairseq.dataclass import FairseqDataclass
+from fairseq.scoring import BaseScorer, register_scorer
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.validation.verdict import Verdict, VerdictCounts
+
+
+@dataclass
+class SemanticScorerConfig(FairseqDataclass):
+    """Options of the scorer."""
+
+    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop"})
+    judge: Optional[str] = field(
+        default=None,
+        metadata={"help": "who judges; prop: bits (truth tables, default) or aiger"},
+    )
+    judge_workers: int = field(default=2, metadata={"help": "judging processes"})
+    judge_timeout: float = field(default=30.0, metadata={"help": "seconds for one answer"})
+
+
+@register_scorer("semantic", dataclass=SemanticScorerConfig)
+class SemanticScorer(BaseScorer):
+    """Counts verdicts on the best hypothesis of each sentence, and exact matches.
+
+    fairseq hands a scorer references and hypotheses only. The task therefore passes each
+    batch through :meth:`judge_batch`, where the sources are known.
+    """
+
+    def __init__(self, cfg: SemanticScorerConfig) -> None:
+        super().__init__(cfg)
+        # Here, as the task imports this package's judges too.
+        from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+
+        if StreamTranslationTask.generating is None:
+            raise UserError("--scoring semantic needs --task stream_translation")
+        StreamTranslationTask.generating.attach_scorer(self)
+        self._judges = JudgePool(
+            cfg.semantics, cfg.judge, workers=cfg.judge_workers, timeout=cfg.judge_timeout
+        )
+        self.counts = VerdictCounts()
+        self.exact = 0
+
+    def judge_batch(
+        self, sources: List[str], hypotheses: List[List[Dict]], string: Callable
+    ) -> None:
+        """Judges all hypotheses of a batch and writes each verdict into its ``steps``."""
+        pairs = [
+            (source, string(hypothesis["tokens"]))
+            for source, nbest in zip(sources, hypotheses)
+            for hypothesis in nbest
+        ]
+        verdicts = iter(self._judges.verify_all(pairs))
+        for nbest in hypotheses:
+            for hypothesis in nbest:
+                hypothesis["steps"] = next(verdicts).value
+            self.counts[Verdict(nbest[0]["steps"])] += 1
+
+    def add_string(self, ref: str, pred: str) -> None:
+        """Compares the best hypothesis with the reference, token by token."""
+        self.exact += ref == pred
+
+    def score(self) -> float:
+        """Percentage of sentences whose best hypothesis is right."""
+        return 100.0 * self.counts.correct / max(self.counts.total, 1)
+
+    def result_string(self) -> str:
+        """Correct and exact shares, then every verdict's count."""
+        total = max(self.counts.total, 1)
+        exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"
+        return f"correct {self.score():.2f} %, {exact}; {self.counts}"

@@ -1,0 +1,340 @@
+"""Translation between sequences that share interchangeable tokens."""
+
+import json
+import logging
+import os
+from argparse import Namespace
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional
+
+import torch
+from fairseq import utils
+from fairseq.data import LanguagePairDataset, data_utils
+from fairseq.logging import metrics
+from fairseq.tasks import register_task
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
+
+from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
+from sit_fairseq.data.sentence_checks import SentenceChecker
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.validation.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class StreamTranslationConfig(TranslationConfig):
+    """Options of the task, beside those of fairseq's ``translation``."""
+
+    symbols: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "regular expression that matches the interchangeable tokens in full; saved "
+            "with the model, so that only fairseq-train needs it"
+        },
+    )
+    left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
+    validate_semantics: Optional[str] = field(
+        default=None,
+        metadata={"help": "judge generated answers during validation: prop"},
+    )
+    validate_samples: int = field(
+        default=1000,
+        metadata={"help": "judge the answers to that many sentences, the first of each split"},
+    )
+    validate_args: str = field(
+        default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
+        metadata={"help": "generation options for --validate-semantics, as JSON"},
+    )
+
+
+@register_task("stream_translation", dataclass=StreamTranslationConfig)
+class StreamTranslationTask(TranslationTask):
+    """fairseq's translation task for models that keep one stream per symbol.
+
+    Source and target share one :class:`StreamDictionary`; plain ``fairseq-preprocess
+    --joined-dictionary`` output is all it needs.
+
+    Args:
+        cfg: options.
+        src_dict: the dictionary.
+        tgt_dict: the same dictionary.
+    """
+
+    cfg: StreamTranslationConfig
+
+    # The task that last built a generator in this process: fairseq builds scorers from
+    # their options alone, and a judge needs the source.
+    generating: Optional["StreamTranslationTask"] = None
+
+    def __init__(self, cfg: StreamTranslationConfig, src_dict, tgt_dict) -> None:
+        super().__init__(cfg, src_dict, tgt_dict)
+        self._checker: Optional[SentenceChecker] = None
+        self._generation_cfg: Any = None
+        self._scorer: Any = None
+        self._validation_generator: Any = None
+        self._judges: Optional[JudgePool] = None
+
+    # Dictionaries and data.
+
+    @classmethod
+    def load_dictionary(cls, filename: str) -> StreamDictionary:
+        """Loads a ``dict.txt``; fairseq-preprocess calls this too."""
+        return StreamDictionary.load(filename)
+
+    @classmethod
+    def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):
+        """Loads the dictionary.
+
+        Raises:
+            UserError: if the data directory or ``--symbols`` is unsuitable.
+        """
+        path = utils.split_paths(cfg.data or "")[0]
+        if not os.path.isdir(path):
+            raise UserError(
+                f"{path!r} is not a directory written by fairseq-preprocess; run that first "
+                "and name its --destdir"
+            )
+        if cfg.source_lang is None or cfg.target_lang is None:
+            cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(path)
+        if cfg.source_lang is None or cfg.target_lang is None:
+            raise UserError(
+                f"{path} holds no binarised data to tell the languages from; pass "
+                "--source-lang and --target-lang"
+            )
+        files = [
+            os.path.join(path, f"dict.{lang}.txt") for lang in (cfg.source_lang, cfg.target_lang)
+        ]
+        for file in files:
+            if not os.path.isfile(file):
+                raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
+        dictionary, target_dictionary = (cls.load_dictionary(file) for file in files)
+        if dictionary != target_dictionary:
+            raise UserError(
+                f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
+                "token in the target; run fairseq-preprocess again with --joined-dictionary"
+            )
+        if cfg.symbols is not None:
+            dictionary.set_pattern(cfg.symbols)
+            if not dictionary.known_symbols():
+                raise UserError(
+                    f"--symbols {cfg.symbols!r} matches no token of {files[0]}; choose a regular "
+                    "expression that matches whole tokens"
+                )
+        logger.info("dictionary: %d tokens", len(dictionary))
+        return cls(cfg, dictionary, dictionary)
+
+    def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
+        """Loads a split and checks every sentence of it."""
+        try:
+            super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
+        except FileNotFoundError as error:
+            raise UserError(
+                f"{error}; run fairseq-preprocess with --{split}pref, or name another split"
+            )
+        dataset = self.datasets[split]
+        if len(dataset) == 0:
+            raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
+        if self._checker is not None:
+            self._checker.check_split(split, dataset.src, dataset.tgt)
+
+    def get_batch_iterator(self, dataset, *args, **kwargs):
+        """As in fairseq, but never drops the last batch for not being a multiple of 8."""
+        kwargs["required_batch_size_multiple"] = 1
+        return super().get_batch_iterator(dataset, *args, **kwargs)
+
+    def get_interactive_tokens_and_lengths(self, lines: List[str], encode_fn):
+        """Encodes typed lines; symbols may have any name that the pattern matches.
+
+        Raises:
+            UserError: on a token that is neither a base token nor a symbol.
+        """
+        sentences = []
+        for line in lines:
+            text = encode_fn(line)
+            for token in text.split():
+                if token not in self.src_dict and not self.src_dict.is_symbol(token):
+                    raise UserError(
+                        f"unknown token {token!r} in {line!r}: it is no base token of the model "
+                        f"and --symbols {self.src_dict.pattern!r} does not match it"
+                    )
+            sentences.append(self.src_dict.encode_line(text, add_if_not_exist=False).long())
+        lengths = [sentence.numel() for sentence in sentences]
+        if self._checker is not None:
+            self._checker.check_sources(
+                torch.cat(sentences), torch.tensor(lengths), lambda index: repr(lines[index])
+            )
+        return sentences, lengths
+
+    def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
+        """Wraps sentences typed by a user."""
+        return LanguagePairDataset(
+            src_tokens,
+            src_lengths,
+            self.source_dictionary,
+            tgt_dict=self.target_dictionary,
+            left_pad_source=False,
+            constraints=constraints,
+        )
+
+    def can_reuse_epoch_itr(self, dataset) -> bool:
+        """fairseq-interactive would otherwise keep one iterator per line for ever."""
+        return dataset in self.datasets.values() and super().can_reuse_epoch_itr(dataset)
+
+    # Model and training.
+
+    def build_model(self, cfg, from_checkpoint: bool = False):
+        """Builds the model and, with ``--validate-semantics``, what judges its answers."""
+        model = super().build_model(cfg, from_checkpoint)
+        if isinstance(model, SymbolInvariantTransformerModel):
+            if self.src_dict.pattern is None and not from_checkpoint:
+                raise UserError(
+                    "--symbols REGEX is missing: say which tokens are interchangeable, "
+                    "for example --symbols '[a-z]'"
+                )
+            positions = model.encoder.embed_positions
+            if positions is not None:
+                self._refuse_operators_as_symbols()
+            depth = None if positions is None else positions.depth
+            self._checker = SentenceChecker(model.vocabulary, depth)
+        if self.cfg.validate_semantics:
+            # fairseq later moves this very object to its device.
+            args = Namespace(**json.loads(self.cfg.validate_args))
+            self._validation_generator = self.build_generator([model], args)
+            self._judges = JudgePool(self.cfg.validate_semantics)
+        return model
+
+    def _refuse_operators_as_symbols(self) -> None:
+        operators = [token for token in self.src_dict.known_symbols() if token in ARITY]
+        if operators:
+            raise UserError(
+                f"--symbols {self.src_dict.pattern!r} matches the operator {operators[0]!r}; "
+                "choose a regular expression that matches interchangeable tokens only, or "
+                "--encoder-positions rope if the sources are no formulas"
+            )
+
+    def build_criterion(self, cfg, from_checkpoint: bool = False):
+        """Builds the criterion; label smoothing must respect streams."""
+        if cfg._name == "label_smoothed_cross_entropy":
+            if cfg.ignore_prefix_size:
+                raise UserError("--ignore-prefix-size is not supported by stream_translation")
+            return StreamLabelSmoothedCrossEntropyCriterion(
+                self, cfg.sentence_avg, cfg.label_smoothing, report_accuracy=cfg.report_accuracy
+            )
+        return super().build_criterion(cfg, from_checkpoint)
+
+    def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        """As in fairseq; a dummy batch must not reach the statistics of the scale."""
+        result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
+        scale = _output_scale(model)
+        if ignore_grad and scale is not None:
+            scale.forget()
+        return result
+
+    def optimizer_step(self, optimizer, model, update_num) -> None:
+        """As in fairseq; then the scale of the cosines follows, on every rank."""
+        super().optimizer_step(optimizer, model, update_num)
+        scale = _output_scale(model)
+        if scale is not None:
+            scale.update()
+
+    # Validation and generation.
+
+    def valid_step(self, sample, model, criterion):
+        """Computes the loss and, if asked, judges generated answers."""
+        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        if self._judges is not None:
+            logging_output.update(self._judge_batch(sample, model))
+        return loss, sample_size, logging_output
+
+    def _judge_batch(self, sample: Dict[str, Any], model) -> Dict[str, int]:
+        counts = {f"_verdict_{verdict.value}": 0 for verdict in Verdict}
+        counts["_exact"] = 0
+        keep = sample["id"] < self.cfg.validate_samples
+        if not bool(keep.any()):
+            return counts
+        net_input = {name: value[keep] for name, value in sample["net_input"].items()}
+        part = {"id": sample["id"][keep], "net_input": net_input}
+        hypotheses = super().inference_step(self._validation_generator, [model], part)
+        answers = [self._string(hypothesis[0]["tokens"]) for hypothesis in hypotheses]
+        sources = [self._string(tokens) for tokens in net_input["src_tokens"]]
+        targets = [self._string(tokens) for tokens in sample["target"][keep]]
+        for verdict in self._judges.verify_all(list(zip(sources, answers))):
+            counts[f"_verdict_{verdict.value}"] += 1
+        counts["_exact"] = sum(map(str.__eq__, answers, targets))
+        return counts
+
+    def reduce_metrics(self, logging_outputs, criterion) -> None:
+        """Logs percentages of judged sentences: correct, exact, each other verdict."""
+        super().reduce_metrics(logging_outputs, criterion)
+        if not any("_exact" in log for log in logging_outputs):
+            return
+        keys = {verdict: f"_verdict_{verdict.value}" for verdict in Verdict}
+        for key in [*keys.values(), "_exact"]:
+            metrics.log_scalar(key, sum(utils.item(log.get(key, 0)) for log in logging_outputs))
+        shown = {
+            "correct" if verdict is Verdict.satisfied else verdict.value: key
+            for verdict, key in keys.items()
+        }
+        shown["exact"] = "_exact"
+        for name, key in shown.items():
+            metrics.log_derived(name, _percentage(key, list(keys.values())))
+
+    def build_generator(
+        self,
+        models,
+        args,
+        seq_gen_cls=None,
+        extra_gen_cls_kwargs=None,
+        prefix_allowed_tokens_fn=None,
+    ):
+        """Builds a generator in slot space, or fairseq's own for other architectures."""
+        StreamTranslationTask.generating = self
+        self._generation_cfg = args
+        if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
+            if getattr(args, "score_reference", False):
+                return StreamSequenceScorer(self.target_dictionary)
+            seq_gen_cls = seq_gen_cls or StreamSequenceGenerator
+        return super().build_generator(
+            models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
+        )
+
+    def attach_scorer(self, scorer) -> None:
+        """Lets ``--scoring semantic`` see sources; its verdicts go to the ``I-`` lines."""
+        self._scorer = scorer
+        self._generation_cfg.print_step = True
+
+    def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
+        """As in fairseq; with ``--scoring semantic`` each hypothesis gets its verdict."""
+        hypotheses = super().inference_step(
+            generator, models, sample, prefix_tokens=prefix_tokens, constraints=constraints
+        )
+        if self._scorer is not None:
+            self._scorer.judge_batch(
+                [self._string(tokens) for tokens in sample["net_input"]["src_tokens"]],
+                [hypothesis[: self._generation_cfg.nbest] for hypothesis in hypotheses],
+                self._string,
+            )
+        return hypotheses
+
+    def _string(self, tokens) -> str:
+        tokens = utils.strip_pad(tokens, self.tgt_dict.pad())
+        return self.tgt_dict.string(tokens.int().cpu())
+
+
+def _output_scale(model):
+    """The AdaCos scale of a model, wrapped or not; None without a cosine head."""
+    return getattr(getattr(model, "decoder", None), "output_scale", None)
+
+
+def _percentage(key: str, total_keys: List[str]):
+    def derive(meters) -> float:
+        total = sum(meters[name].sum for name in total_keys)
+        return round(100.0 * meters[key].sum / total, 2) if total else 0.0
+
+    return derive

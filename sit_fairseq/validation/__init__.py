@@ -1,0 +1,1 @@
+"""Judges that decide whether an answer is right, whatever it looks like."""

@@ -1,0 +1,146 @@
+"""Judges: what they must offer, the table of them, and the rules for propositional logic."""
+
+import logging
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import Dict, List, Optional, Sequence, Union
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.propositional import check_propositional
+from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
+from sit_fairseq.validation.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+# A problem or an answer, as text or as tokens.
+Sentence = Union[str, Sequence[str]]
+
+# Semantics -> name of a judge -> where it is defined. The first one is the default.
+# Modules are imported when asked for, since some need libraries not everyone has.
+JUDGES: Dict[str, Dict[str, str]] = {
+    "prop": {
+        "bits": "sit_fairseq.validation.bits_judge:BitsJudge",
+        "aiger": "sit_fairseq.validation.aiger_judge:AigerJudge",
+    },
+}
+
+
+class Judge(ABC):
+    """Decides whether an answer to a problem is right.
+
+    A judge is small and picklable: ``JudgePool`` sends it to its workers.
+
+    Attributes:
+        semantics: what problems and answers mean, a key of ``JUDGES``.
+        name: the judge's name among those of the same semantics.
+    """
+
+    semantics: str
+    name: str
+
+    @abstractmethod
+    def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
+        """Judges one answer.
+
+        Args:
+            problem: the source sentence.
+            answer: the answer given.
+
+        Returns:
+            The verdict. A problem or answer that cannot be read is a verdict too.
+        """
+
+    def check(self, problem: Sentence) -> None:
+        """Checks that a problem can be read; any problem can unless a judge says no.
+
+        Args:
+            problem: the source sentence.
+
+        Raises:
+            MalformedFormula: it cannot; the message says why.
+        """
+
+
+def make_judge(semantics: str, judge: Optional[str] = None) -> Judge:
+    """Makes a judge by name.
+
+    Args:
+        semantics: what problems and answers mean, e.g. ``prop``.
+        judge: a judge for it; None for the first one.
+
+    Returns:
+        The judge.
+
+    Raises:
+        UserError: there is no such semantics or no such judge for it.
+    """
+    if semantics not in JUDGES:
+        raise UserError(
+            f"Unknown semantics '{semantics}'; choose --semantics from {', '.join(JUDGES)}."
+        )
+    choices = JUDGES[semantics]
+    name = judge or next(iter(choices))
+    if name not in choices:
+        raise UserError(
+            f"Unknown judge '{name}' for {semantics}; choose --judge from {', '.join(choices)}."
+        )
+    module, cls = choices[name].split(":")
+    return getattr(import_module(module), cls)()
+
+
+def as_tokens(sentence: Sentence) -> List[str]:
+    """Returns the tokens of a sentence given as text or as tokens."""
+    return tokenize(sentence) if isinstance(sentence, str) else list(sentence)
+
+
+class PropJudge(Judge):
+    """The rules common to all judges of propositional logic.
+
+    An answer is a sequence of ``symbol value`` pairs, read as the conjunction of these
+    literals: ``a 1 c 0`` says a and not c, and leaves every other symbol open. The
+    verdict is
+
+    * error, if the formula is malformed (the reason is logged at debug level);
+    * invalid, if the answer has an odd number of tokens, a value other than 0 and 1, or
+      something that is not a symbol of the formula (as in the published protocol);
+    * vacuous, if literals contradict each other (``a 1 a 0``);
+    * satisfied, if every total assignment that agrees with the answer satisfies the
+      formula, and violated otherwise.
+
+    Repeating a literal is harmless, and the empty answer is right exactly for a
+    tautology.
+    """
+
+    semantics = "prop"
+
+    def check(self, problem: Sentence) -> None:
+        check_propositional(as_tokens(problem))
+
+    def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
+        formula, literals = as_tokens(problem), as_tokens(answer)
+        try:
+            self.check(formula)
+        except MalformedFormula as error:
+            logger.debug("%s in: %s", error, " ".join(formula))
+            return Verdict.error
+        names, values = literals[::2], literals[1::2]
+        if len(names) != len(values) or not set(values) <= {"0", "1"}:
+            return Verdict.invalid
+        if not set(names) <= set(formula_symbols(formula)):
+            return Verdict.invalid
+        assignment = dict(zip(names, values))
+        if len(set(zip(names, values))) > len(assignment):
+            return Verdict.vacuous
+        return self.decide(formula, assignment)
+
+    @abstractmethod
+    def decide(self, formula: Sequence[str], assignment: Dict[str, str]) -> Verdict:
+        """Decides whether an assignment implies a formula.
+
+        Args:
+            formula: the tokens of a well-formed formula.
+            assignment: from some of its symbols to ``0`` or ``1``.
+
+        Returns:
+            ``satisfied`` or ``violated``, or why that cannot be said.
+        """

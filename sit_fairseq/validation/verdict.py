@@ -1,0 +1,45 @@
+"""What a judge says about an answer: never just yes or no."""
+
+from collections import Counter
+from enum import Enum
+
+
+class Verdict(str, Enum):
+    """The outcome of judging one answer.
+
+    Attributes:
+        satisfied: the answer describes something, and all of it satisfies the problem.
+        violated: the answer can be read and does not guarantee the problem.
+        vacuous: the answer contradicts itself and so describes nothing at all.
+        invalid: the answer cannot be read.
+        timeout: the judge was stopped before it came to a decision.
+        error: the problem cannot be read, or the judge failed on it.
+        unavailable: this judge cannot decide the item here (a missing library, a
+            problem beyond its limits).
+    """
+
+    satisfied = "satisfied"
+    violated = "violated"
+    vacuous = "vacuous"
+    invalid = "invalid"
+    timeout = "timeout"
+    error = "error"
+    unavailable = "unavailable"
+
+
+class VerdictCounts(Counter):
+    """How often each verdict was given; every judged item is in the denominator."""
+
+    @property
+    def total(self) -> int:
+        """Number of verdicts of any kind."""
+        return sum(self.values())
+
+    @property
+    def correct(self) -> int:
+        """Number of right answers: the satisfied ones and no others."""
+        return self[Verdict.satisfied]
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{verdict.value} {self[verdict]}" for verdict in Verdict)
+        return f"{self.correct}/{self.total} correct; {counts}"

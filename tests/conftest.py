@@ -1,0 +1,93 @@
+"""Shared by all tests: seeds, threads and a small vocabulary."""
+
+import random
+from types import SimpleNamespace
+from typing import Optional
+
+import numpy
+import pytest
+import torch
+
+import sit_fairseq  # noqa: F401  registers the plug-in with fairseq
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.models.symbol_invariant_transformer import (
+    SymbolInvariantTransformerConfig,
+    SymbolInvariantTransformerModel,
+)
+
+OPERATORS = ["!", "&", "|", "<->", "xor"]
+SYMBOLS = list("abcdefgh")
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Makes each test independent of those before it."""
+    random.seed(1)
+    numpy.random.seed(1)
+    torch.manual_seed(1)
+    torch.set_num_threads(2)
+
+
+def make_dictionary(
+    symbols=tuple(SYMBOLS), base=(*OPERATORS, "0", "1"), pattern: Optional[str] = "[a-z]"
+) -> StreamDictionary:
+    """A dictionary as fairseq-preprocess would write it, symbols before base tokens."""
+    dictionary = StreamDictionary()
+    for token in (*symbols, *base):
+        dictionary.add_symbol(token)
+    dictionary.pad_to_multiple_(8)
+    if pattern is not None:
+        dictionary.set_pattern(pattern)
+    return dictionary
+
+
+class _Config(SymbolInvariantTransformerConfig):
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+
+def make_model(dictionary: Optional[StreamDictionary] = None, **options):
+    """An untrained model; sizes are small and pairwise different."""
+    sizes = dict(
+        encoder_embed_dim=24,
+        encoder_ffn_embed_dim=40,
+        encoder_layers=2,
+        encoder_attention_heads=3,
+        max_source_positions=256,
+        max_target_positions=200,
+    )
+    sizes.update(options)
+    cfg = _Config(**sizes)
+    for name in ("ffn_embed_dim", "layers", "attention_heads"):
+        if f"decoder_{name}" not in options:
+            setattr(cfg, f"decoder_{name}", getattr(cfg, f"encoder_{name}"))
+    task = SimpleNamespace(source_dictionary=dictionary or make_dictionary())
+    return SymbolInvariantTransformerModel.build_model(cfg, task)
+
+
+def redraw(model: torch.nn.Module) -> None:
+    """Draws every parameter anew, so that zero or one initial values hide nothing."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.3)
+
+
+def encode(dictionary: StreamDictionary, lines, left_pad: bool = False) -> torch.Tensor:
+    """Text lines to a padded batch of dictionary indices."""
+    sentences = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
+    width = max(sentence.numel() for sentence in sentences)
+    batch = torch.full((len(lines), width), dictionary.pad())
+    for row, sentence in zip(batch, sentences):
+        if left_pad:
+            row[width - sentence.numel() :] = sentence
+        else:
+            row[: sentence.numel()] = sentence
+    return batch
+
+
+def shift(dictionary: StreamDictionary, target: torch.Tensor) -> torch.Tensor:
+    """Decoder input of a target: ``</s>`` moved to the front."""
+    previous = target.clone()
+    previous[:, 1:] = target[:, :-1]
+    previous[:, 0] = dictionary.eos()
+    return previous.masked_fill(target.eq(dictionary.pad()), dictionary.pad())

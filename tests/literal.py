@@ -1,0 +1,376 @@
+"""Algorithms 1-5 of the Symbol-Invariant Transformer, transcribed loop by loop.
+
+The slow reference that the package is compared with. One sentence at a time, no
+batch axis, no padding, no dropout; nothing of the package is imported.
+
+Token indices are those of Algorithm 1: base tokens are ``0 .. V_n - 1``,
+interchangeable tokens ``V_n .. V_n + k - 1``. The weight matrix has ``V_n + 2``
+rows, row ``V_n`` being the actual and row ``V_n + 1`` the placeholder embedding.
+
+Shapes: k streams, L (source) or T (target) positions, d channels.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+Weights = Dict[str, Tensor]
+
+ROPE_BASE = 10000.0
+
+
+@dataclass
+class LiteralConfig:
+    """What the weights alone do not say about a model."""
+
+    pattern: str  # attention blocks, e.g. "EP-DP-EA-DA-CP"
+    layers: int
+    heads: int
+    eps: float = 1e-5
+    normalize_before: bool = False
+    cosine_head: bool = True
+    encoder_positions: str = "tree"  # or "rope"
+
+    def __post_init__(self) -> None:
+        blocks = self.pattern.split("-")
+        unknown = set(blocks) - {"EP", "EA", "DP", "DA", "CP", "CA"}
+        if unknown:
+            raise ValueError(f"unknown blocks {sorted(unknown)} in {self.pattern!r}")
+        if self.encoder_positions not in ("tree", "rope"):
+            raise ValueError(f"unknown encoder positions {self.encoder_positions!r}")
+
+    def has(self, block: str) -> bool:
+        return block in self.pattern.split("-")
+
+    @property
+    def cross_modes(self) -> List[str]:
+        """The mode list of Algorithm 4, in the order of the pattern."""
+        names = {"CP": "per", "CA": "agg"}
+        return [names[block] for block in self.pattern.split("-") if block in names]
+
+
+def embed(x: List[int], W: Tensor, k: int) -> Tuple[Tensor, Tensor]:
+    """Algorithm 1: k views of one sentence.
+
+    ``x`` has L tokens, ``W`` is (V_n + 2, d); returns E (k, L, d) and M (k, L).
+    A sentence without symbols is called with ``k=1`` and gets an all-zero mask.
+    """
+    V_n = W.shape[0] - 2
+    E, M = [], []
+    for i in range(k):
+        view = list(x)
+        for j in range(len(view)):
+            if view[j] >= V_n:
+                if view[j] == V_n + i:
+                    view[j] = V_n
+                else:
+                    view[j] = V_n + 1
+        E.append(torch.stack([W[token] for token in view]))
+        M.append(W.new_tensor([1.0 if token == V_n + i else 0.0 for token in x]))
+    return torch.stack(E), torch.stack(M)
+
+
+def aggregate(H: Tensor, A: Tensor) -> Tensor:
+    """Algorithm 2: fuse the streams H (k, L, d) under masks A (k, L) into G (L, d)."""
+    k = H.shape[0]
+    g = torch.zeros_like(H[0])
+    for i in range(k):
+        g = g + H[i]
+    G = g / k
+    for i in range(k):
+        P = A[i]
+        G = G * (1 - P[:, None]) + H[i] * P[:, None]
+    return G
+
+
+def rotary_angles(length: int, head_dim: int) -> Tensor:
+    """Angles p base^(-2i / head_dim) of position p, pair i: (length, head_dim / 2)."""
+    if head_dim % 2:
+        raise ValueError(f"rotary positions need an even head size, not {head_dim}")
+    angles = [
+        [p * ROPE_BASE ** (-2 * i / head_dim) for i in range(head_dim // 2)]
+        for p in range(length)
+    ]
+    return torch.tensor(angles, dtype=torch.float64)
+
+
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
+    """Turn x (L, head_dim) by the angles; channel i pairs with i + head_dim / 2."""
+    cos, sin = torch.cos(angles).to(x), torch.sin(angles).to(x)
+    half = x.shape[1] // 2
+    first, second = x[:, :half], x[:, half:]
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=1)
+
+
+def linear(x: Tensor, w: Weights, name: str, part: int = 0, parts: int = 1) -> Tensor:
+    """x W^T + b with one of the ``parts`` equal row blocks of a stored layer."""
+    weight, bias = w[f"{name}.weight"], w[f"{name}.bias"]
+    rows = weight.shape[0] // parts
+    block = slice(part * rows, (part + 1) * rows)
+    return x @ weight[block].T + bias[block]
+
+
+def multi_head_attention(
+    queries: Tensor,
+    keys: Tensor,
+    w: Weights,
+    name: str,
+    heads: int,
+    rope: bool,
+    mask: Optional[Tensor] = None,
+) -> Tensor:
+    """MHA(queries, keys, keys, mask) of Algorithms 3 and 4, weights of block ``name``.
+
+    ``queries`` is (k, Lq, d). ``keys`` is (k, Lk, d), one view per stream, or
+    (Lk, d), one view for all streams. ``mask`` (Lq, Lk) is 0 where a query may look
+    and -inf elsewhere. Returns (k, Lq, d).
+    """
+    k, _, d = queries.shape
+    head_dim = d // heads
+    if f"{name}.qkv_proj.weight" in w:
+        Q = linear(queries, w, f"{name}.qkv_proj", 0, 3)
+        K = linear(keys, w, f"{name}.qkv_proj", 1, 3)
+        V = linear(keys, w, f"{name}.qkv_proj", 2, 3)
+    else:
+        Q = linear(queries, w, f"{name}.q_proj")
+        K = linear(keys, w, f"{name}.kv_proj", 0, 2)
+        V = linear(keys, w, f"{name}.kv_proj", 1, 2)
+    if rope:
+        q_angles = rotary_angles(queries.shape[-2], head_dim)
+        k_angles = rotary_angles(keys.shape[-2], head_dim)
+    streams = []
+    for i in range(k):
+        K_i, V_i = (K[i], V[i]) if keys.dim() == 3 else (K, V)
+        outputs = []
+        for h in range(heads):
+            columns = slice(h * head_dim, (h + 1) * head_dim)
+            q, key, value = Q[i][:, columns], K_i[:, columns], V_i[:, columns]
+            if rope:
+                q, key = rotate(q, q_angles), rotate(key, k_angles)
+            scores = q @ key.T / math.sqrt(head_dim)
+            if mask is not None:
+                scores = scores + mask
+            outputs.append(torch.softmax(scores, dim=-1) @ value)
+        streams.append(linear(torch.cat(outputs, dim=-1), w, f"{name}.out_proj"))
+    return torch.stack(streams)
+
+
+def feed_forward(H: Tensor, w: Weights, layer: str) -> Tensor:
+    """FFN of Algorithms 3 and 4, with relu; (k, L, d) -> (k, L, d)."""
+    return linear(torch.relu(linear(H, w, f"{layer}.fc1")), w, f"{layer}.fc2")
+
+
+def layer_norm(H: Tensor, w: Weights, name: str, eps: float) -> Tensor:
+    """Norm of Algorithms 3 and 4, over the channels."""
+    mean = H.mean(dim=-1, keepdim=True)
+    variance = ((H - mean) ** 2).mean(dim=-1, keepdim=True)
+    normal = (H - mean) / torch.sqrt(variance + eps)
+    return normal * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
+def sub_layer(
+    H: Tensor, f: Callable[[Tensor], Tensor], w: Weights, norm: str, cfg: LiteralConfig
+) -> Tensor:
+    """Norm(H + f(H)) as in the algorithms, or H + f(Norm(H)) in pre-norm models."""
+    if cfg.normalize_before:
+        return H + f(layer_norm(H, w, norm, cfg.eps))
+    return layer_norm(H + f(H), w, norm, cfg.eps)
+
+
+def encoder_layer(
+    H: Tensor, A: Tensor, w: Weights, i: int, cfg: LiteralConfig
+) -> Tensor:
+    """Algorithm 3, layer ``i``: streams H (k, L, d), token masks A (k, L)."""
+    layer = f"encoder.layers.{i}"
+    rope = cfg.encoder_positions == "rope"
+
+    def per_stream(x: Tensor) -> Tensor:
+        return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope)
+
+    def aggregated(x: Tensor) -> Tensor:
+        return multi_head_attention(
+            x, aggregate(x, A), w, f"{layer}.aggregated_attn", cfg.heads, rope
+        )
+
+    if cfg.has("EP"):
+        H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
+    if cfg.has("EA"):
+        H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
+    return sub_layer(
+        H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg
+    )
+
+
+def decoder_layer(
+    H: Tensor, A: Tensor, E: Tensor, A_e: Tensor, w: Weights, i: int, cfg: LiteralConfig
+) -> Tensor:
+    """Algorithm 4, layer ``i``: streams H (k, T, d) with token masks A (k, T),
+    encoder output E (k, L, d) with token masks A_e (k, L)."""
+    layer = f"decoder.layers.{i}"
+    look_ahead = look_ahead_mask(H)
+
+    def per_stream(x: Tensor) -> Tensor:
+        return multi_head_attention(
+            x, x, w, f"{layer}.self_attn", cfg.heads, True, look_ahead
+        )
+
+    def aggregated(x: Tensor) -> Tensor:
+        G, name = aggregate(x, A), f"{layer}.aggregated_attn"
+        return multi_head_attention(x, G, w, name, cfg.heads, True, look_ahead)
+
+    if cfg.has("DP"):
+        H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
+    if cfg.has("DA"):
+        H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
+    for j, mode in enumerate(cfg.cross_modes):
+        K = aggregate(E, A_e) if mode == "agg" else E
+
+        def cross(x: Tensor) -> Tensor:
+            name = f"{layer}.encoder_attn.{j}"
+            return multi_head_attention(x, K, w, name, cfg.heads, True)
+
+        H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
+    return sub_layer(
+        H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg
+    )
+
+
+def look_ahead_mask(H: Tensor) -> Tensor:
+    """The mask m_la of Algorithm 4 for H (k, T, d): (T, T), -inf above the diagonal."""
+    T = H.shape[1]
+    return H.new_tensor(
+        [[0.0 if key <= query else -math.inf for key in range(T)] for query in range(T)]
+    )
+
+
+def project(H: Tensor, W: Tensor) -> Tensor:
+    """Algorithm 5: H (k, L, d) and W (V_n + 2, d) give logits Y (L, V_n + k)."""
+    k, V_n = H.shape[0], W.shape[0] - 2
+    Z = []
+    for i in range(k):
+        Z.append(H[i] @ W.T)
+    Y = []
+    for t in range(V_n):
+        total = torch.zeros_like(Z[0][:, t])
+        for i in range(k):
+            total = total + Z[i][:, t]
+        Y.append(total / k)
+    for i in range(k):
+        Y.append(Z[i][:, V_n])
+    return torch.stack(Y, dim=1)
+
+
+def tree_positions(arities: List[int], d: int, length: Optional[int] = None) -> Tensor:
+    """Tree positions (length, d) of a formula in prefix order, given its arities.
+
+    A row lists the steps from the node up to the root, nearest first, [1, 0] for a
+    left or only child and [0, 1] for a right child. The root and the rows after the
+    formula are zero. Raises ``ValueError`` if a path does not fit in ``d``.
+    """
+    left, right = [1.0, 0.0], [0.0, 1.0]
+    rows: List[List[float]] = []
+
+    def parse(path: List[float]) -> None:
+        if len(rows) == len(arities):
+            raise ValueError(f"formula ends too early: arities {arities}")
+        if len(path) > 2 * (d // 2):
+            raise ValueError(f"formula is deeper than the {d // 2} steps {d} dims hold")
+        arity = arities[len(rows)]
+        if arity not in (0, 1, 2):
+            raise ValueError(f"arity {arity} is not 0, 1 or 2")
+        rows.append(path + [0.0] * (d - len(path)))
+        if arity >= 1:
+            parse(left + path)
+        if arity == 2:
+            parse(right + path)
+
+    parse([])
+    if len(rows) != len(arities):
+        raise ValueError(f"{len(arities) - len(rows)} tokens follow the formula")
+    length = len(rows) if length is None else length
+    if length < len(rows):
+        raise ValueError(f"{len(rows)} tokens do not fit in length {length}")
+    while len(rows) < length:
+        rows.append([0.0] * d)
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def l2_normalize(x: Tensor) -> Tensor:
+    """Vectors of length one along the last axis."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return x / torch.clamp(norm, min=1e-12)
+
+
+def embedding_matrix(w: Weights, cfg: LiteralConfig) -> Tensor:
+    """The tied matrix (V_n + 2, d) as embedding and projection use it."""
+    W = w["embed_tokens.weight"]
+    return l2_normalize(W) if cfg.cosine_head else W
+
+
+def embed_scaled(
+    x: List[int], w: Weights, k: int, cfg: LiteralConfig
+) -> Tuple[Tensor, Tensor]:
+    """Algorithm 1 with the scaling of the model; k = 0 becomes one unmarked stream."""
+    W = embedding_matrix(w, cfg)
+    V_n, d = W.shape[0] - 2, W.shape[1]
+    for token in x:
+        if not 0 <= token < V_n + k:
+            raise ValueError(f"token {token} is outside 0 .. {V_n + k - 1}")
+    E, M = embed(x, W, max(k, 1))
+    return (E if cfg.cosine_head else E * math.sqrt(d)), M
+
+
+def encode(
+    w: Weights,
+    cfg: LiteralConfig,
+    source: List[int],
+    k: int,
+    arities: Optional[List[int]] = None,
+) -> Tuple[Tensor, Tensor]:
+    """Encoder output (k, L, d) and source token masks (k, L)."""
+    H, A = embed_scaled(source, w, k, cfg)
+    if cfg.encoder_positions == "tree":
+        if arities is None or len(arities) != len(source) - 1:
+            raise ValueError("tree positions need the arity of each token before eos")
+        positions = tree_positions(arities, H.shape[-1], len(source)).to(H)
+        H = torch.stack([stream + positions for stream in H])
+    for i in range(cfg.layers):
+        H = encoder_layer(H, A, w, i, cfg)
+    if cfg.normalize_before:
+        H = layer_norm(H, w, "encoder.layer_norm", cfg.eps)
+    return H, A
+
+
+def decode(
+    w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], k: int
+) -> Tensor:
+    """Decoder features (k, T, d), before any normalisation of the cosine head."""
+    H, A = embed_scaled(previous, w, k, cfg)
+    for i in range(cfg.layers):
+        H = decoder_layer(H, A, E, A_e, w, i, cfg)
+    if cfg.normalize_before:
+        H = layer_norm(H, w, "decoder.layer_norm", cfg.eps)
+    return H
+
+
+def forward(
+    w: Weights,
+    cfg: LiteralConfig,
+    source: List[int],
+    previous: List[int],
+    k: int,
+    arities: Optional[List[int]] = None,
+) -> Tensor:
+    """Logits (T, V_n + k) of the whole model for one sentence.
+
+    ``source`` ends with eos, ``arities`` are those of the tokens before it. With
+    ``k=0`` the single stream stands for no symbol, so its symbol logit is left out.
+    """
+    E, A_e = encode(w, cfg, source, k, arities)
+    H = decode(w, cfg, E, A_e, previous, k)
+    W = embedding_matrix(w, cfg)
+    Y = project(l2_normalize(H) if cfg.cosine_head else H, W)
+    return Y[:, : W.shape[0] - 2 + k]
