@@ -10,6 +10,7 @@ import torch
 
 import sit_fairseq  # noqa: F401  registers the plug-in with fairseq
 from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
@@ -18,6 +19,10 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 OPERATORS = ["!", "&", "|", "<->", "xor"]
 SYMBOLS = list("abcdefgh")
 
+# Sentences with 0, 1, 2 and 4 symbols, of different lengths.
+SOURCES = ["! 0", "& a ! a", "<-> | d b & b ! d", "xor & c a | ! h b"]
+TARGETS = ["1", "a 1", "b 0 d 1", "a 0 b 1 c 1 h 0"]
+
 
 @pytest.fixture(autouse=True)
 def seeded():
@@ -25,7 +30,7 @@ def seeded():
     random.seed(1)
     numpy.random.seed(1)
     torch.manual_seed(1)
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
 
 
 def make_dictionary(
@@ -72,6 +77,15 @@ def redraw(model: torch.nn.Module) -> None:
             parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.3)
 
 
+def random_formula(rng: random.Random, symbols, depth: int) -> str:
+    """A formula in prefix notation, at most ``depth`` operators deep."""
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice([*symbols, "0", "1"])
+    operator = rng.choice(OPERATORS)
+    operands = [random_formula(rng, symbols, depth - 1) for _ in range(ARITY[operator])]
+    return " ".join([operator, *operands])
+
+
 def encode(dictionary: StreamDictionary, lines, left_pad: bool = False) -> torch.Tensor:
     """Text lines to a padded batch of dictionary indices."""
     sentences = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
@@ -91,3 +105,20 @@ def shift(dictionary: StreamDictionary, target: torch.Tensor) -> torch.Tensor:
     previous[:, 1:] = target[:, :-1]
     previous[:, 0] = dictionary.eos()
     return previous.masked_fill(target.eq(dictionary.pad()), dictionary.pad())
+
+
+def make_sample(
+    dictionary: StreamDictionary, sources=SOURCES, targets=TARGETS, left_pad: bool = False
+) -> dict:
+    """A batch as fairseq's data sets collate it."""
+    source, target = encode(dictionary, sources, left_pad), encode(dictionary, targets)
+    return {
+        "id": torch.arange(len(sources)),
+        "ntokens": int(target.ne(dictionary.pad()).sum()),
+        "net_input": {
+            "src_tokens": source,
+            "src_lengths": source.ne(dictionary.pad()).sum(1),
+            "prev_output_tokens": shift(dictionary, target),
+        },
+        "target": target,
+    }

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from sit_fairseq.models.stream_encoder import is_identity, stream_mask
 from sit_fairseq.modules.adacos_scale import AdaCosScale
 from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import StreamEmbedding
 from sit_fairseq.modules.stream_layers import (
     DecoderLayerState,
@@ -92,7 +93,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
         x = self.embed_tokens(tokens, streams)
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropout(x, self.dropout if self.training else 0.0)
         mask = stream_mask(encoder_out["encoder_padding_mask"][0], streams)
         for layer, layer_state in zip(self.layers, state.layers):
             x = layer(x, positions, layer_state, mask, step)

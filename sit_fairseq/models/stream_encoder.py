@@ -7,6 +7,7 @@ from fairseq.models import FairseqEncoder
 from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import StreamEmbedding
 from sit_fairseq.modules.stream_layers import LayerConfig, StreamEncoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
@@ -73,7 +74,7 @@ class StreamEncoder(FairseqEncoder):
         if self.embed_positions is not None:
             tree = self.embed_positions(*self._arities(canonical, padding))
             x = x + tree.to(x.dtype)[streams.sentence]
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropout(x, self.dropout if self.training else 0.0)
         mask = stream_mask(padding, streams)
         for layer in self.layers:
             x = layer(x, positions, mask)

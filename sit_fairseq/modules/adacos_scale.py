@@ -23,6 +23,9 @@ class AdaCosScale(nn.Module):
         num_classes: C of the initial scale ``sqrt(2) * log(C - 1)`` (AdaCos eq. 12).
     """
 
+    # The fixed scale in common use for cosine heads; softmax saturates beyond.
+    MAX_SCALE = 30.0
+
     def __init__(self, num_classes: int) -> None:
         super().__init__()
         initial = math.sqrt(2) * math.log(max(num_classes, 3) - 1)
@@ -72,8 +75,11 @@ class AdaCosScale(nn.Module):
             return
         median = angles.median().clamp(max=math.pi / 4)
         scale = others.mean().log() / median.cos()
+        # Where the model is confidently wrong, the published rule feeds on itself: a
+        # larger scale raises the sum of wrong classes, which raises the scale, up to NaN.
+        # At the other end it must stay a positive temperature.
         if bool(scale.isfinite()):
-            self.scale.copy_(scale)
+            self.scale.copy_(scale.clamp(min=1.0, max=self.MAX_SCALE))
 
     def _apply(self, fn, *args, **kwargs):
         scale = self.scale

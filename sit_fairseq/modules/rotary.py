@@ -21,7 +21,7 @@ class Rotary(nn.Module):
         if head_dim % 2:
             raise ValueError(f"rotary positions need an even head dimension, got {head_dim}")
         self.head_dim = head_dim
-        self._cos = self._sin = torch.empty(0, head_dim)
+        self._cos = self._sin = torch.empty(0, head_dim // 2)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Rotates the vector at index t by position ``offset + t``.
@@ -34,12 +34,33 @@ class Rotary(nn.Module):
         if self._cos.size(0) < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
             self._build(max(end, 2 * self._cos.size(0)), x)
         cos, sin = self._cos[offset:end], self._sin[offset:end]
-        left, right = x.chunk(2, dim=-1)
-        return x * cos + torch.cat((-right, left), dim=-1) * sin
+        return _Rotate.apply(x, cos, sin)
 
     def _build(self, length: int, like: Tensor) -> None:
         exponent = torch.arange(0, self.head_dim, 2, dtype=torch.float64) / self.head_dim
         angle = torch.outer(torch.arange(length, dtype=torch.float64), self.BASE**-exponent)
-        angle = torch.cat((angle, angle), dim=1)
         self._cos = angle.cos().to(like)
         self._sin = angle.sin().to(like)
+
+
+class _Rotate(torch.autograd.Function):
+    """(l, r) -> (l cos - r sin, r cos + l sin); the gradient rotates back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        return _rotate(x, cos, sin)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        cos, sin = ctx.saved_tensors
+        return _rotate(grad, cos, -sin), None, None
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    left, right = x.chunk(2, dim=-1)
+    out = torch.empty_like(x)
+    out_left, out_right = out.chunk(2, dim=-1)
+    torch.mul(left, cos, out=out_left).addcmul_(right, sin, value=-1)
+    torch.mul(right, cos, out=out_right).addcmul_(left, sin)
+    return out

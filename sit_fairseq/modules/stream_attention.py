@@ -7,9 +7,9 @@ H heads, D = C / H channels of a head. Masks are True where attention is allowed
 from typing import NamedTuple, Optional
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sit_fairseq.modules.functional import attention
 from sit_fairseq.modules.rotary import Rotary
 
 
@@ -52,13 +52,13 @@ class _HeadedAttention(nn.Module):
         self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
     ) -> Tensor:
         """(R, H, T, D) queries against (R, H, U, D) keys and values -> (R, T, C)."""
-        attended = F.scaled_dot_product_attention(
+        attended = attention(
             queries,
             memory.keys,
             memory.values,
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
-            is_causal=causal,
+            mask=mask,
+            causal=causal,
+            dropout_rate=self.dropout if self.training else 0.0,
         )
         return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
 

@@ -7,11 +7,11 @@ hypotheses, T target or source positions, U source positions seen from the decod
 from dataclasses import dataclass, field, replace
 from typing import Callable, List, Optional
 
-import torch.nn.functional as F
 from fairseq import utils
 from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
@@ -79,7 +79,7 @@ class _StreamLayer(nn.Module):
         return self.fc2(hidden)
 
     def _dropout(self, x: Tensor, rate: float) -> Tensor:
-        return F.dropout(x, rate, self.training)
+        return dropout(x, rate if self.training else 0.0)
 
 
 def _expand(memory: KeysValues, streams: Streams) -> KeysValues:

@@ -64,7 +64,7 @@ class _Worker:
         """
         try:
             self.connection.recv()
-        except EOFError:
+        except (EOFError, OSError):
             raise RuntimeError("a judge process ended before it was ready; see its message above")
 
     @property

@@ -1,0 +1,332 @@
+"""Generates propositional formulas with satisfying partial assignments.
+
+The set-up is that of PropRandom35 (Hahn et al. 2021): random formulas, as many of each
+length, satisfiable and no tautologies, each with one partial assignment that implies
+it. ``OUT_PREFIX.src`` gets the formulas in prefix notation (``& a ! b``) and
+``OUT_PREFIX.tgt`` the assignments (``a 1 b 0``), one per line.
+
+    python scripts/generate_prop.py data/train --symbols 5 --size 800000
+    python scripts/generate_prop.py data/test --symbols 10 --size 10000 --seed 7 \
+        --exclude data/train
+"""
+
+import argparse
+import multiprocessing
+import os
+from collections import Counter, deque
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from random import Random
+from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, TextIO, Tuple
+
+from tqdm import tqdm
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.propositional import (
+    MAX_VARIABLES,
+    all_ones,
+    random_formula,
+    smallest_assignment,
+    truth_table,
+)
+from sit_fairseq.logic.syntax import ARITY, formula_symbols, read_sentences, tokenize
+from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
+
+# Samples are drawn in chunks of this size, each from its own seed: what they are does
+# not depend on who draws them. A change of it changes the data of a seed.
+CHUNK = 100
+
+# The formula space counts as exhausted when this many chunks in a row bring fewer new
+# formulas than one in a hundred draws.
+PATIENCE = 200
+
+
+class Recipe(NamedTuple):
+    """What a chunk of samples depends on, apart from its number."""
+
+    symbols: Sequence[str]
+    min_length: int
+    max_length: int
+    seed: int
+    labels: str
+
+
+def draw_sample(recipe: Recipe, rng: Random) -> Tuple[List[str], List[Tuple[str, int]]]:
+    """Draws a length uniformly, then formulas of it until one is contingent.
+
+    Args:
+        recipe: what to draw.
+        rng: the source of randomness.
+
+    Returns:
+        The formula and its assignment.
+    """
+    length = rng.randint(recipe.min_length, recipe.max_length)
+    while True:
+        formula = random_formula(rng, length, recipe.symbols)
+        symbols = formula_symbols(formula)
+        table = truth_table(formula, symbols)
+        if 0 < table < all_ones(len(symbols)):
+            break
+    if recipe.labels == "aiger":
+        return formula, aiger_assignment(formula)
+    literals = smallest_assignment(table, len(symbols))
+    return formula, [(symbols[variable], value) for variable, value in literals]
+
+
+def draw_chunk(recipe: Recipe, number: int) -> List[Tuple[str, str]]:
+    """Draws one chunk of samples.
+
+    Args:
+        recipe: what to draw.
+        number: number of the chunk.
+
+    Returns:
+        Source and target lines.
+    """
+    rng = Random(f"{recipe.seed} {number}")
+    chunk = []
+    for _ in range(CHUNK):
+        formula, literals = draw_sample(recipe, rng)
+        target = " ".join(f"{symbol} {value}" for symbol, value in literals)
+        chunk.append((" ".join(formula), target))
+    return chunk
+
+
+def draw_chunks(recipe: Recipe, workers: int) -> Iterator[List[Tuple[str, str]]]:
+    """Yields chunk 0, 1, 2, ... without end, drawn by processes a little ahead.
+
+    Args:
+        recipe: what to draw.
+        workers: number of processes.
+
+    Yields:
+        The chunks in order.
+    """
+    # Forked workers need not import the package (fairseq, torch) again, and run nothing
+    # but plain Python, which takes no locks of the threads these libraries may own.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, mp_context=context) as executor:
+        numbers = count()
+        ahead: Deque = deque()
+        try:
+            while True:
+                while len(ahead) < 2 * workers:
+                    ahead.append(executor.submit(draw_chunk, recipe, next(numbers)))
+                yield ahead.popleft().result()
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def unique_samples(
+    chunks: Iterator[List[Tuple[str, str]]], size: int, excluded: Set[str], skipped: Counter
+) -> Iterator[Tuple[str, str]]:
+    """Yields samples whose formula is new.
+
+    Args:
+        chunks: samples in the order of preference.
+        size: number of samples wanted.
+        excluded: formulas that must not occur.
+        skipped: is told how many samples were ``duplicates`` and how many ``excluded``.
+
+    Yields:
+        ``size`` source and target lines.
+
+    Raises:
+        UserError: there seem to be no more formulas.
+    """
+    seen: Set[str] = set()
+    gains: Deque[int] = deque(maxlen=PATIENCE)
+    for chunk in chunks:
+        before = len(seen)
+        for source, target in chunk:
+            if source in seen:
+                skipped["duplicates"] += 1
+            elif source in excluded:
+                skipped["excluded"] += 1
+            else:
+                seen.add(source)
+                yield source, target
+                if len(seen) == size:
+                    return
+        gains.append(len(seen) - before)
+        if len(gains) == PATIENCE and sum(gains) < PATIENCE * CHUNK // 100:
+            raise UserError(
+                f"Found only {len(seen)} distinct formulas, and the last {PATIENCE * CHUNK} draws "
+                f"brought {sum(gains)} of them: lower --size {size}, or raise --max-length or "
+                "--symbols."
+            )
+
+
+@contextmanager
+def replacing(*paths: str) -> Iterator[List[TextIO]]:
+    """Opens files for writing that get their names only once all are complete.
+
+    Args:
+        paths: the files to be written or replaced.
+
+    Yields:
+        The open files.
+    """
+    temporary = [path + ".tmp" for path in paths]
+    try:
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(open(name, "w", encoding="utf-8", newline="\n"))
+                for name in temporary
+            ]
+        for name, path in zip(temporary, paths):
+            os.replace(name, path)
+    finally:
+        for name in temporary:
+            if os.path.exists(name):
+                os.remove(name)
+
+
+def parse_symbols(text: str) -> List[str]:
+    """Reads the value of ``--symbols``.
+
+    Args:
+        text: a number of symbols, or their names separated by commas.
+
+    Returns:
+        The names.
+
+    Raises:
+        UserError: there are none, one occurs twice, or one cannot be a symbol.
+    """
+    if text.isdecimal():
+        number = int(text)
+        names = [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
+    else:
+        names = [name.strip() for name in text.split(",")]
+    if not names or len(set(names)) < len(names):
+        raise UserError(f"--symbols {text}: name at least one symbol, and none of them twice.")
+    for name in names:
+        if name in ARITY or not name.isidentifier():
+            raise UserError(
+                f"--symbols {text}: '{name}' cannot be a symbol; use names of letters and digits "
+                f"that are not operators ({' '.join(ARITY)})."
+            )
+    return names
+
+
+def check_options(args: argparse.Namespace, symbols: Sequence[str]) -> None:
+    """Refuses options that cannot be met.
+
+    Args:
+        args: the parsed options.
+        symbols: the parsed ``--symbols``.
+
+    Raises:
+        UserError: one cannot.
+    """
+    if not 1 <= args.min_length <= args.max_length:
+        raise UserError(
+            f"--min-length {args.min_length} --max-length {args.max_length}: "
+            "lengths must be at least 1 and the maximum no less than the minimum."
+        )
+    if args.size < 1 or args.workers < 1:
+        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")
+    most = min(len(symbols), (args.max_length + 1) // 2)
+    if most > MAX_VARIABLES:
+        raise UserError(
+            f"A formula of {args.max_length} tokens may have {most} symbols, too many for a truth "
+            f"table: lower --max-length to {2 * MAX_VARIABLES} or --symbols to {MAX_VARIABLES}."
+        )
+    if args.labels == "aiger" and not aiger_installed():
+        raise UserError(
+            f"--labels aiger needs py-aiger-sat: {INSTALL_HINT}, or use --labels smallest."
+        )
+
+
+def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
+    add(
+        "--symbols",
+        default="5",
+        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
+        "(default: %(default)s)",
+    )
+    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
+    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
+    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
+    add("--seed", type=int, default=42, help="(default: %(default)s)")
+    add(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; the data do not depend on their number (default: %(default)s)",
+    )
+    add(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="PREFIX",
+        help="leave out the formulas of PREFIX.src",
+    )
+    add(
+        "--labels",
+        choices=["smallest", "aiger"],
+        default="smallest",
+        help="smallest assignment, which a renamed formula gets renamed (default), or the rule of "
+        "PropRandom35, hundreds of times slower and not reproducible",
+    )
+    return parser.parse_args(argv)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    """Runs the script.
+
+    Args:
+        argv: the command line, without the program's name; None for the real one.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
+    args = parse_args(argv)
+    symbols = parse_symbols(args.symbols)
+    check_options(args, symbols)
+    excluded = {
+        " ".join(tokenize(line))
+        for prefix in args.exclude
+        for line in read_sentences(prefix + ".src")
+    }
+    recipe = Recipe(symbols, args.min_length, args.max_length, args.seed, args.labels)
+    skipped: Counter = Counter()
+    lengths: Counter = Counter()
+    chunks = draw_chunks(recipe, args.workers)
+    try:
+        os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
+        with replacing(args.out_prefix + ".src", args.out_prefix + ".tgt") as (src, tgt):
+            samples = unique_samples(chunks, args.size, excluded, skipped)
+            for source, target in tqdm(samples, total=args.size, unit=" samples"):
+                src.write(source + "\n")
+                tgt.write(target + "\n")
+                lengths[len(tokenize(source))] += 1
+    except RecursionError:
+        raise UserError(
+            f"A formula of up to {args.max_length} tokens is too deep for py-aiger: lower "
+            "--max-length, or use --labels smallest."
+        )
+    except OSError as error:
+        raise UserError(f"Cannot write {args.out_prefix}.src and .tgt: {error.strerror}.")
+    finally:
+        chunks.close()
+    rarest, commonest = min(lengths, key=lengths.get), max(lengths, key=lengths.get)
+    print(
+        f"{args.size} samples in {args.out_prefix}.src and .tgt; dropped "
+        f"{skipped['duplicates']} duplicates and {skipped['excluded']} excluded formulas; "
+        f"{lengths[rarest]} (length {rarest}) to {lengths[commonest]} (length {commonest}) "
+        "samples per length"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Reads what ``fairseq-generate`` prints."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Dict, List
+
+_LINE = re.compile(r"([STHDPI])-(\d+)\t(.*)")
+
+
+@dataclass
+class Hypothesis:
+    """One answer: its text, its score as printed, and its verdict if it was judged."""
+
+    score: str
+    text: str
+    verdict: str = ""
+
+
+@dataclass
+class Sentence:
+    """One source with its reference and its hypotheses, best first."""
+
+    source: str = ""
+    target: str = ""
+    hypotheses: List[Hypothesis] = field(default_factory=list)
+
+    @property
+    def best(self) -> Hypothesis:
+        """The hypothesis with the highest score."""
+        return self.hypotheses[0]
+
+
+def read_generate_output(path: str) -> List[Sentence]:
+    """Parses the output of one run.
+
+    Args:
+        path: a file that holds the standard output, or ``generate-<subset>.txt`` of
+            ``--results-path``.
+
+    Returns:
+        the sentences in the order of the data, whatever the order of decoding.
+    """
+    sentences: Dict[int, Sentence] = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            match = _LINE.match(line.rstrip("\n"))
+            if match is None:
+                continue
+            kind, number, rest = match.groups()
+            sentence = sentences.setdefault(int(number), Sentence())
+            if kind == "S":
+                sentence.source = rest
+            elif kind == "T":
+                sentence.target = rest
+            elif kind == "H":
+                score, _, text = rest.partition("\t")
+                sentence.hypotheses.append(Hypothesis(score, text))
+            elif kind == "I":
+                sentence.hypotheses[-1].verdict = rest
+    return [sentences[number] for number in sorted(sentences)]

@@ -1,0 +1,175 @@
+"""Tests of invariance under renaming of symbols, for models built on streams.
+
+Such a test samples the claim; the proof is that no name reaches the computation. A
+model whose symbols are made canonical passes with an error of exactly zero.
+"""
+
+import itertools
+import logging
+import math
+import random
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple, Union
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+
+logger = logging.getLogger(__name__)
+
+Sample = Union[Tensor, Dict[str, Any]]
+Measure = Callable[[Sample], Dict[str, Tensor]]
+
+# Largest differences that rounding explains.
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
+
+_TOKENS = ("src_tokens", "prev_output_tokens", "target")
+
+
+def renaming(
+    dictionary: StreamDictionary,
+    names: Dict[str, str],
+    into: Optional[StreamDictionary] = None,
+) -> Tensor:
+    """The table that takes the index of each token to the index of its new name.
+
+    Args:
+        dictionary: of the sample to rename.
+        names: new names of some symbols, which may be in no dictionary so far.
+        into: the dictionary of the renamed sample, if it is another one.
+    """
+    into = dictionary if into is None else into
+    tokens = list(dictionary.symbols)
+    return torch.tensor([into.index(names.get(token, token)) for token in tokens])
+
+
+def renamings(
+    dictionary: StreamDictionary, symbols: Sequence[str], count: int = 10, seed: int = 0
+) -> Dict[str, Tensor]:
+    """Permutations of symbols, by description: the identity, one swap and the full cycle
+    (together they generate all), and ``count`` random ones, or all of up to four symbols.
+    """
+    first, *rest = symbols
+    orders = {"identity": symbols, "cycle": [*rest, first]}
+    if rest:
+        orders["swap"] = [rest[0], first, *rest[1:]]
+    if len(symbols) <= 4:
+        drawn = list(itertools.permutations(symbols))
+    else:
+        rng = random.Random(seed)
+        drawn = [rng.sample(symbols, len(symbols)) for _ in range(count)]
+    orders.update({f"{' '.join(symbols)} -> {' '.join(order)}": order for order in drawn})
+    return {
+        case: renaming(dictionary, dict(zip(symbols, order))) for case, order in orders.items()
+    }
+
+
+def rename(sample: Sample, table: Tensor) -> Sample:
+    """Renames a tensor of dictionary indices, or source and target of a fairseq sample."""
+    if torch.is_tensor(sample):
+        return table[sample]
+    return {
+        name: rename(value, table) if name in _TOKENS or isinstance(value, dict) else value
+        for name, value in sample.items()
+    }
+
+
+def training_measure(model, seed: int = 1) -> Measure:
+    """What training sees: logits, summed loss and the gradient of every parameter.
+
+    The random state is set first, so that dropout is the same in each call.
+
+    Args:
+        model: a fairseq encoder-decoder.
+        seed: of dropout.
+    """
+
+    def measure(sample: Sample) -> Dict[str, Tensor]:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            net_output = model(**sample["net_input"])
+        log_probs = model.get_normalized_probs(net_output, log_probs=True)
+        target = model.get_targets(sample, net_output)
+        pad = model.decoder.dictionary.pad()
+        loss = F.nll_loss(
+            log_probs.flatten(0, 1), target.flatten(), ignore_index=pad, reduction="sum"
+        )
+        names, parameters = zip(*model.named_parameters())
+        gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+        found = {"logits": net_output[0].detach(), "loss": loss.detach()}
+        for name, gradient in zip(names, gradients):
+            if gradient is not None:
+                found[f"gradient of {name}"] = gradient
+        return found
+
+    return measure
+
+
+def invariance_error(
+    measure: Measure,
+    sample: Sample,
+    cases: Dict[str, Tensor],
+    renamed_measure: Optional[Measure] = None,
+) -> Dict[Tuple[str, str], float]:
+    """Renames, then measures; measures, then renames; returns the largest differences.
+
+    Args:
+        measure: takes a sample to tensors by name. Floating point tensors must not change
+            under renaming; integer tensors are dictionary indices and must be renamed.
+        sample: see :func:`rename`.
+        cases: tables of dictionary indices, by description.
+        renamed_measure: measures the renamed sample, if it belongs to another model.
+
+    Returns:
+        the error of each (case, quantity); infinite if the shapes differ.
+    """
+    errors = _errors(measure, sample, cases, renamed_measure)
+    return {(case, quantity): error for case, quantity, _, error in errors}
+
+
+def assert_symbol_invariant(
+    measure: Measure,
+    sample: Sample,
+    cases: Dict[str, Tensor],
+    renamed_measure: Optional[Measure] = None,
+    tolerance: Optional[float] = None,
+) -> None:
+    """Asserts that :func:`invariance_error` is within ``tolerance``.
+
+    Args:
+        measure, sample, cases, renamed_measure: as there.
+        tolerance: the largest error allowed; None for what rounding explains, by dtype.
+
+    Raises:
+        AssertionError: naming the renaming, the quantity and its dtype.
+    """
+    __tracebackhide__ = True
+    for case, quantity, dtype, error in _errors(measure, sample, cases, renamed_measure):
+        allowed = TOLERANCE.get(dtype, 0.0) if tolerance is None else tolerance
+        logger.info("%s (%s) under %s: error %g", quantity, dtype, case, error)
+        if not error <= allowed:
+            raise AssertionError(
+                f"{quantity} ({dtype}) changes by {error:g} under the renaming {case!r}, "
+                f"more than {allowed:g}"
+            )
+
+
+def _errors(measure, sample, cases, renamed_measure) -> Iterator:
+    expected = measure(sample)
+    for case, table in cases.items():
+        found = (renamed_measure or measure)(rename(sample, table))
+        for quantity in {**expected, **found}:
+            before, after = expected.get(quantity), found.get(quantity)
+            if before is not None and not before.is_floating_point():
+                before = table[before]
+            dtype = (after if before is None else before).dtype
+            yield case, quantity, dtype, _difference(before, after)
+
+
+def _difference(before: Optional[Tensor], after: Optional[Tensor]) -> float:
+    if before is None or after is None or before.shape != after.shape:
+        return math.inf
+    # Equal infinities do not differ; whatever is not a number does.
+    difference = (before.double() - after.double()).abs().nan_to_num(math.inf)
+    return float(difference.masked_fill(before == after, 0.0).max()) if before.numel() else 0.0

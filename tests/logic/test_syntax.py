@@ -1,0 +1,77 @@
+"""Prefix notation: what is a formula, what is not, and what the message says."""
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import (
+    MalformedFormula,
+    formula_symbols,
+    parse,
+    read_sentences,
+    tokenize,
+)
+
+
+@pytest.mark.parametrize(
+    "text, tree",
+    [
+        ("a", "a"),
+        ("! a", ("!", "a")),
+        ("-> a b", ("->", "a", "b")),
+        ("& | a b ! 1", ("&", ("|", "a", "b"), ("!", "1"))),
+        ("U X a <-> b xor 0 c", ("U", ("X", "a"), ("<->", "b", ("xor", "0", "c")))),
+    ],
+)
+def test_parse(text, tree):
+    assert parse(tokenize(text)) == tree
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("& a", "1 operand.* missing after token 2"),
+        ("& ! &", "3 operand.* missing after token 3"),
+        ("a b c", "complete after token 1, but 2 more"),
+        ("& a b ! c", "complete after token 3, but 2 more"),
+    ],
+)
+def test_malformed(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        parse(tokenize(text))
+
+
+@pytest.mark.parametrize("prefix", [["!"], ["&", "a"]])
+def test_depth_is_not_limited(prefix):
+    depth = 10000
+    tree = parse(prefix * depth + ["b"])
+    levels = 0
+    while isinstance(tree, tuple):
+        tree = tree[-1]
+        levels += 1
+    assert (levels, tree) == (depth, "b")
+
+
+def test_symbols_come_in_order_of_first_appearance():
+    # None of the letters of xor, and no operator that happens to be a letter.
+    formula = tokenize("U xor r & 1 o X | x r 0")
+    assert formula_symbols(formula) == ["r", "o", "x"]
+
+
+def test_read_sentences_keeps_every_line(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes("a\r\n\nb\u2028c\n".encode())
+    assert read_sentences(str(path)) == ["a", "", "b\u2028c"]
+    path.write_bytes(b"a\nb")
+    assert read_sentences(str(path)) == ["a", "b"]
+    path.write_bytes(b"")
+    assert read_sentences(str(path)) == []
+
+
+def test_unreadable_files_are_the_users_mistake(tmp_path):
+    path = tmp_path / "text"
+    with pytest.raises(UserError, match="text"):
+        read_sentences(str(path))
+    path.write_bytes(b"a\nb\xff\n")
+    with pytest.raises(UserError, match="Line 2 of .*text"):
+        read_sentences(str(path))

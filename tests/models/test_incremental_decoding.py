@@ -1,0 +1,175 @@
+"""Decoding step by step computes what teacher forcing computes, whatever beams do."""
+
+import pytest
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_model, redraw
+
+from sit_fairseq.modules.streams import Streams
+
+PATTERNS = ["EP-DP-EA-DA-CP", "EP-DP-EA-CP", "EA-DA-CA-CP", "EP-DA-CA", "DP-CP-CA"]
+SLOTS = [0, 1, 2, 4]
+
+
+def build(pattern="EP-DP-EA-DA-CP", **options):
+    dictionary = make_dictionary()
+    model = make_model(dictionary, stream_attention=pattern, **options)
+    redraw(model)
+    return dictionary, model.double().eval()
+
+
+class Search:
+    """fairseq's order of calls, with the reordering chosen by the test."""
+
+    def __init__(self, model, dictionary, hypotheses):
+        self.model, self.sources = model, encode(dictionary, SOURCES)
+        self.dictionary = dictionary
+        count = len(SOURCES)
+        self.sentence = torch.arange(count).repeat_interleave(hypotheses)
+        out = model.encoder(self.sources)
+        self.encoder_out = model.encoder.reorder_encoder_out(out, self.sentence)
+        self.tokens = torch.full((self.sentence.numel(), 1), dictionary.eos())
+        self.state = {}
+
+    def reorder(self, order):
+        self.model.decoder.reorder_incremental_state_scripting(self.state, order)
+        self.encoder_out = self.model.encoder.reorder_encoder_out(self.encoder_out, order)
+        self.tokens, self.sentence = self.tokens[order], self.sentence[order]
+
+    def step(self):
+        with torch.no_grad():
+            logits, _ = self.model.decoder(self.tokens, self.encoder_out, self.state)
+        assert logits.size(1) == 1
+        return logits[:, 0]
+
+    def append(self, generator=None):
+        """Random tokens that exist in their sentence."""
+        widths = [self.model.vocabulary.num_base + SLOTS[s] for s in self.sentence]
+        drawn = [int(torch.randint(2, width, (1,), generator=generator)) for width in widths]
+        self.tokens = torch.cat((self.tokens, torch.tensor(drawn).unsqueeze(1)), dim=1)
+
+    def teacher_forced(self, row):
+        """The same hypothesis alone: one sentence, no padding, no state."""
+        source = self.sources[self.sentence[row]]
+        source = source[source.ne(self.dictionary.pad())].unsqueeze(0)
+        with torch.no_grad():
+            out = self.model.encoder(source)
+            return self.model.decoder(self.tokens[row : row + 1], out)[0][0, -1]
+
+    def check(self, logits, rows=None):
+        for row in range(logits.size(0)) if rows is None else rows:
+            expected = self.teacher_forced(row)
+            found = logits[row, : expected.numel()]
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+            assert bool((logits[row, expected.numel() :] == -float("inf")).all())
+
+
+def shuffled_beams(search, hypotheses, keep):
+    """Any hypothesis may continue any of its sentence; other sentences drop out."""
+    starts = [i for i in range(0, search.sentence.numel(), hypotheses)]
+    starts = [start for start in starts if int(search.sentence[start]) in keep]
+    return torch.cat([start + torch.randint(hypotheses, (hypotheses,)) for start in starts])
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_steps_equal_teacher_forcing(pattern, hypotheses):
+    dictionary, model = build(pattern, decoder_normalize_before=hypotheses == 1)
+    search = Search(model, dictionary, hypotheses)
+    kept = [{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 3}, {0, 1, 3}, {0, 1}, {1}]
+    for keep in kept:
+        search.check(search.step())
+        search.append()
+        search.reorder(shuffled_beams(search, hypotheses, keep))
+    assert search.sentence.unique().tolist() == [1]
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
+def test_ragged_orders(pattern):
+    """Runs of unequal length, sentences out of order and repeated."""
+    dictionary, model = build(pattern)
+    search = Search(model, dictionary, 2)
+    for order in [[7, 0, 0, 1, 4, 5, 3], [0, 0, 6, 2, 3], [3, 4, 4, 4], [1, 0, 0, 2]]:
+        search.check(search.step())
+        search.append()
+        search.reorder(torch.tensor(order))
+    search.check(search.step())
+
+
+def test_equal_runs_share_a_sentence_again():
+    """Hypotheses that became sentences of their own can have hypotheses."""
+    dictionary, model = build()
+    search = Search(model, dictionary, 1)
+    for order in [[3, 3, 3, 2, 2, 2], [2, 0, 1, 5, 5, 4], [0, 3, 4], [0, 0, 1, 1, 2, 2]]:
+        search.check(search.step())
+        search.append()
+        search.reorder(torch.tensor(order))
+    search.check(search.step())
+
+
+def test_reordering_keeps_one_encoding_per_sentence():
+    dictionary, model = build()
+    search = Search(model, dictionary, 3)
+    assert search.encoder_out["encoder_out"][0].size(0) == sum(max(s, 1) for s in SLOTS)
+    search.reorder(torch.tensor([6, 8, 8]))
+    assert search.encoder_out["encoder_out"][0].size(0) == 2
+    assert search.encoder_out["streams"][0].hypotheses == 3
+
+
+def test_reordering_before_the_first_step():
+    dictionary, model = build()
+    state = {}
+    model.decoder.reorder_incremental_state_scripting(state, torch.tensor([1, 0]))
+    assert state == {}
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DA-CA"])
+def test_dead_beams_disturb_nobody(pattern):
+    """A dead beam may hold any id: no slot, no column, a name of another sentence."""
+    dictionary, model = build(pattern)
+    search = Search(model, dictionary, 3)
+    dead = torch.zeros(search.sentence.numel(), dtype=torch.bool)
+    dead[[1, 5, 6, 11]] = True
+    num_base = model.vocabulary.num_base
+    for step in range(4):
+        logits = search.step()
+        assert not logits.isnan().any()
+        search.check(logits, [row for row in range(dead.numel()) if not dead[row]])
+        search.append()
+        search.tokens[dead, -1] = torch.tensor([num_base + 3, num_base + 4, num_base + 77, 10**6])
+        order = torch.arange(dead.numel()).view(-1, 3).flip(1).flatten()
+        search.reorder(order)
+        dead = dead[order]
+
+
+def test_padding_on_either_side():
+    dictionary, model = build()
+    for encoder_positions in ("tree", "rope"):
+        dictionary, model = build(encoder_positions=encoder_positions)
+        previous = torch.full((len(SOURCES), 3), dictionary.eos())
+        right, left = (
+            model(encode(dictionary, SOURCES, left_pad), None, previous)[0]
+            for left_pad in (False, True)
+        )
+        assert torch.equal(left, right)
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-CA-CP"])
+def test_batch_composition(pattern):
+    dictionary, model = build(pattern, encoder_positions="rope")
+    previous = encode(dictionary, ["! 0 1", "a 0 a", "b d 1", "a b c"])
+    together = model(encode(dictionary, SOURCES), None, previous)[0]
+    order = [3, 1, 0, 2]
+    other = model(encode(dictionary, [SOURCES[i] for i in order]), None, previous[order])[0]
+    torch.testing.assert_close(together[order], other, rtol=0, atol=1e-12)
+    for row, source in enumerate(SOURCES):
+        alone = model(encode(dictionary, [source]), None, previous[row : row + 1])[0][0]
+        found = together[row, :, : alone.size(1)]
+        torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)
+
+
+def test_layout_of_unequal_runs():
+    streams = Streams.of_slots(torch.tensor([2, 0]), hypotheses=2)
+    new, sentences, old_stream, rows = streams.reorder(torch.tensor([1, 3, 0]))
+    assert new.hypotheses == 1 and sentences.tolist() == [0, 1, 0]
+    assert old_stream.tolist() == [0, 1, 2, 0, 1]
+    assert rows.tolist() == [1, 3, 5, 0, 2]

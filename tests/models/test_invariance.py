@@ -1,0 +1,228 @@
+"""Names never reach the computation: renaming changes nothing but the names.
+
+These tests sample the claim. Symbols are made canonical before anything is computed, so
+that errors are exactly zero on the level of a model; modules that are handed permuted
+streams may differ by rounding.
+"""
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from conftest import SYMBOLS, encode, make_dictionary, make_model, make_sample, redraw
+from fairseq.models.transformer import TransformerModel, base_architecture
+
+from sit_fairseq.modules.streams import Streams, SymbolPositions
+from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.testing import (
+    assert_symbol_invariant,
+    invariance_error,
+    rename,
+    renaming,
+    renamings,
+    training_measure,
+)
+
+UNSEEN = dict(zip(SYMBOLS, "zyxwvuts"))
+
+
+def all_cases(dictionary):
+    cases = renamings(dictionary, SYMBOLS)
+    cases["unseen names"] = renaming(dictionary, UNSEEN)
+    return cases
+
+
+def train(model, sample, steps=3):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    measure = training_measure(model)
+    for _ in range(steps):
+        found = measure(sample)
+        for name, parameter in model.named_parameters():
+            parameter.grad = found[f"gradient of {name}"]
+        optimizer.step()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+@pytest.mark.parametrize("state", ["initial", "redrawn", "trained"])
+def test_logits_loss_and_gradients(dtype, training, state):
+    dictionary = make_dictionary()
+    model = make_model(dictionary, dropout=0.2, attention_dropout=0.1).to(dtype).train(training)
+    sample = make_sample(dictionary)
+    if state == "redrawn":
+        redraw(model)
+    elif state == "trained":
+        train(model, sample)
+    cases = all_cases(dictionary)
+    assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-CA-CP", "EA-DA-CA", "EP-DP-EA-CP"])
+def test_other_patterns_and_linear_head(pattern):
+    dictionary = make_dictionary()
+    model = make_model(dictionary, stream_attention=pattern, output_head="linear")
+    redraw(model)
+    cases = all_cases(dictionary)
+    assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)
+
+
+def test_training_on_renamed_data_gives_the_same_weights():
+    dictionary = make_dictionary()
+    model, twin = make_model(dictionary), make_model(dictionary)
+    twin.load_state_dict(model.state_dict())
+    sample = make_sample(dictionary)
+    initial = model.encoder.layers[0].fc1.weight.clone()
+    train(model, sample)
+    train(twin, rename(sample, renaming(dictionary, UNSEEN)))
+    assert not torch.equal(model.encoder.layers[0].fc1.weight, initial)
+    for (name, weight), other in zip(model.named_parameters(), twin.parameters()):
+        assert torch.equal(weight, other), name
+
+
+def test_dictionary_of_other_order_and_size():
+    dictionary = make_dictionary()
+    other = make_dictionary(list("utsrqponmlkji"), ["1", "0", "xor", "<->", "|", "&", "!"])
+    model, twin = make_model(dictionary), make_model(other)
+    redraw(model)
+    twin.load_state_dict(model.state_dict())
+    cases = {"other dictionary": renaming(dictionary, dict(zip(SYMBOLS, "ikpqmnou")), other)}
+    assert_symbol_invariant(
+        training_measure(model),
+        make_sample(dictionary),
+        cases,
+        training_measure(twin),
+        tolerance=0.0,
+    )
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_beam_output_is_renamed(beam):
+    dictionary = make_dictionary()
+    model = make_model(dictionary)
+    redraw(model)
+    generator = StreamSequenceGenerator([model], dictionary, beam_size=beam, max_len_b=8)
+    cases = all_cases(dictionary)
+    symbols = renaming(dictionary, {}).new_tensor([dictionary.index(s) for s in SYMBOLS])
+
+    def measure(sample):
+        found = {}
+        for row, hypotheses in enumerate(generator.generate([model], sample)):
+            for rank, hypothesis in enumerate(hypotheses):
+                for key in ("tokens", "score", "positional_scores"):
+                    found[f"{key} {rank} of sentence {row}"] = hypothesis[key]
+        return found
+
+    sample = make_sample(dictionary)
+    produced = torch.cat([v for k, v in measure(sample).items() if k.startswith("tokens")])
+    assert torch.isin(produced, symbols).any()
+    assert_symbol_invariant(measure, sample, cases, tolerance=0.0)
+
+
+def permuted_streams(dictionary, model):
+    """Source streams of one sentence with four slots, and the same with slots permuted."""
+    vocabulary = model.vocabulary
+    canonical, _ = vocabulary.canonicalise(encode(dictionary, ["xor & c a | ! h b"]))
+    streams = Streams.of_slots(torch.tensor([4]))
+    order = torch.tensor([2, 0, 3, 1])  # slot -> its new slot
+    moved = torch.cat((torch.arange(vocabulary.num_base), vocabulary.num_base + order))[canonical]
+    return [(c, streams, SymbolPositions.of(c, vocabulary.num_base, streams)) for c in (canonical, moved)], order
+
+
+def test_modules_are_equivariant_under_permuted_slots():
+    dictionary = make_dictionary()
+    model = make_model(dictionary)
+    redraw(model)
+    model = model.double().eval()
+    views, order = permuted_streams(dictionary, model)
+    embed, num_base = model.encoder.embed_tokens, model.vocabulary.num_base
+    embedded, aggregated, encoded, decoded, logits = [], [], [], [], []
+    for canonical, streams, positions in views:
+        x = embed(canonical, streams)
+        embedded.append(x)
+        encoded.append(model.encoder.layers[0](x, positions, None))
+        aggregated.append(positions.aggregate(encoded[-1]))
+        state = model.decoder._start(
+            {"streams": [streams], "encoder_out": [encoded[-1]], "canonical": [canonical]}
+        )
+        decoded.append(model.decoder.layers[0](x, positions, state.layers[0], None, None))
+        logits.append(embed.project(decoded[-1], streams))
+    assert torch.equal(embedded[0], embedded[1][order])
+    assert not torch.equal(embedded[0], embedded[1])
+    for features in (encoded, decoded):
+        torch.testing.assert_close(features[0], features[1][order], rtol=1e-12, atol=1e-12)
+        assert (features[0] - features[1]).abs().max() > 1e-3
+    torch.testing.assert_close(*aggregated, rtol=1e-12, atol=1e-12)
+    columns = torch.cat((torch.arange(num_base), num_base + order))
+    torch.testing.assert_close(logits[0], logits[1][..., columns], rtol=1e-12, atol=1e-12)
+
+
+def test_control_plain_transformer_fails():
+    dictionary = make_dictionary()
+    args = Namespace(
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_embed_dim=16,
+        encoder_ffn_embed_dim=16,
+        encoder_attention_heads=2,
+        share_all_embeddings=True,
+        max_source_positions=64,
+        max_target_positions=64,
+    )
+    base_architecture(args)
+    task = SimpleNamespace(source_dictionary=dictionary, target_dictionary=dictionary)
+    measure = training_measure(TransformerModel.build_model(args, task).eval())
+    sample, cases = make_sample(dictionary), renamings(dictionary, SYMBOLS)
+    errors = invariance_error(measure, sample, cases)
+    assert errors["identity", "loss"] == 0 and errors["swap", "loss"] > 1e-3
+    with pytest.raises(AssertionError, match=r"float32.* under the renaming 'cycle'"):
+        assert_symbol_invariant(measure, sample, cases)
+
+
+def test_control_bias_by_name_fails():
+    dictionary = make_dictionary()
+    model = make_model(dictionary).eval()
+    favoured = dictionary.index("a")
+
+    def favour(module, inputs, output):
+        streams, names = output["streams"][0], output["names"][0]
+        chosen = names[streams.sentence].gather(1, streams.slot.unsqueeze(1)).eq(favoured)
+        output["encoder_out"][0] = output["encoder_out"][0] + 0.1 * chosen.unsqueeze(2)
+
+    sample, cases = make_sample(dictionary), all_cases(dictionary)
+    assert max(invariance_error(training_measure(model), sample, cases).values()) == 0
+    model.encoder.register_forward_hook(favour)
+    with pytest.raises(AssertionError, match="unseen names|cycle"):
+        assert_symbol_invariant(training_measure(model), sample, cases)
+
+
+@pytest.mark.parametrize("sources", [["& a b"], ["| a a"]], ids=["operator", "merged"])
+def test_other_sentences_differ(sources):
+    """Neither another operator nor a merged symbol is a renaming of ``| a b``."""
+    dictionary = make_dictionary()
+    model = make_model(dictionary).eval()
+    measure = training_measure(model)
+    losses = [measure(make_sample(dictionary, s, ["a 1"]))["loss"] for s in (["| a b"], sources)]
+    assert abs(losses[0] - losses[1]) > 1e-3
+
+
+def test_swapped_operators_are_no_renaming():
+    dictionary = make_dictionary()
+    measure = training_measure(make_model(dictionary).eval())
+    table = torch.arange(len(dictionary))
+    pair = torch.tensor([dictionary.index("|"), dictionary.index("xor")])
+    table[pair] = pair.flip(0)
+    errors = invariance_error(measure, make_sample(dictionary), {"operators": table})
+    assert errors["operators", "loss"] > 1e-3
+
+
+def test_a_measure_must_rename_tokens():
+    """Integer results are compared after renaming, so one that keeps a name fails."""
+    dictionary = make_dictionary()
+    cases = {"unseen names": renaming(dictionary, UNSEEN)}
+    tokens = encode(dictionary, ["& a b"])
+    assert_symbol_invariant(lambda x: {"tokens": x}, tokens, cases)
+    with pytest.raises(AssertionError, match="tokens .torch.int64. changes"):
+        assert_symbol_invariant(lambda x: {"tokens": tokens}, tokens, cases)
+    with pytest.raises(AssertionError, match="inf"):
+        assert_symbol_invariant(lambda x: {"odd": x[x > 5].float()}, tokens, cases)

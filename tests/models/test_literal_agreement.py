@@ -1,0 +1,149 @@
+"""The package computes what the paper's algorithms say, values and gradients."""
+
+import itertools
+
+import literal
+import pytest
+import torch
+from conftest import SOURCES, make_dictionary, make_model, make_sample, redraw
+
+# The paper's ablation table.
+PATTERNS = [
+    "EP-DP-EA-DA-CP",
+    "EP-DP-EA-DA-CP-CA",
+    "EP-DP-DA-CP",
+    "DP-EA-DA-CP",
+    "EP-DP-DA-CP-CA",
+    "DP-EA-DA-CP-CA",
+    "EP-DP-EA-CP",
+    "EP-DP-EA-CP-CA",
+    "EP-DP-CP-CA",
+    "EP-DP-CP",
+    "DP-EA-CP",
+    "DP-EA-CP-CA",
+    "EA-DA-CP",
+    "EP-EA-DA-CP-CA",
+    "EA-DA-CP-CA",
+    "EP-EA-DA-CP",
+    "EP-DA-CP",
+    "EP-DP-EA-DA-CA",
+    "EP-DA-CP-CA",
+]
+VARIANTS = list(itertools.product(("tree", "rope"), (False, True), ("cosine", "linear")))
+# Every variant for one pattern, every pattern in one variant or another.
+CASES = [("EP-DP-EA-DA-CP", *variant) for variant in VARIANTS] + [
+    (pattern, *variant)
+    for pattern, variant in zip([*PATTERNS, "EP-DP-EA-DA-CA-CP"], itertools.cycle(VARIANTS))
+]
+
+
+def build(dictionary, pattern, positions="tree", pre_norm=False, head="cosine"):
+    """A model in float64 of which no parameter has its initial value."""
+    model = make_model(
+        dictionary,
+        stream_attention=pattern,
+        encoder_positions=positions,
+        encoder_normalize_before=pre_norm,
+        decoder_normalize_before=pre_norm,
+        output_head=head,
+    )
+    redraw(model)
+    return model.double().eval()
+
+
+def package_logits(model, sample):
+    """Logits without the scale that AdaCos adds to the paper's cosines."""
+    logits = model(**sample["net_input"])[0]
+    scale = model.decoder.output_scale
+    return logits if scale is None else logits / scale.scale.double()
+
+
+def literal_logits(model, sample, pattern, positions, pre_norm, head):
+    """The oracle's logits, a (T, V_n + k) tensor per sentence."""
+    vocabulary, pad = model.vocabulary, model.encoder.dictionary.pad()
+    weights = {
+        name: value
+        for name, value in model.state_dict(keep_vars=True).items()
+        if "embed_tokens" not in name
+    }
+    weights["embed_tokens.weight"] = model.encoder.embed_tokens.weight
+    config = literal.LiteralConfig(
+        pattern=pattern,
+        layers=len(model.encoder.layers),
+        heads=3,
+        normalize_before=pre_norm,
+        cosine_head=head == "cosine",
+        encoder_positions=positions,
+    )
+    source = sample["net_input"]["src_tokens"]
+    canonical, names = vocabulary.canonicalise(source)
+    previous = vocabulary.encode(sample["net_input"]["prev_output_tokens"], names)
+    arities = [*vocabulary.arity_of_row.tolist(), *[0] * names.size(1)]
+    logits = []
+    for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
+        x, y = ([token for token in tokens if token != pad] for tokens in (x, y))
+        formula = [arities[token] for token in x[:-1]]
+        k = int(slots.ne(pad).sum())
+        logits.append(literal.forward(weights, config, x, y, k, formula))
+    return logits
+
+
+def test_patterns_are_those_of_the_table():
+    assert len(PATTERNS) == len(set(PATTERNS)) == 19
+
+
+def test_batch_covers_the_numbers_of_symbols():
+    dictionary = make_dictionary()
+    _, names = make_model(dictionary).vocabulary.canonicalise(
+        make_sample(dictionary)["net_input"]["src_tokens"]
+    )
+    assert names.ne(dictionary.pad()).sum(1).tolist() == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_values_and_gradients_agree(case):
+    dictionary = make_dictionary()
+    model, sample = build(dictionary, *case), make_sample(dictionary)
+    found = package_logits(model, sample)
+    expected = literal_logits(model, sample, *case)
+    total_found = total_expected = 0.0
+    for logits, truth in zip(found, expected):
+        length, width = truth.shape
+        torch.testing.assert_close(logits[:length, :width], truth, rtol=1e-10, atol=1e-10)
+        assert bool((logits[:, width:] == -float("inf")).all())
+        weight = torch.randn_like(truth)
+        total_found = total_found + (weight * logits[:length, :width]).sum()
+        total_expected = total_expected + (weight * truth).sum()
+    names, parameters = zip(*model.named_parameters())
+    gradients = torch.autograd.grad(total_found, parameters)
+    truths = torch.autograd.grad(total_expected, parameters)
+    for name, gradient, truth in zip(names, gradients, truths):
+        torch.testing.assert_close(
+            gradient, truth, rtol=1e-10, atol=1e-10, msg=lambda text: f"{name}: {text}"
+        )
+        assert truth.abs().max() > 1e-6, f"{name} does not take part"
+
+
+def test_order_of_cross_attentions_matters():
+    dictionary = make_dictionary()
+    first = build(dictionary, "EP-DP-EA-DA-CP-CA")
+    second = build(dictionary, "EP-DP-EA-DA-CA-CP")
+    second.load_state_dict(first.state_dict())
+    sample = make_sample(dictionary)
+    found = [package_logits(model, sample)[:, 0, :4] for model in (first, second)]
+    difference = (found[0] - found[1]).abs().amax(1)
+    # With at most one symbol the aggregated view is the only stream.
+    assert difference[:2].max() < 1e-12 and difference[2:].min() > 1e-3
+
+
+def test_all_sentences_are_used():
+    """Each source contributes: replacing it alone changes its own logits alone."""
+    dictionary = make_dictionary()
+    model = build(dictionary, "EP-DP-EA-DA-CP-CA")
+    before = package_logits(model, make_sample(dictionary))
+    for changed in range(len(SOURCES)):
+        sources = list(SOURCES)
+        sources[changed] = sources[changed].replace("!", "&", 1) + " 0"
+        after = package_logits(model, make_sample(dictionary, sources))
+        same = [torch.allclose(a[:1], b[:1], atol=1e-12) for a, b in zip(before, after)]
+        assert same == [row != changed for row in range(len(SOURCES))]

@@ -1,0 +1,182 @@
+"""The generator of propositional data, run as users run it."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.propositional import smallest_assignment, truth_table
+from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_installed
+from sit_fairseq.validation.bits_judge import BitsJudge
+from sit_fairseq.validation.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script as a module: most tests call it, which saves importing fairseq again."""
+    path = ROOT / "scripts" / "generate_prop.py"
+    spec = importlib.util.spec_from_file_location("generate_prop", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["generate_prop"] = module  # its worker processes look it up by name
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["generate_prop"]
+
+
+@pytest.fixture
+def generate(script):
+    """A function that runs the script in this process."""
+
+    def run(prefix, *options):
+        script.main([str(prefix), *map(str, options)])
+
+    return run
+
+
+def run_command(prefix, *options):
+    """Runs the script as a command; the result has returncode, stdout and stderr."""
+    return subprocess.run(
+        [sys.executable, "scripts/generate_prop.py", str(prefix), *map(str, options)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def read(prefix):
+    """The lines of PREFIX.src and PREFIX.tgt."""
+    return [Path(f"{prefix}.{end}").read_text().splitlines() for end in ("src", "tgt")]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A data set of 3000 samples and what the script said."""
+    prefix = tmp_path_factory.mktemp("prop") / "sub" / "train"
+    result = run_command(prefix, "--size", 3000, "--workers", 2)
+    assert result.returncode == 0, result.stderr
+    return prefix, result
+
+
+def test_samples_are_distinct_right_and_smallest(data):
+    sources, targets = read(data[0])
+    assert len(sources) == len(targets) == len(set(sources)) == 3000
+    judge = BitsJudge()
+    for source, target in zip(sources, targets):
+        formula, answer = source.split(), target.split()
+        assert source == " ".join(formula) and target == " ".join(answer)
+        assert judge.verify(source, target) is Verdict.satisfied
+        assert judge.verify(source, "") is Verdict.violated  # no tautology
+        symbols = formula_symbols(formula)
+        literals = smallest_assignment(truth_table(formula, symbols), len(symbols))
+        assert answer == [t for j, value in literals for t in (symbols[j], str(value))]
+        for i in range(0, len(answer), 2):  # every literal is needed
+            less = answer[:i] + answer[i + 2 :]
+            assert judge.verify(formula, less) is Verdict.violated
+
+
+def test_lengths_are_uniform_once_there_are_enough_formulas(data):
+    lengths = Counter(len(source.split()) for source in read(data[0])[0])
+    assert set(lengths) == set(range(1, 36))
+    assert lengths[1] == 5  # all there are: a, b, c, d, e
+    assert all(55 < lengths[length] < 140 for length in range(6, 36)), lengths
+
+
+def test_summary(data):
+    sources = read(data[0])[0]
+    lengths = Counter(len(source.split()) for source in sources).values()
+    assert "3000 samples" in data[1].stdout
+    assert f"{min(lengths)} (length" in data[1].stdout
+    assert f"{max(lengths)} (length" in data[1].stdout
+    assert sorted(path.name for path in data[0].parent.iterdir()) == ["train.src", "train.tgt"]
+
+
+def test_number_of_workers_does_not_matter_and_the_seed_does(data, generate, tmp_path):
+    generate(tmp_path / "one", "--size", 3000, "--workers", 1)
+    assert read(tmp_path / "one") == read(data[0])
+    generate(tmp_path / "other", "--size", 3000, "--seed", 43)
+    assert read(tmp_path / "other") != read(data[0])
+
+
+def test_exclude(data, generate, tmp_path, capsys):
+    options = ["--size", 300, "--max-length", 6, "--seed", 1]
+    generate(tmp_path / "all", *options)
+    assert " 0 excluded" in capsys.readouterr().out
+    train, test = set(read(data[0])[0]), set(read(tmp_path / "all")[0])
+    assert train & test  # without the option they overlap
+    generate(tmp_path / "new", *options, "--exclude", data[0], tmp_path / "all")
+    assert " 0 excluded" not in capsys.readouterr().out
+    new = set(read(tmp_path / "new")[0])
+    assert len(new) == 300
+    assert not new & train and not new & test
+
+
+def test_symbol_names(generate, tmp_path):
+    generate(tmp_path / "names", "--symbols", "f,go,h", "--size", 200)
+    words = set(" ".join(read(tmp_path / "names")[0]).split())
+    assert words == {"f", "go", "h", "0", "1", "!", "&", "|", "<->", "xor"}
+    generate(tmp_path / "many", "--symbols", 200, "--size", 200)
+    words = set(" ".join(read(tmp_path / "many")[0]).split())
+    names = {f"p{i}" for i in range(200)}
+    assert words <= names | {"0", "1", "!", "&", "|", "<->", "xor"}
+    assert len(words & names) > 190  # about 2000 leaves were drawn
+
+
+@pytest.mark.skipif(not aiger_installed(), reason=f"needs {INSTALL_HINT}")
+def test_labels_of_the_earlier_work(generate, tmp_path):
+    generate(tmp_path / "aiger", "--size", 40, "--max-length", 8, "--labels", "aiger")
+    for source, target in zip(*read(tmp_path / "aiger")):
+        assert BitsJudge().verify(source, target) is Verdict.satisfied
+        symbols = target.split()[::2]
+        assert symbols and symbols == sorted(symbols)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--symbols", "2", "--max-length", "3"], ["only 42 distinct", "--size 5000"]),
+        (["--symbols", "a,U"], ["'U'", "--symbols"]),
+        (["--symbols", "a,xor"], ["'xor'", "--symbols"]),
+        (["--symbols", "a,1"], ["'1'", "--symbols"]),
+        (["--symbols", "a,b c"], ["'b c'", "--symbols"]),
+        (["--symbols", "a,b,a"], ["twice", "--symbols"]),
+        (["--symbols", "0"], ["at least one", "--symbols"]),
+        (["--min-length", "9", "--max-length", "8"], ["--min-length 9"]),
+        (["--size", "0"], ["--size 0"]),
+        (["--symbols", "50", "--max-length", "99"], ["50 symbols", "--max-length to 40"]),
+        (["--exclude", "nowhere"], ["nowhere.src"]),
+    ],
+)
+def test_mistakes_are_told(generate, tmp_path, options, words):
+    with pytest.raises(UserError) as error:
+        generate(tmp_path / "x", "--size", 5000, *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert list(tmp_path.iterdir()) == []  # nothing half done
+
+
+def test_mistakes_end_the_command_in_one_sentence(tmp_path):
+    result = run_command(tmp_path / "x", "--size", 0)
+    assert result.returncode == 1
+    assert "--size 0" in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_the_exhausted_space_was_really_exhausted():
+    names = ["a", "b", "0", "1"]
+    formulas = [[leaf] for leaf in names] + [["!", leaf] for leaf in names]
+    formulas += [["!", "!", leaf] for leaf in names]
+    formulas += [[op, x, y] for op in ("&", "|", "<->", "xor") for x in names for y in names]
+    contingent = 0
+    for formula in formulas:
+        symbols = formula_symbols(formula)
+        contingent += 0 < truth_table(formula, symbols) < (1 << (1 << len(symbols))) - 1
+    assert contingent == 42

@@ -1,0 +1,117 @@
+"""The judging script, run as users run it."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_installed
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FORMULAS = "| a b\n| a b\n| a b\n| a b\n| x ! x\n"
+ANSWERS = "a 1\na 0\na 1 a 0\na\n\n"
+WORDS = ["satisfied", "violated", "vacuous", "invalid", "satisfied"]
+COUNTS = (
+    "2/5 correct; satisfied 2, violated 1, vacuous 1, invalid 1, timeout 0, error 0, unavailable 0"
+)
+
+
+def run_command(*arguments):
+    """Runs the script as a command; the result has returncode, stdout and stderr."""
+    return subprocess.run(
+        [sys.executable, "scripts/judge.py", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """A function that runs the script in this process on texts (str or bytes)."""
+    main = runpy.run_path(str(ROOT / "scripts" / "judge.py"))["main"]
+
+    def run(formulas, answers, *options):
+        return main(["--semantics", "prop", *write(tmp_path, formulas, answers), *options])
+
+    return run
+
+
+def write(folder, formulas, answers):
+    """Writes both texts and returns the names of the files."""
+    paths = []
+    for name, text in (("formulas", formulas), ("answers", answers)):
+        paths.append(str(folder / name))
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return paths
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--workers", "0"],
+        ["--workers", "2", "--judge", "bits"],
+        pytest.param(
+            ["--judge", "aiger", "--workers", "1"],
+            marks=pytest.mark.skipif(not aiger_installed(), reason=f"needs {INSTALL_HINT}"),
+        ),
+    ],
+)
+def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
+    assert judge(FORMULAS, ANSWERS, *options) == 0
+    assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]
+
+
+def test_command(tmp_path):
+    result = run_command("--semantics", "prop", *write(tmp_path, FORMULAS, ANSWERS))
+    assert result.stdout.splitlines() == WORDS + [COUNTS]
+    assert result.returncode == 0, result.stderr
+
+
+def test_windows_line_ends_and_no_last_one(judge, capsys):
+    formulas, answers = FORMULAS.replace("\n", "\r\n"), ANSWERS.replace("\n", "\r\n")
+    assert judge(formulas.rstrip(), answers, "--workers", "0") == 0
+    assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]
+
+
+def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
+    paths = write(tmp_path, "| a b\n| a\n\nX a\n| a b\n", "a 1\na 1\na 1\na 1\nb 1\n")
+    result = run_command("--semantics", "prop", *paths, "--workers", "0")
+    lines = result.stdout.splitlines()
+    assert lines[:-1] == ["satisfied", "error", "error", "error", "satisfied"]
+    assert lines[-1].startswith("2/5 correct;") and "error 3" in lines[-1]
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert "Line 2 of" in last and "ends too early" in last
+
+
+@pytest.mark.parametrize(
+    "formulas, answers, options, words",
+    [
+        ("a\na\n", "a 1\n", [], ["2 lines", "has 1"]),
+        ("a\n\n", "a 1\n", [], ["2 lines", "has 1"]),
+        (b"a\n\xff\n", "a 1\na 1\n", [], ["Line 2", "formulas", "UTF-8"]),
+        ("a\n", b"\xe9 1\n", [], ["Line 1", "answers", "UTF-8"]),
+        ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger"]),
+        ("a\n", "a 1\n", ["--timeout", "0"], ["--timeout 0"]),
+    ],
+)
+def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):
+    with pytest.raises(UserError) as error:
+        judge(formulas, answers, *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert capsys.readouterr().out == ""
+
+
+def test_missing_file_ends_the_command_in_one_sentence(tmp_path):
+    result = run_command("--semantics", "prop", tmp_path / "none", tmp_path / "none")
+    assert result.returncode == 1
+    assert "none" in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,170 @@
+"""The judges of propositional logic, by hand and against each other."""
+
+import logging
+from collections import Counter
+from random import Random
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.propositional import random_formula, smallest_assignment, truth_table
+from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.validation import aiger_judge
+from sit_fairseq.validation.aiger_judge import AigerJudge, aiger_assignment
+from sit_fairseq.validation.bits_judge import BitsJudge
+from sit_fairseq.validation.judge import make_judge
+from sit_fairseq.validation.verdict import Verdict
+
+needs_aiger = pytest.mark.skipif(
+    not aiger_judge.aiger_installed(), reason=f"needs {aiger_judge.INSTALL_HINT}"
+)
+
+TABLE = [
+    ("| a b", "a 1", Verdict.satisfied),
+    ("| a b", "a 1 b 0", Verdict.satisfied),
+    ("| a b", "a 0", Verdict.violated),
+    ("| a b", "b 0 a 0", Verdict.violated),
+    ("& a ! b", "a 1 b 0", Verdict.satisfied),
+    ("& a ! b", "a 1", Verdict.violated),
+    ("& a ! b", "b 1 a 0", Verdict.violated),
+    ("-> a b", "a 0", Verdict.satisfied),
+    ("-> a b", "b 0", Verdict.violated),
+    ("-> b a", "a 1", Verdict.satisfied),
+    ("<-> a xor b c", "a 1 b 1 c 0", Verdict.satisfied),
+    ("<-> a xor b c", "a 1 b 1 c 1", Verdict.violated),
+    # The empty answer is right exactly for a tautology.
+    ("| a ! a", "", Verdict.satisfied),
+    ("1", "", Verdict.satisfied),
+    ("| a b", "", Verdict.violated),
+    ("0", "", Verdict.violated),
+    # Contradictory literals describe nothing; equal ones are one literal.
+    ("| a b", "a 1 a 0", Verdict.vacuous),
+    ("& a ! a", "a 1 a 0", Verdict.vacuous),
+    ("| a b", "b 1 a 0 a 0 a 1", Verdict.vacuous),
+    ("| a b", "a 1 a 1", Verdict.satisfied),
+    # What cannot be read.
+    ("| a b", "a", Verdict.invalid),
+    ("| a b", "a 1 b", Verdict.invalid),
+    ("| a b", "a 2", Verdict.invalid),
+    ("| a b", "a b", Verdict.invalid),
+    ("| a b", "1 a", Verdict.invalid),
+    ("| a b", "a 1 c 1", Verdict.invalid),
+    ("| a 1", "1 1", Verdict.invalid),
+    ("| a b", "| 1", Verdict.invalid),
+    ("| a b", "a 1 a 0 c 1", Verdict.invalid),
+    # Symbols that vanish when the formula is simplified are symbols of it.
+    ("| a & b 0", "a 1 b 0", Verdict.satisfied),
+    ("& 0 a", "a 1", Verdict.violated),
+    # Names are tokens, not letters, and may be those of constants elsewhere.
+    ("xor x or", "x 1 or 0", Verdict.satisfied),
+    ("-> True False", "False 1", Verdict.satisfied),
+    # Formulas that are none.
+    ("| a", "a 1", Verdict.error),
+    ("a b", "a 1", Verdict.error),
+    ("", "", Verdict.error),
+    ("X a", "a 1", Verdict.error),
+    ("U a b", "b 1", Verdict.error),
+]
+
+
+@pytest.mark.parametrize("judge", ["bits", pytest.param("aiger", marks=needs_aiger)])
+@pytest.mark.parametrize("formula, answer, verdict", TABLE)
+def test_by_hand(judge, formula, answer, verdict):
+    assert make_judge("prop", judge).verify(formula, answer) is verdict
+    assert make_judge("prop", judge).verify(formula.split(), answer.split()) is verdict
+
+
+def random_answer(rng, formula):
+    """A right answer, a right one with an error put in, or a wild guess."""
+    symbols = formula_symbols(formula)
+    literals = smallest_assignment(truth_table(formula, symbols), len(symbols)) or []
+    answer = [token for j, value in literals for token in (symbols[j], str(value))]
+    kind = rng.randrange(6)
+    if kind == 1 and answer:  # one value wrong
+        position = 2 * rng.randrange(len(literals)) + 1
+        answer[position] = "10"[int(answer[position])]
+    elif kind == 2:  # one literal less
+        answer = answer[2:]
+    elif kind == 3 and answer:  # a contradiction
+        answer += [answer[0], "10"[int(answer[1])]]
+    elif kind == 4:  # something strange
+        answer.append(rng.choice(["a", "0", "&", "zzz"]))
+    elif kind == 5:
+        guess = rng.sample("abcde", rng.randint(0, 5))
+        answer = [token for symbol in guess for token in (symbol, rng.choice("01"))]
+    return " ".join(answer)
+
+
+@needs_aiger
+def test_judges_agree():
+    rng = Random(5)
+    bits, aiger = BitsJudge(), AigerJudge()
+    seen = Counter()
+    for _ in range(400):
+        formula = random_formula(rng, rng.randint(1, 25), "abcde")
+        answer = random_answer(rng, formula)
+        verdict = aiger.verify(formula, answer)
+        assert bits.verify(formula, answer) is verdict, (formula, answer)
+        seen[verdict] += 1
+    for verdict in (Verdict.satisfied, Verdict.violated, Verdict.vacuous, Verdict.invalid):
+        assert seen[verdict] >= 20, seen
+
+
+@needs_aiger
+def test_aiger_labels_are_right_and_sorted_by_name():
+    rng = Random(6)
+    bits = BitsJudge()
+    labelled = 0
+    for _ in range(60):
+        formula = random_formula(rng, 20, ["p10", "p9", "a", "b"])
+        symbols = formula_symbols(formula)
+        literals = aiger_assignment(formula)
+        if literals is None:
+            assert truth_table(formula, symbols) == 0
+            continue
+        assert literals == sorted(literals)
+        answer = " ".join(f"{symbol} {value}" for symbol, value in literals)
+        assert bits.verify(formula, answer) is Verdict.satisfied
+        labelled += 1
+    assert labelled > 30
+
+
+def test_too_many_open_symbols_for_bits(caplog):
+    symbols = [f"p{i}" for i in range(21)]
+    formula = ["|"] * 20 + symbols
+    with caplog.at_level(logging.WARNING):
+        assert BitsJudge().verify(formula, "") is Verdict.unavailable
+    assert "--judge aiger" in caplog.text
+    assert BitsJudge().verify(formula, "p0 0") is Verdict.violated
+    assert BitsJudge().verify(formula, "p0 1") is Verdict.satisfied
+
+
+@needs_aiger
+def test_formulas_too_deep_for_aiger_are_errors():
+    formula = ["xor", "a"] * 250 + ["a"]
+    assert AigerJudge().verify(formula, "a 1") is Verdict.error
+    assert BitsJudge().verify(formula, "a 1") is Verdict.satisfied
+
+
+def test_missing_aiger_is_unavailable(monkeypatch, caplog):
+    monkeypatch.setattr(aiger_judge, "aiger_installed", lambda: False)
+    with caplog.at_level(logging.WARNING):
+        judge = make_judge("prop", "aiger")
+    assert "pip install py-aiger-sat python-sat==" in caplog.text
+    assert judge.verify("| a b", "a 1") is Verdict.unavailable
+    assert judge.verify("| a b", "a") is Verdict.invalid  # needs no solver
+
+
+def test_reason_of_an_error_is_logged(caplog):
+    with caplog.at_level(logging.DEBUG):
+        BitsJudge().verify("& a", "a 1")
+    assert "ends too early" in caplog.text
+
+
+def test_make_judge():
+    assert make_judge("prop").name == "bits"
+    assert make_judge("prop", "aiger").name == "aiger"
+    with pytest.raises(UserError, match="'nonsense'.*prop"):
+        make_judge("nonsense")
+    with pytest.raises(UserError, match="'spot'.*bits, aiger"):
+        make_judge("prop", "spot")
