@@ -20,7 +20,9 @@ class SemanticScorerConfig(FairseqDataclass):
         default=None,
         metadata={"help": "who judges; prop: bits (truth tables, default) or aiger"},
     )
-    judge_workers: int = field(default=2, metadata={"help": "judging processes"})
+    judge_workers: Optional[int] = field(
+        default=None, metadata={"help": "judging processes (default: as many as the judge needs)"}
+    )
     judge_timeout: float = field(default=30.0, metadata={"help": "seconds for one answer"})
 
 

@@ -15,6 +15,7 @@ class BitsJudge(PropJudge):
     """Decides by a truth table over the symbols that the answer leaves open."""
 
     name = "bits"
+    quick = True
 
     def decide(self, formula: Sequence[str], assignment: Dict[str, str]) -> Verdict:
         rest = [assignment.get(token, token) for token in formula]

@@ -33,10 +33,13 @@ class Judge(ABC):
     Attributes:
         semantics: what problems and answers mean, a key of ``JUDGES``.
         name: the judge's name among those of the same semantics.
+        quick: True if no item takes longer than some milliseconds, so that a process of
+            its own and a time-out are not worth their cost.
     """
 
     semantics: str
     name: str
+    quick: bool = False
 
     @abstractmethod
     def verify(self, problem: Sentence, answer: Sentence) -> Verdict:

@@ -88,7 +88,8 @@ class JudgePool:
         semantics: what problems and answers mean, e.g. ``prop``.
         judge: the name of a judge for it, None for the first one, or a picklable judge.
         workers: number of processes; 0 judges in this process, where nothing can be
-            timed out and an exception of the judge is the caller's.
+            timed out and an exception of the judge is the caller's. None is 0 for a
+            judge that is always quick, and 2 for others.
         timeout: seconds after which an item is given up.
     """
 
@@ -96,11 +97,11 @@ class JudgePool:
         self,
         semantics: str,
         judge: Union[str, Judge, None] = None,
-        workers: int = 2,
+        workers: Optional[int] = None,
         timeout: float = 30.0,
     ) -> None:
         self._judge = judge if isinstance(judge, Judge) else make_judge(semantics, judge)
-        self._n_workers = workers
+        self._n_workers = (0 if self._judge.quick else 2) if workers is None else workers
         self._timeout = timeout
         self._workers: List[_Worker] = []
 

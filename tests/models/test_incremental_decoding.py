@@ -41,10 +41,10 @@ class Search:
         assert logits.size(1) == 1
         return logits[:, 0]
 
-    def append(self, generator=None):
+    def append(self):
         """Random tokens that exist in their sentence."""
         widths = [self.model.vocabulary.num_base + SLOTS[s] for s in self.sentence]
-        drawn = [int(torch.randint(2, width, (1,), generator=generator)) for width in widths]
+        drawn = [int(torch.randint(2, width, (1,))) for width in widths]
         self.tokens = torch.cat((self.tokens, torch.tensor(drawn).unsqueeze(1)), dim=1)
 
     def teacher_forced(self, row):
@@ -65,7 +65,7 @@ class Search:
 
 def shuffled_beams(search, hypotheses, keep):
     """Any hypothesis may continue any of its sentence; other sentences drop out."""
-    starts = [i for i in range(0, search.sentence.numel(), hypotheses)]
+    starts = range(0, search.sentence.numel(), hypotheses)
     starts = [start for start in starts if int(search.sentence[start]) in keep]
     return torch.cat([start + torch.randint(hypotheses, (hypotheses,)) for start in starts])
 
@@ -81,6 +81,17 @@ def test_steps_equal_teacher_forcing(pattern, hypotheses):
         search.append()
         search.reorder(shuffled_beams(search, hypotheses, keep))
     assert search.sentence.unique().tolist() == [1]
+
+
+def test_hypotheses_without_state():
+    """Whole prefixes of several hypotheses, which share the encoding of their sentence."""
+    dictionary, model = build("EP-DP-EA-CA-CP")
+    search = Search(model, dictionary, 3)
+    for _ in range(4):
+        search.append()
+    logits, _ = model.decoder(search.tokens, search.encoder_out)
+    assert logits.size(1) == 5
+    search.check(logits[:, -1])
 
 
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
@@ -142,7 +153,6 @@ def test_dead_beams_disturb_nobody(pattern):
 
 
 def test_padding_on_either_side():
-    dictionary, model = build()
     for encoder_positions in ("tree", "rope"):
         dictionary, model = build(encoder_positions=encoder_positions)
         previous = torch.full((len(SOURCES), 3), dictionary.eos())

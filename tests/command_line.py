@@ -1,0 +1,78 @@
+"""Runs fairseq's commands and our scripts inside the test process.
+
+A new process would spend most of its time on importing fairseq; that the commands work
+in one of their own is tested in test_processes.py.
+"""
+
+import runpy
+import sys
+from pathlib import Path
+from typing import List
+from unittest import mock
+
+import fairseq_cli.generate
+import fairseq_cli.interactive
+import fairseq_cli.preprocess
+import fairseq_cli.train
+import fairseq_cli.validate
+from fairseq import checkpoint_utils
+
+ROOT = Path(__file__).parent.parent
+PLUG_IN = ["--user-dir", str(ROOT / "sit_fairseq"), "--task", "stream_translation"]
+TRAINING = [
+    *("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos"),
+    *("--optimizer", "adam", "--lr", "0.003", "--clip-norm", "1.0", "--batch-size", "64"),
+    # Workers and a data buffer would only make short runs slower.
+    *("--cpu", "--num-workers", "0", "--data-buffer-size", "0", "--log-format", "simple"),
+]
+
+
+def run(command, *arguments) -> None:
+    """Runs the ``cli_main`` of a fairseq command."""
+    # fairseq keeps the best validation score on the function, across trainings.
+    vars(checkpoint_utils.save_checkpoint).pop("best", None)
+    with mock.patch.object(sys, "argv", ["fairseq", *map(str, arguments)]):
+        command.cli_main()
+
+
+def script(name: str, *arguments) -> None:
+    """Runs one of our scripts."""
+    path = str(ROOT / "scripts" / name)
+    with mock.patch.object(sys, "argv", [path, *map(str, arguments)]):
+        runpy.run_path(path, run_name="__main__")
+
+
+def preprocess(directory: Path, *arguments) -> Path:
+    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary."""
+    arguments = ("--joined-dictionary", *arguments) if "--srcdict" not in arguments else arguments
+    run(fairseq_cli.preprocess, "-s", "src", "-t", "tgt", "--destdir", directory, *arguments)
+    return directory
+
+
+def preprocess_lines(directory: Path, sources: List[str], targets: List[str], split="test") -> Path:
+    """Writes and binarises one split; the dictionary is made of these lines alone."""
+    directory.mkdir(parents=True, exist_ok=True)
+    prefix = directory / "text"
+    for side, lines in (("src", sources), ("tgt", targets)):
+        prefix.with_suffix(f".{side}").write_text("".join(line + "\n" for line in lines))
+    return preprocess(directory / "bin", "--trainpref", prefix, f"--{split}pref", prefix)
+
+
+def train(data: Path, save_dir: Path, *arguments, symbols="[a-z]") -> Path:
+    """Trains a model and returns its last checkpoint."""
+    symbols = ("--symbols", symbols) if symbols is not None else ()
+    options = ("--save-dir", save_dir, *PLUG_IN, *TRAINING, *symbols, *arguments)
+    run(fairseq_cli.train, data, *options)
+    return save_dir / "checkpoint_last.pt"
+
+
+def generate(data: Path, checkpoint, *arguments) -> None:
+    """Decodes the test split to standard output."""
+    run(fairseq_cli.generate, data, "--path", checkpoint, *PLUG_IN, "--cpu", *arguments)
+
+
+def interactive(data: Path, checkpoint, lines: List[str], tmp_path: Path, *arguments) -> None:
+    """Decodes typed lines to standard output."""
+    (tmp_path / "typed").write_text("".join(line + "\n" for line in lines))
+    options = ("--path", checkpoint, "--input", tmp_path / "typed", *PLUG_IN, "--cpu", *arguments)
+    run(fairseq_cli.interactive, data, *options)

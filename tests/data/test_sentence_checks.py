@@ -1,0 +1,102 @@
+"""Every message names the line and what to change."""
+
+import logging
+
+import pytest
+import torch
+from conftest import SOURCES, TARGETS, encode, make_dictionary
+
+from sit_fairseq.data import sentence_checks
+from sit_fairseq.data.sentence_checks import SentenceChecker
+from sit_fairseq.errors import UserError
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+
+
+def check(sources, targets=None, tree_depth=20, split="train"):
+    dictionary = make_dictionary()
+
+    def sentences(lines):
+        return [encode(dictionary, [line])[0] for line in lines]
+
+    checker = SentenceChecker(StreamVocabulary(dictionary), tree_depth)
+    checker.check_split(split, sentences(sources), targets and sentences(targets))
+
+
+@pytest.fixture(params=[1, 2, 50_000], autouse=True)
+def chunk_size(request, monkeypatch):
+    """Line numbers must not depend on how a split is divided."""
+    monkeypatch.setattr(sentence_checks, "_CHUNK", request.param)
+
+
+@pytest.mark.parametrize("tree_depth", [20, None])
+def test_good_sentences_pass(tree_depth):
+    check(SOURCES, TARGETS, tree_depth)
+    check(SOURCES, None, tree_depth)
+
+
+def test_empty_source():
+    with pytest.raises(UserError, match="^line 3 of the valid source is empty; remove it"):
+        check(["a", "b", "", "0"], split="valid")
+
+
+def test_empty_target_is_allowed():
+    check(["a"], [""])
+
+
+@pytest.mark.parametrize("wrong", ["& a", "a b", "! & a", "a & b b", "& & a b", "a ! & 0"])
+def test_malformed_formula(wrong):
+    message = "^line 3 of the test source is not one formula in prefix notation.*rope$"
+    with pytest.raises(UserError, match=message):
+        check(["a", "& a b", wrong, "! a"], split="test")
+    check(["a", "& a b", wrong, "! a"], tree_depth=None)
+
+
+def test_neighbours_do_not_make_up_for_each_other():
+    with pytest.raises(UserError, match="^line 1 "):
+        check(["& a", "a b"])
+
+
+def test_too_deep_formula():
+    deep = "! ! ! ! a"
+    check(["a", deep], tree_depth=4)
+    message = "line 2 of the train source is 4 operators deep.*end at 3; train with --tree-depth 4"
+    with pytest.raises(UserError, match=message):
+        check(["a", deep], tree_depth=3)
+
+
+def test_many_operators_are_not_depth():
+    bushy = "& & & a b & c d & & e f & g h"
+    check(["a", bushy], tree_depth=3)
+    with pytest.raises(UserError, match="line 2 .* is 3 operators deep.*end at 2;"):
+        check(["a", bushy], tree_depth=2)
+
+
+@pytest.mark.parametrize("target", ["a 1 c 0", "c 0 a 1", "b c"])
+def test_symbol_that_only_the_target_has(target):
+    message = (
+        "^line 3 of the train target holds the symbol 'c', which its source does not.*--symbols"
+    )
+    with pytest.raises(UserError, match=message):
+        check(["& a b", "! c", "| a b"], ["a 1", "c 0", target])
+    # Another line's symbols do not help, constants need no source.
+    check(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
+
+
+def test_unknown_tokens_are_counted(caplog):
+    with caplog.at_level(logging.WARNING):
+        check(["a", "NEW"], ["1", "0"], split="test")
+    assert "1 source tokens of test are <unk>" in caplog.text
+    caplog.clear()
+    check(SOURCES, TARGETS)
+    assert not caplog.text
+
+
+def test_typed_lines_are_quoted():
+    dictionary = make_dictionary()
+    checker = SentenceChecker(StreamVocabulary(dictionary), 20)
+    lines = ["a", "& a"]
+    tokens = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
+    with pytest.raises(UserError, match="^'& a' is not one formula"):
+        checker.check_sources(
+            torch.cat(tokens), torch.tensor([2, 3]), lambda index: repr(lines[index])
+        )

@@ -1,0 +1,26 @@
+"""Data and checkpoints that the command line tests share."""
+
+from types import SimpleNamespace
+
+import pytest
+from command_line import preprocess, script, train
+
+
+@pytest.fixture(scope="session")
+def prop(tmp_path_factory) -> SimpleNamespace:
+    """Formulas over a to e, a briefly trained model, and one with random weights."""
+    root = tmp_path_factory.mktemp("prop")
+    options = ("--max-length", 9, "--workers", 1)
+    script("generate_prop.py", root / "train", "--size", 2000, "--seed", 1, *options)
+    script("generate_prop.py", root / "valid", "--size", 70, "--seed", 2, *options)
+    script("generate_prop.py", root / "test", "--size", 400, "--seed", 3, *options)
+    data = preprocess(
+        root / "bin",
+        *("--trainpref", root / "train", "--validpref", root / "valid"),
+        *("--testpref", root / "test"),
+    )
+    trained = train(data, root / "trained", "--max-update", 60, "--warmup-updates", 20)
+    random = train(
+        data, root / "random", "--max-update", 1, "--lr", 0, "--seed", 7, "--disable-validation"
+    )
+    return SimpleNamespace(root=root, data=data, trained=trained, random=random)

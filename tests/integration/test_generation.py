@@ -1,0 +1,125 @@
+"""fairseq-generate and fairseq-interactive, with the plug-in."""
+
+import re
+
+import pytest
+from command_line import generate, interactive, preprocess, preprocess_lines, script, train
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.validation.judge import make_judge
+
+SEMANTIC = ("--scoring", "semantic", "--semantics", "prop")
+
+
+def sentences(text: str, tmp_path):
+    """Parses captured output."""
+    (tmp_path / "output").write_text(text)
+    return read_generate_output(str(tmp_path / "output"))
+
+
+@pytest.mark.parametrize("count", [1, 5, 97, 101])
+def test_every_line_comes_back_in_whatever_number(prop, tmp_path, capsys, count):
+    lines = (prop.root / "test.src").read_text().splitlines()[:count]
+    targets = (prop.root / "test.tgt").read_text().splitlines()[:count]
+    data = preprocess_lines(tmp_path, lines, targets)
+    capsys.readouterr()
+    generate(data, prop.random, "--batch-size", 32, "--max-len-b", 8)
+    found = sentences(capsys.readouterr().out, tmp_path)
+    assert [sentence.source for sentence in found] == lines
+    assert [sentence.target for sentence in found] == targets
+    assert all(sentence.hypotheses for sentence in found)
+
+
+def test_verdicts_stand_beside_each_answer_and_add_up(prop, tmp_path, capsys):
+    generate(prop.data, prop.trained, "--beam", 3, "--nbest", 2, "--max-len-b", 12, *SEMANTIC)
+    output = capsys.readouterr().out
+    found = sentences(output, tmp_path)
+    assert len(found) == 400
+    judge = make_judge("prop", "aiger")
+    for sentence in found[:60]:
+        for hypothesis in sentence.hypotheses:
+            assert hypothesis.verdict == judge.verify(sentence.source, hypothesis.text).value
+    satisfied = sum(sentence.best.verdict == "satisfied" for sentence in found)
+    exact = sum(sentence.best.text == sentence.target for sentence in found)
+    assert 0 < satisfied < 400
+    assert f"exact {exact / 4:.2f} % ({exact}/400); {satisfied}/400 correct" in output
+    printed = re.search(r"correct; (.*)", output).group(1)
+    assert sum(map(int, re.findall(r"\d+", printed))) == 400
+
+
+@pytest.mark.parametrize("count", [10, 40, 200])
+def test_vocabulary_grows_after_training(prop, tmp_path, capsys, count):
+    options = ("--max-length", 15, "--workers", 1, "--size", 150)
+    # p0, p1, ... as soon as the alphabet is too short.
+    names = [f"p{i}" for i in range(count)]
+    script("generate_prop.py", tmp_path / "more", "--symbols", ",".join(names), *options)
+    data = preprocess(
+        tmp_path / "bin", "--trainpref", tmp_path / "more", "--testpref", tmp_path / "more"
+    )
+    capsys.readouterr()
+    # The pattern in the checkpoint is [a-z]; here it is widened.
+    generate(data, prop.trained, "--symbols", r"p\d+", "--max-len-b", 12, *SEMANTIC)
+    found = sentences(capsys.readouterr().out, tmp_path)
+    assert len(found) == 150
+    for sentence in found:
+        assert set(re.findall(r"p\d+", sentence.best.text)) <= set(sentence.source.split())
+        assert sentence.best.verdict in ("satisfied", "violated", "vacuous", "invalid")
+
+
+def test_interactive_takes_names_that_are_in_no_dictionary(prop, tmp_path, capsys):
+    lines = ["& p17 speed_limit", "& p17 ! q9", "| 1 0", "& p speed_limit"]
+    interactive(prop.data, prop.trained, lines, tmp_path, "--symbols", r"(?!xor)[a-z]\w*")
+    found = sentences(capsys.readouterr().out, tmp_path)
+    assert [sentence.source for sentence in found] == lines
+    tokens = found[0].best.text.split() + found[3].best.text.split()
+    assert "speed_limit" in tokens or "p17" in tokens
+    assert found[0].best.text.replace("p17", "p") == found[3].best.text
+    assert found[0].best.score == found[3].best.score
+    assert not set("abcde") & set(found[2].best.text.split())
+
+
+def test_ensembles_average_and_prefixes_force(prop, tmp_path, capsys):
+    both = f"{prop.trained}:{prop.random}"
+    generate(prop.data, both, "--beam", 2, "--max-len-b", 8)
+    averaged = sentences(capsys.readouterr().out, tmp_path)
+    generate(prop.data, f"{prop.trained}:{prop.trained}", "--beam", 2, "--max-len-b", 8)
+    doubled = sentences(capsys.readouterr().out, tmp_path)
+    generate(prop.data, prop.trained, "--beam", 2, "--max-len-b", 8)
+    alone = sentences(capsys.readouterr().out, tmp_path)
+    assert [s.best.text for s in doubled] == [s.best.text for s in alone]
+    assert [s.best.score for s in averaged] != [s.best.score for s in alone]
+    generate(prop.data, prop.trained, "--prefix-size", 2, "--max-len-b", 8)
+    for sentence in sentences(capsys.readouterr().out, tmp_path):
+        assert sentence.best.text.split()[:2] == sentence.target.split()[:2]
+
+
+def test_scores_of_the_reference(prop, tmp_path, capsys):
+    generate(prop.data, prop.trained, "--beam", 1, "--max-len-b", 20)
+    greedy = sentences(capsys.readouterr().out, tmp_path)
+    data = preprocess_lines(tmp_path, [s.source for s in greedy], [s.best.text for s in greedy])
+    capsys.readouterr()
+    generate(data, prop.trained, "--score-reference")
+    scored = sentences(capsys.readouterr().out, tmp_path)
+    for one, other in zip(greedy, scored):
+        assert one.best.text == other.best.text
+        assert float(one.best.score) == pytest.approx(float(other.best.score), abs=1e-5)
+
+
+def test_symbols_stay_whole_under_any_dictionary_order(prop):
+    dictionary = StreamDictionary.load(str(prop.data / "dict.src.txt"))
+    dictionary.set_pattern("[a-z]")
+    assert sorted(dictionary.known_symbols()) == list("abcde")
+    assert dictionary.base_tokens() == ["!", "&", "0", "1", "<->", "xor", "|"]
+
+
+def test_half_precision_model_still_answers(prop, tmp_path, capsys):
+    path = train(
+        prop.data,
+        tmp_path / "half",
+        *("--finetune-from-model", prop.trained, "--memory-efficient-fp16", "--max-update", 2),
+        *("--disable-validation", "--lr", 1e-4),
+    )
+    capsys.readouterr()
+    generate(prop.data, path, "--max-len-b", 8)
+    assert len(sentences(capsys.readouterr().out, tmp_path)) == 400

@@ -1,0 +1,53 @@
+"""Commands in processes of their own, as a shell starts them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from command_line import PLUG_IN, ROOT, TRAINING
+
+BIN = Path(sys.executable).parent
+
+
+def call(*command, cwd=ROOT) -> subprocess.CompletedProcess:
+    """Runs a command to its end."""
+    return subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+
+
+def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
+    result = call(
+        BIN / "fairseq-hydra-train",
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "prop"),
+        f"common.user_dir={ROOT / 'sit_fairseq'}",
+        f"task.data={prop.data}",
+        f"checkpoint.save_dir={tmp_path / 'out'}",
+        *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
+        *("dataset.num_workers=1", "task.validate_samples=8"),
+        cwd=tmp_path,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    model = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)["model"]
+    count = sum(v.numel() for k, v in model.items() if "embed_tokens" not in k) - 1  # the scale
+    assert count == 2_905_344
+
+
+def test_training_command_exits_with_success(prop, tmp_path):
+    result = call(
+        BIN / "fairseq-train",
+        prop.data,
+        *("--save-dir", tmp_path, "--symbols", "[a-z]", "--max-update", 2),
+        *("--disable-validation", *PLUG_IN, *TRAINING),
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert (tmp_path / "checkpoint_last.pt").exists()
+
+
+def test_user_mistake_exits_with_one_sentence(prop, tmp_path):
+    (tmp_path / "broken.pt").write_bytes(prop.trained.read_bytes()[:5000])
+    result = call(
+        BIN / "fairseq-generate", prop.data, "--path", tmp_path / "broken.pt", *PLUG_IN, "--cpu"
+    )
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert "broken.pt is not a readable fairseq checkpoint" in result.stderr

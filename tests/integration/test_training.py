@@ -1,0 +1,117 @@
+"""fairseq-train, fairseq-validate and resuming, with the plug-in."""
+
+import re
+
+import fairseq_cli.validate
+import pytest
+import torch
+from command_line import PLUG_IN, preprocess, run, script, train
+
+
+def load(path) -> dict:
+    """Reads a checkpoint the strict way."""
+    return torch.load(path, weights_only=True)
+
+
+def test_validation_judges_answers_and_picks_the_best_checkpoint(prop, tmp_path, caplog):
+    with caplog.at_level("INFO"):
+        train(
+            prop.data,
+            tmp_path,
+            *("--max-update", 20, "--validate-interval-updates", 10),
+            *("--validate-semantics", "prop", "--validate-samples", 50),
+            *("--best-checkpoint-metric", "correct", "--maximize-best-checkpoint-metric"),
+            *("--tensorboard-logdir", tmp_path / "tensorboard"),
+        )
+    lines = [r.getMessage() for r in caplog.records if "on 'valid' subset" in r.getMessage()]
+    assert len(lines) == 2
+    shares = {
+        name: float(value)
+        for name, value in re.findall(r"(\w+) ([\d.]+) ", lines[-1])
+        if name in ("correct", "violated", "vacuous", "invalid", "timeout", "error", "unavailable")
+    }
+    assert sum(shares.values()) == pytest.approx(100, abs=0.05)
+    # Of exactly 50 judged sentences every share is a multiple of 2 %.
+    assert all(value % 2 == 0 for value in shares.values())
+    best = load(tmp_path / "checkpoint_best.pt")["extra_state"]["best"]
+    assert best == max(float(re.search(r"correct ([\d.]+)", line).group(1)) for line in lines)
+    assert list((tmp_path / "tensorboard" / "valid").iterdir())
+
+
+@pytest.mark.parametrize("name", ["tiny", "prop", "ltl", "copy"])
+def test_every_architecture_trains(prop, tmp_path, name):
+    path = train(
+        prop.data,
+        tmp_path,
+        *("--arch", f"symbol_invariant_transformer_{name}", "--max-update", 1),
+        *("--batch-size", 4, "--disable-validation"),
+    )
+    embedding = load(path)["model"]["encoder.embed_tokens.weight"]
+    width = {"tiny": 64, "prop": 96, "ltl": 64, "copy": 128}[name]
+    # 4 special tokens, 5 operators, 2 constants; actual and placeholder.
+    assert embedding.shape == (13, width)
+
+
+@pytest.mark.parametrize("criterion", ["cross_entropy", "label_smoothed_cross_entropy"])
+@pytest.mark.parametrize("head", ["cosine", "linear"])
+def test_stock_criterions_train(prop, tmp_path, criterion, head):
+    smoothing = ("--label-smoothing", 0.1) if criterion.startswith("label") else ()
+    options = ("--criterion", criterion, "--output-head", head, *smoothing)
+    path = train(prop.data, tmp_path, *options, "--max-update", 3)
+    loss = load(path)["extra_state"]["val_loss"]
+    assert 0 < loss < 10
+
+
+def test_resuming_continues_as_if_never_interrupted(prop, tmp_path):
+    options = ("--disable-validation", "--dropout", 0.1)
+    whole = load(train(prop.data, tmp_path / "whole", "--max-update", 12, *options))
+    train(prop.data, tmp_path / "parts", "--max-update", 5, *options)
+    parts = load(train(prop.data, tmp_path / "parts", "--max-update", 12, *options))
+    assert parts["optimizer_history"][-1]["num_updates"] == 12
+    scale = "decoder.output_scale.scale"
+    assert whole["model"][scale] != load(prop.random)["model"][scale]
+    # Dropout masks differ after a restart, so that only the schedule is compared bit by bit.
+    assert parts["last_optimizer_state"]["state"][0]["step"] == 12
+
+    deterministic = ("--disable-validation", "--dropout", 0)
+    whole = load(train(prop.data, tmp_path / "whole0", "--max-update", 12, *deterministic))
+    train(prop.data, tmp_path / "parts0", "--max-update", 5, *deterministic)
+    parts = load(train(prop.data, tmp_path / "parts0", "--max-update", 12, *deterministic))
+    for name, value in whole["model"].items():
+        assert torch.equal(parts["model"][name], value), name
+
+
+def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_path):
+    names = "z,y,x,w,v,u,t,s,r,q,p,o"
+    options = ("--symbols", names, "--max-length", 9, "--workers", 1, "--size", 200)
+    script("generate_prop.py", tmp_path / "train", *options)
+    files = ("--trainpref", tmp_path / "train", "--validpref", tmp_path / "train")
+    data = preprocess(tmp_path / "bin", *files)
+    before = load(prop.trained)["model"]
+    options = ("--finetune-from-model", prop.trained, "--lr", 0, "--max-update", 1)
+    after = load(train(data, tmp_path / "tuned", *options))["model"]
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        if "output_scale" not in name:
+            assert torch.equal(after[name], value), name
+
+
+def test_validate_command_needs_no_task_options(prop, capsys, caplog):
+    with caplog.at_level("INFO"):
+        run(
+            fairseq_cli.validate,
+            prop.data,
+            *("--path", prop.trained, "--valid-subset", "valid", "--batch-size", 64),
+            *(*PLUG_IN, "--cpu"),
+        )
+    logged = load(prop.trained)["extra_state"]["val_loss"]
+    printed = " ".join(record.getMessage() for record in caplog.records)
+    loss = float(re.findall(r"loss ([\d.]+)", printed)[-1])
+    assert loss == pytest.approx(logged, abs=2e-3)
+
+
+def test_checkpoint_names_base_tokens_and_pattern(prop):
+    model = load(prop.trained)["model"]
+    base = bytes(model["encoder.embed_tokens.vocabulary.base_tokens"].tolist()).decode()
+    assert base.split("\n") == ["!", "&", "0", "1", "<->", "xor", "|"]
+    assert bytes(model["encoder.embed_tokens.vocabulary.symbols"].tolist()).decode() == "[a-z]"

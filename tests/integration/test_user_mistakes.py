@@ -1,0 +1,172 @@
+"""Bad input ends in one sentence that names the cause and the option to change."""
+
+import shutil
+
+import pytest
+import torch
+from command_line import generate, interactive, preprocess, preprocess_lines, train
+
+from sit_fairseq.errors import UserError
+
+
+def failing(action, *fragments) -> None:
+    """Checks the sentence; being a SystemExit it ends a command with status 1."""
+    with pytest.raises(UserError) as error:
+        action()
+    message = str(error.value)
+    assert "\n" not in message
+    for fragment in fragments:
+        assert fragment in message, message
+
+
+def test_empty_line(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "", "! b"], ["a 1", "b 0", "b 0"])
+    failing(lambda: generate(data, prop.trained), "line 2 of the test source is empty")
+
+
+def test_empty_line_typed(prop, tmp_path):
+    failing(lambda: interactive(prop.data, prop.trained, ["a", ""], tmp_path), "'' is empty")
+
+
+def test_unknown_base_token(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "-> a b"], ["a 1", "b 1"])
+    failing(lambda: generate(data, prop.trained), "does not know: '->'", "--symbols")
+
+
+def test_unknown_token_typed(prop, tmp_path):
+    action = lambda: interactive(prop.data, prop.trained, ["& a Z3"], tmp_path)  # noqa: E731
+    failing(action, "'Z3'", "'& a Z3'", "--symbols '[a-z]'")
+
+
+def test_target_symbol_missing_from_its_source(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "& a b"], ["a 1", "b 1 c 0"])
+    failing(lambda: generate(data, prop.trained), "line 2 of the test target", "'c'", "--symbols")
+
+
+def test_formula_deeper_than_the_positions(prop, tmp_path):
+    deep = " ".join(["!"] * 34 + ["a"])
+    data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"])
+    failing(
+        lambda: generate(data, prop.trained),
+        "line 2 of the test source is 34 operators deep",
+        "end at 32",
+        "--tree-depth 34",
+    )
+
+
+def test_tree_depth_option_is_the_way_out(prop, tmp_path):
+    deep = " ".join(["!"] * 34 + ["a"])
+    data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")
+    train(data, tmp_path / "deep", "--tree-depth", 34, "--max-update", 1)
+    assert (tmp_path / "deep" / "checkpoint_best.pt").exists()
+
+
+def test_source_that_is_no_formula(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "& a", "& a b"], ["a 1", "a 1", "b 1"])
+    failing(
+        lambda: generate(data, prop.trained), "line 2", "prefix notation", "--encoder-positions rope"
+    )
+
+
+@pytest.mark.parametrize(
+    "symbols, fragments",
+    [
+        (None, ("--symbols REGEX is missing",)),
+        ("[A-Z]", ("matches no token", "'[A-Z]'")),
+        (".*", ("matches the special token '<s>'",)),
+        ("[a-z]|</s>", ("matches the special token '</s>'",)),
+        ("[a-z]+", ("matches the operator 'xor'",)),
+        ("[a-", ("not a regular expression",)),
+    ],
+)
+def test_unsuitable_patterns(prop, tmp_path, symbols, fragments):
+    failing(lambda: train(prop.data, tmp_path, "--max-update", 1, symbols=symbols), *fragments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_pattern_that_contradicts_the_checkpoint(prop):
+    failing(
+        lambda: generate(prop.data, prop.trained, "--symbols", "[a-z]|[01]"),
+        "'0' '1'",
+        "base tokens",
+        "--symbols",
+    )
+
+
+def test_data_without_joined_dictionary(prop, tmp_path):
+    for lang, lines in (("src", "a\nb\n"), ("tgt", "a 1\nb 1\n")):
+        (tmp_path / f"text.{lang}").write_text(lines)
+    data = tmp_path / "bin"
+    text = tmp_path / "text"
+    # Options of fairseq-preprocess that leave two dictionaries.
+    from command_line import fairseq_cli, run
+
+    options = ("-s", "src", "-t", "tgt", "--trainpref", text, "--destdir", data)
+    run(fairseq_cli.preprocess, *options)
+    failing(lambda: train(data, tmp_path / "out", "--max-update", 1), "--joined-dictionary")
+
+
+def test_directory_that_is_none(tmp_path):
+    failing(lambda: train(tmp_path / "nowhere", tmp_path / "out"), "nowhere", "fairseq-preprocess")
+
+
+def test_missing_split(prop):
+    failing(lambda: generate(prop.data, prop.trained, "--gen-subset", "dev"), "dev", "--devpref")
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty"])
+def test_damaged_checkpoint(prop, tmp_path, damage):
+    content = prop.trained.read_bytes()
+    broken = tmp_path / "checkpoint_last.pt"
+    broken.write_bytes(
+        {"truncated": content[: len(content) // 2], "garbage": b"x" * 999, "empty": b""}[damage]
+    )
+    failing(lambda: generate(prop.data, broken), str(broken), "--path")
+    before = broken.read_bytes()
+    failing(lambda: train(prop.data, tmp_path, "--max-update", 1), str(broken), "--restore-file")
+    assert broken.read_bytes() == before
+
+
+def test_malicious_checkpoint_runs_nothing(prop, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "exploded"), "w"))
+
+    torch.save({"cfg": Bomb()}, tmp_path / "bomb.pt")
+    failing(lambda: generate(prop.data, tmp_path / "bomb.pt"), "bomb.pt")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_wrong_head_for_adacos(prop, tmp_path):
+    options = ("--output-head", "linear", "--max-update", 1)
+    failing(lambda: train(prop.data, tmp_path, *options), "--output-head")
+
+
+@pytest.mark.parametrize(
+    "options, fragments",
+    [
+        (("--stream-attention", "EP-XX"), ("'XX'",)),
+        (("--stream-attention", "EP-DP"), ("add CP or CA",)),
+        (("--encoder-attention-heads", 5), ("--encoder-attention-heads",)),
+    ],
+)
+def test_unsuitable_sizes(prop, tmp_path, options, fragments):
+    failing(lambda: train(prop.data, tmp_path, *options, "--max-update", 1), *fragments)
+
+
+def test_unknown_semantics(prop):
+    options = ("--scoring", "semantic", "--semantics", "sudoku")
+    failing(lambda: generate(prop.data, prop.trained, *options), "sudoku", "prop")
+
+
+def test_only_source_needs_no_target(prop, tmp_path, capsys):
+    shutil.copy(prop.root / "test.src", tmp_path / "text.src")
+    preprocess(
+        tmp_path / "bin",
+        *("--only-source", "--testpref", tmp_path / "text"),
+        *("--srcdict", prop.data / "dict.src.txt"),
+    )
+    shutil.copy(prop.data / "dict.tgt.txt", tmp_path / "bin")
+    capsys.readouterr()
+    generate(tmp_path / "bin", prop.trained, "-s", "src", "-t", "tgt", "--max-len-b", 8)
+    assert capsys.readouterr().out.count("\nH-") == 400

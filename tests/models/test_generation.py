@@ -1,0 +1,180 @@
+"""Beam search and scoring in slot space."""
+
+import math
+
+import pytest
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
+
+
+def build(dictionary, **options):
+    model = make_model(dictionary, **options)
+    redraw(model)
+    return model.double().eval()
+
+
+def generate(models, dictionary, sample, prefix_tokens=None, **options):
+    options = {"max_len_b": 6, "unk_penalty": 100.0, **options}
+    generator = StreamSequenceGenerator(models, dictionary, **options)
+    return generator.generate(models, sample, prefix_tokens=prefix_tokens)
+
+
+def score(models, dictionary, sample, row, tokens):
+    """The scorer's view of one produced sentence."""
+    source = sample["net_input"]["src_tokens"][row : row + 1]
+    previous = torch.cat((tokens.new_tensor([dictionary.eos()]), tokens[:-1]))
+    one = {
+        "net_input": {
+            "src_tokens": source,
+            "src_lengths": source.ne(dictionary.pad()).sum(1),
+            "prev_output_tokens": previous.unsqueeze(0),
+        },
+        "target": tokens.unsqueeze(0),
+    }
+    return StreamSequenceScorer(dictionary).generate(models, one)[0][0]
+
+
+@pytest.mark.parametrize("beam", [1, 3, 25])
+@pytest.mark.parametrize("members", [1, 2])
+def test_scores_are_those_of_the_scorer(beam, members):
+    """25 beams are more than the 13 to 17 columns; all of them are returned."""
+    dictionary = make_dictionary()
+    models = [build(dictionary) for _ in range(members)]
+    sample = make_sample(dictionary)
+    finished = generate(models, dictionary, sample, beam_size=beam, unk_penalty=0.0)
+    assert len(finished) == len(SOURCES)
+    for row, hypotheses in enumerate(finished):
+        assert len(hypotheses) == beam
+        assert len({tuple(h["tokens"].tolist()) for h in hypotheses}) == beam
+        scores = [float(h["score"]) for h in hypotheses]
+        assert scores == sorted(scores, reverse=True) and math.isfinite(scores[-1])
+        for hypothesis in hypotheses[:4]:
+            tokens = hypothesis["tokens"]
+            scored = score(models, dictionary, sample, row, tokens)
+            assert torch.equal(scored["tokens"], tokens)
+            for key in ("positional_scores", "score"):
+                torch.testing.assert_close(hypothesis[key], scored[key], rtol=0, atol=1e-6)
+
+
+def test_ensemble_averages_probabilities():
+    dictionary = make_dictionary()
+    models = [build(dictionary) for _ in range(2)]
+    sample = make_sample(dictionary)
+    tokens = generate(models, dictionary, sample, beam_size=2)[3][0]["tokens"]
+    alone = [score([model], dictionary, sample, 3, tokens)["positional_scores"] for model in models]
+    together = score(models, dictionary, sample, 3, tokens)["positional_scores"]
+    mean = torch.stack(alone).exp().mean(0).log()
+    torch.testing.assert_close(together, mean)
+    assert (alone[0] - alone[1]).abs().max() > 1e-3
+
+
+def test_ensemble_of_different_base_tokens_is_refused():
+    models = [build(make_dictionary()), build(make_dictionary(base=("!", "&", "0")))]
+    with pytest.raises(UserError, match="different base tokens"):
+        StreamSequenceGenerator(models, make_dictionary())
+    with pytest.raises(UserError, match="different base tokens"):
+        StreamSequenceScorer(make_dictionary()).generate(models, make_sample(make_dictionary()))
+
+
+def test_only_tokens_of_the_sentence_are_produced():
+    dictionary = make_dictionary()
+    finished = generate([build(dictionary)], dictionary, make_sample(dictionary), beam_size=25)
+    for source, hypotheses in zip(SOURCES, finished):
+        own = {token for token in source.split() if dictionary.is_symbol(token)}
+        produced = " ".join(dictionary.string(h["tokens"]) for h in hypotheses).split()
+        symbols = {token for token in produced if dictionary.is_symbol(token)}
+        # 25 hypotheses of an untrained model leave no slot out.
+        assert symbols == own
+
+
+def test_sentences_without_symbols():
+    dictionary = make_dictionary()
+    sample = make_sample(dictionary, ["! 0", "& 1 0"], ["0", "1"])
+    finished = generate([build(dictionary)], dictionary, sample, beam_size=3)
+    assert [len(hypotheses) for hypotheses in finished] == [3, 3]
+
+
+def test_symbols_beyond_the_trained_dictionary():
+    dictionary = make_dictionary()
+    model = build(dictionary)
+    known = len(dictionary)
+    sources = ["<-> | yy b & b ! yy".replace("yy", name) for name in ("d", "z")]
+    old, new = (
+        generate([model], dictionary, make_sample(dictionary, [source], ["1"]), beam_size=25)[0]
+        for source in sources
+    )
+    assert dictionary.index("z") >= known
+    texts = [[dictionary.string(h["tokens"]) for h in hypotheses] for hypotheses in (old, new)]
+    assert [text.replace("d", "z") for text in texts[0]] == texts[1]
+    assert any("z" in text for text in texts[1])
+    assert [float(h["score"]) for h in old] == [float(h["score"]) for h in new]
+
+
+def test_prefix_tokens():
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary)
+    prefix = encode(dictionary, ["0", "a 1", "b", "h a c"])
+    prefix = prefix.masked_fill(prefix.eq(dictionary.eos()), dictionary.pad())
+    finished = generate([model], dictionary, sample, prefix, beam_size=3)
+    for row, hypotheses in enumerate(finished):
+        given = prefix[row][prefix[row].ne(dictionary.pad())]
+        for hypothesis in hypotheses:
+            assert torch.equal(hypothesis["tokens"][: given.numel()], given)
+            scored = score([model], dictionary, sample, row, hypothesis["tokens"])
+            assert torch.allclose(hypothesis["positional_scores"], scored["positional_scores"])
+
+
+def test_prefix_with_a_symbol_of_another_sentence_does_not_crash():
+    dictionary = make_dictionary()
+    prefix = torch.tensor([[dictionary.index("h")]] * len(SOURCES))
+    finished = generate([build(dictionary)], dictionary, make_sample(dictionary), prefix)
+    starts = [int(hypotheses[0]["tokens"][0]) for hypotheses in finished]
+    assert starts == [dictionary.unk()] * 3 + [dictionary.index("h")]
+
+
+def test_padding_side_does_not_matter():
+    dictionary = make_dictionary()
+    model = build(dictionary)
+    right, left = (
+        generate([model], dictionary, make_sample(dictionary, left_pad=left_pad), beam_size=3)
+        for left_pad in (False, True)
+    )
+    for one, other in zip(right, left):
+        for a, b in zip(one, other):
+            assert torch.equal(a["tokens"], b["tokens"]) and a["score"] == b["score"]
+
+
+def test_scorer_gives_each_target_token_its_log_probability():
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary)
+    given = sample["target"].clone()
+    scored = StreamSequenceScorer(dictionary).generate([model], sample)
+    output = model(**sample["net_input"])
+    log_probs = model.get_normalized_probs(output, log_probs=True)
+    canonical = model.get_targets(sample, output)
+    for row, (hypothesis,) in enumerate(scored):
+        length = hypothesis["tokens"].numel()
+        assert torch.equal(hypothesis["tokens"], given[row, :length])
+        expected = log_probs[row, range(length), canonical[row, :length]]
+        torch.testing.assert_close(hypothesis["positional_scores"], expected)
+    assert torch.equal(sample["target"], given)
+
+
+@pytest.mark.parametrize(
+    "options", [{"lm_model": object()}, {"tokens_to_suppress": ("0",)}], ids=["lm", "suppress"]
+)
+def test_unsupported_options_are_refused(options):
+    dictionary = make_dictionary()
+    with pytest.raises(UserError, match="not supported with streams"):
+        StreamSequenceGenerator([build(dictionary)], dictionary, **options)
+
+
+def test_constraints_are_refused():
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary)
+    generator = StreamSequenceGenerator([model], dictionary)
+    with pytest.raises(UserError, match="--constraints"):
+        generator.generate([model], sample, constraints=torch.ones(4, 1))

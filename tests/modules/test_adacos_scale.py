@@ -1,0 +1,186 @@
+"""The adaptive scale, against the published formula worked out by hand."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from conftest import make_model
+
+from sit_fairseq.modules import adacos_scale
+from sit_fairseq.modules.adacos_scale import AdaCosScale
+
+# Loads the module by its path: importing fairseq takes longer than the test.
+WORKER = """
+import importlib.util, sys, torch, torch.distributed as dist
+module, init, rank, world, data, out = sys.argv[1:]
+rank, world = int(rank), int(world)
+dist.init_process_group("gloo", init_method=init, rank=rank, world_size=world)
+spec = importlib.util.spec_from_file_location("adacos_scale", module)
+adacos_scale = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(adacos_scale)
+batches = torch.load(data)
+scale = adacos_scale.AdaCosScale(6)
+for update in batches:
+    for cosines, target in update[rank]:
+        scale.observe(scale(cosines), target)
+    scale.update()
+torch.save(scale.scale, f"{out}.{rank}")
+"""
+
+
+def random_batch(rows, classes=6):
+    return torch.rand(rows, classes) * 2 - 1, torch.randint(classes, (rows,))
+
+
+def observed(scale, *batches):
+    """The scale after one update over these micro-batches of (cosines, target)."""
+    for cosines, target in batches:
+        scale.observe(scale(cosines), target)
+    scale.update()
+    return float(scale.scale)
+
+
+def test_initial_scale():
+    scale = AdaCosScale(13)
+    assert float(scale.scale) == pytest.approx(math.sqrt(2) * math.log(12), rel=1e-6)
+    assert scale(torch.tensor([0.5])).item() == pytest.approx(math.log(12) / math.sqrt(2))
+
+
+def test_few_classes_have_a_positive_scale():
+    assert all(float(AdaCosScale(classes).scale) > 0 for classes in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "right, divisor",
+    [((0.9, 0.8, 0.95), 0.9), ((0.1, -0.3, 0.9), math.cos(math.pi / 4))],
+    ids=["median angle", "angle capped at 45 degrees"],
+)
+def test_published_formula(right, divisor):
+    scale = AdaCosScale(4)
+    s = float(scale.scale)
+    wrong = [(0.2, -0.1, 0.4), (0.0, 0.3, -0.6), (0.5, 0.1, -0.2)]
+    cosines = torch.tensor([[r, *w] for r, w in zip(right, wrong)])
+    cosines[1, [0, 2]] = cosines[1, [2, 0]]  # the right column is the target's
+    average = sum(math.exp(s * c) for row in wrong for c in row) / 3
+    expected = math.log(average) / divisor
+    assert observed(scale, (cosines, torch.tensor([0, 2, 0]))) == pytest.approx(expected, rel=1e-5)
+
+
+def test_columns_that_a_sentence_lacks_do_not_count():
+    cosines, target = random_batch(7)
+    lacking = torch.cat((cosines, torch.full((7, 3), -math.inf)), dim=1)
+    values = {observed(AdaCosScale(6), (c, target)) for c in (cosines, lacking)}
+    assert len(values) == 1
+
+
+def test_micro_batches_are_pooled():
+    first, second = random_batch(5), random_batch(8)
+    pooled = observed(
+        AdaCosScale(6), (torch.cat((first[0], second[0])), torch.cat((first[1], second[1])))
+    )
+    assert observed(AdaCosScale(6), first, second) == pytest.approx(pooled, rel=1e-6)
+    assert observed(AdaCosScale(6), first) != pytest.approx(pooled, rel=1e-3)
+
+
+def test_scale_holds_until_the_update():
+    scale = AdaCosScale(6)
+    before = float(scale.scale)
+    cosines, target = random_batch(9)
+    scale.observe(scale(cosines), target)
+    assert float(scale.scale) == before
+    scale.update()
+    after = float(scale.scale)
+    assert after != before
+    scale.update()  # nothing was observed since
+    assert float(scale.scale) == after
+
+
+def test_updates_use_the_scale_of_their_logits():
+    scale, batch = AdaCosScale(6), random_batch(9)
+    first = observed(scale, batch)
+    second = observed(scale, batch)
+    fresh = AdaCosScale(6)
+    fresh.scale.fill_(first)
+    assert second == pytest.approx(observed(fresh, batch), rel=1e-6)
+
+
+def test_forget_drops_the_last_batch():
+    scale, batch, dummy = AdaCosScale(6), random_batch(9), random_batch(4)
+    scale.observe(scale(batch[0]), batch[1])
+    scale.observe(scale(dummy[0]), dummy[1])
+    scale.forget()
+    scale.update()
+    assert float(scale.scale) == observed(AdaCosScale(6), batch)
+
+
+@pytest.mark.parametrize("right, wrong", [(-1, 1), (1, -1), (1, 1), (-1, -1), (0, 0.9)])
+def test_scale_stays_a_bounded_positive_temperature(right, wrong):
+    """Also where the published rule feeds on itself, or takes the logarithm of zero."""
+    scale = AdaCosScale(6)
+    cosines = torch.full((4, 6), float(wrong))
+    cosines[:, 0] = right
+    for _ in range(30):
+        assert 0 < observed(scale, (cosines, torch.zeros(4, dtype=torch.long))) <= 100
+    impossible = torch.full((4, 6), -math.inf)
+    impossible[:, 0] = 1.0
+    before = float(scale.scale)
+    assert 0 < observed(scale, (impossible, torch.zeros(4, dtype=torch.long))) <= before
+
+
+def test_gradient_passes_through_the_cosines_only():
+    scale = AdaCosScale(6)
+    cosines = torch.rand(2, 6, requires_grad=True)
+    scale.observe(scale(cosines), torch.tensor([0, 1]))
+    scale(cosines).sum().backward()
+    assert torch.allclose(cosines.grad, scale.scale.expand(2, 6)) and not scale.scale.requires_grad
+
+
+def test_half_precision_keeps_the_scale():
+    model = make_model()
+    model.decoder.output_scale.scale.fill_(7.123456)
+    model.half()
+    kept = model.decoder.output_scale.scale
+    assert kept.dtype == torch.float32 and float(kept) == pytest.approx(7.123456, rel=1e-6)
+    assert model.decoder.output_scale(torch.ones(1).half()).dtype == torch.float16
+    assert model.double().decoder.output_scale.scale.dtype == torch.float32
+
+
+def test_scale_moves_with_the_model():
+    moved = make_model().to("meta").decoder.output_scale
+    assert moved.scale.device.type == "meta" and moved.scale.dtype == torch.float32
+
+
+def test_scale_is_saved_with_the_model():
+    model, loaded = make_model(), make_model()
+    model.decoder.output_scale.scale.fill_(3.25)
+    loaded.load_state_dict(model.state_dict())
+    assert float(loaded.decoder.output_scale.scale) == 3.25
+
+
+def test_two_processes_agree_with_one(tmp_path):
+    # The second rank has fewer micro-batches, and none at all in the second update.
+    batches = [
+        [[random_batch(5), random_batch(3)], [random_batch(8)]],
+        [[random_batch(6)], []],
+        [[random_batch(2)], [random_batch(4)]],
+    ]
+    torch.save(batches, tmp_path / "data.pt")
+    init, out = (tmp_path / "init").as_uri(), str(tmp_path / "scale")
+    command = [sys.executable, "-c", WORKER, adacos_scale.__file__, init]
+    workers = [
+        subprocess.Popen([*command, str(rank), "2", str(tmp_path / "data.pt"), out])
+        for rank in range(2)
+    ]
+    try:
+        assert [worker.wait(timeout=60) for worker in workers] == [0, 0]
+    finally:
+        for worker in workers:
+            worker.kill()
+    alone = AdaCosScale(6)
+    for update in batches:
+        observed(alone, *(batch for rank in update for batch in rank))
+    scales = [torch.load(f"{out}.{rank}") for rank in range(2)]
+    assert torch.equal(scales[0], scales[1])
+    torch.testing.assert_close(scales[0], alone.scale)

@@ -1,0 +1,99 @@
+"""The tied matrix, against Algorithms 1 and 5."""
+
+import literal
+import pytest
+import torch
+from conftest import encode, make_dictionary
+
+from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.modules.streams import Streams
+
+SENTENCES = ["& c | a c", "! 0", "xor b b"]
+SLOTS = [2, 0, 1]
+
+
+def build(cosine, dtype=torch.float64):
+    dictionary = make_dictionary()
+    embedding = StreamEmbedding(StreamVocabulary(dictionary), 10, cosine=cosine).to(dtype)
+    canonical, _ = embedding.vocabulary.canonicalise(encode(dictionary, SENTENCES))
+    return embedding, canonical
+
+
+def matrix(embedding):
+    weight = embedding.weight
+    return weight / weight.norm(dim=1, keepdim=True) if embedding.cosine else weight
+
+
+@pytest.mark.parametrize("cosine", [True, False])
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_embedding_equals_algorithm_1(cosine, hypotheses):
+    embedding, canonical = build(cosine)
+    streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
+    found = embedding(canonical.repeat_interleave(hypotheses, 0), streams)
+    found = found.unflatten(0, (-1, hypotheses))
+    for row, k in enumerate(SLOTS):
+        expected, _ = literal.embed(canonical[row].tolist(), matrix(embedding), max(k, 1))
+        scale = 1 if cosine else 10**0.5
+        first = int(streams.first[row])
+        for hypothesis in range(hypotheses):
+            own = found[first : first + max(k, 1), hypothesis]
+            torch.testing.assert_close(own, scale * expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("cosine", [True, False])
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_projection_equals_algorithm_5(cosine, hypotheses):
+    embedding, canonical = build(cosine)
+    streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
+    hidden = torch.randn(4, hypotheses, 5, 10, dtype=torch.float64)
+    logits = embedding.project(hidden.flatten(0, 1), streams).unflatten(0, (-1, hypotheses))
+    num_base = embedding.vocabulary.num_base
+    assert logits.shape == (3, hypotheses, 5, num_base + 2)
+    for row, k in enumerate(SLOTS):
+        first = int(streams.first[row])
+        for hypothesis in range(hypotheses):
+            own = hidden[first : first + max(k, 1), hypothesis]
+            own = own / own.norm(dim=2, keepdim=True) if cosine else own
+            expected = literal.project(own, matrix(embedding))[:, : num_base + k]
+            found = logits[row, hypothesis]
+            torch.testing.assert_close(found[:, : num_base + k], expected)
+            assert bool((found[:, num_base + k :] == -float("inf")).all())
+
+
+def test_symbols_without_a_stream_are_placeholders():
+    embedding, canonical = build(cosine=True)
+    streams = Streams.of_slots(torch.tensor([1, 0]))
+    num_base = embedding.vocabulary.num_base
+    found = embedding(torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams)
+    rows = matrix(embedding)
+    torch.testing.assert_close(found[0], rows[[num_base, num_base + 1]])
+    torch.testing.assert_close(found[1], rows[[num_base + 1, 0]])
+
+
+def test_scale_of_the_rows_does_not_matter_under_the_cosine_head():
+    embedding, canonical = build(cosine=True)
+    streams = Streams.of_slots(torch.tensor(SLOTS))
+    hidden = torch.randn(4, 5, 10, dtype=torch.float64)
+    before = embedding(canonical, streams), embedding.project(hidden, streams)
+    with torch.no_grad():
+        embedding.weight.mul_(torch.rand(embedding.weight.size(0), 1) + 0.5)
+    after = embedding(canonical, streams), embedding.project(7 * hidden, streams)
+    for one, other in zip(before, after):
+        torch.testing.assert_close(one, other)
+    assert before[1][before[1].isfinite()].abs().max() <= 1
+
+
+def test_initial_logits_of_the_linear_head_are_small():
+    embedding, _ = build(cosine=False)
+    hidden = torch.nn.functional.layer_norm(torch.randn(500, 4, 10).double(), (10,))
+    logits = embedding.project(hidden, Streams.of_slots(torch.ones(500, dtype=torch.long)))
+    assert 0.5 < logits.std() < 2
+
+
+def test_half_precision_projects_in_float32():
+    embedding, canonical = build(cosine=True, dtype=torch.bfloat16)
+    streams = Streams.of_slots(torch.tensor(SLOTS))
+    hidden = embedding(canonical, streams)
+    assert hidden.dtype == torch.bfloat16
+    assert embedding.project(hidden, streams).dtype == torch.float32

@@ -1,0 +1,143 @@
+"""Canonical ids: base tokens by string, symbols by order of first appearance."""
+
+import pytest
+import torch
+from conftest import encode, make_dictionary, make_model
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+
+BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
+
+
+def build(**options):
+    dictionary = make_dictionary(**options)
+    return dictionary, StreamVocabulary(dictionary)
+
+
+def test_rows_of_base_tokens():
+    dictionary, vocabulary = build()
+    assert vocabulary.num_base == 4 + len(BASE)
+    rows = vocabulary.rows(torch.tensor([dictionary.index(token) for token in BASE]))
+    assert rows.tolist() == list(range(4, 11))
+    assert vocabulary.rows(torch.arange(4)).tolist() == [0, 1, 2, 3]
+    assert vocabulary.rows(torch.tensor([dictionary.index("a"), 999])).tolist() == [-1, -1]
+    filler = dictionary.symbols.index("madeupword0000")
+    assert vocabulary.rows(torch.tensor([filler])).item() == dictionary.unk()
+
+
+def test_slots_by_first_appearance():
+    dictionary, vocabulary = build()
+    tokens = encode(dictionary, ["& c | a c", "! 0", "xor b b"])
+    canonical, names = vocabulary.canonicalise(tokens)
+    slot = vocabulary.num_base
+    row = {token: 4 + index for index, token in enumerate(BASE)}
+    assert canonical[0].tolist() == [row["&"], slot, row["|"], slot + 1, slot, 2]
+    assert canonical[1].tolist() == [row["!"], row["0"], 2, 1, 1, 1]
+    assert canonical[2].tolist() == [row["xor"], slot, slot, 2, 1, 1]
+    a, b, c, pad = (dictionary.index(token) for token in ("a", "b", "c", "<pad>"))
+    assert names.tolist() == [[c, a], [pad, pad], [b, pad]]
+
+
+def test_random_sentences_against_a_loop():
+    dictionary, vocabulary = build(symbols=[f"s{i}" for i in range(30)], pattern="s\\d+")
+    tokens = torch.randint(2, len(dictionary), (40, 25))
+    canonical, names = vocabulary.canonicalise(tokens)
+    for sentence, found, slots in zip(tokens.tolist(), canonical.tolist(), names.tolist()):
+        seen = []
+        for token, value in zip(sentence, found):
+            if dictionary.is_symbol(dictionary[token]):
+                if token not in seen:
+                    seen.append(token)
+                assert value == vocabulary.num_base + seen.index(token)
+            else:
+                assert value < vocabulary.num_base
+        assert slots == seen + [dictionary.pad()] * (len(slots) - len(seen))
+
+
+def test_no_symbols_at_all():
+    dictionary, vocabulary = build()
+    canonical, names = vocabulary.canonicalise(encode(dictionary, ["! 0", "1"]))
+    assert names.shape == (2, 0)
+    assert vocabulary.encode(encode(dictionary, ["a 0", "b"]), names)[0, 0] == dictionary.unk()
+
+
+def test_encode_with_the_slots_of_the_source_and_back():
+    dictionary, vocabulary = build()
+    _, names = vocabulary.canonicalise(encode(dictionary, ["& c | a c", "xor b b"]))
+    target = encode(dictionary, ["a 1 c 0", "b 1"])
+    canonical = vocabulary.encode(target, names)
+    slot = vocabulary.num_base
+    assert canonical[0, [0, 2]].tolist() == [slot + 1, slot] and canonical[1, 0] == slot
+    for row in range(2):
+        assert torch.equal(vocabulary.decode(canonical[row], names[row]), target[row])
+    foreign = vocabulary.encode(encode(dictionary, ["b", "h"]), names)
+    assert foreign[:, 0].tolist() == [dictionary.unk()] * 2
+
+
+def test_padding_is_no_slot():
+    """Unused slots hold <pad>; padding of a target must not match them."""
+    dictionary, vocabulary = build()
+    _, names = vocabulary.canonicalise(encode(dictionary, ["& a b", "! c"]))
+    target = encode(dictionary, ["a 1 b 1", "c"])
+    assert vocabulary.encode(target, names)[1, 2:].tolist() == [dictionary.pad()] * 3
+
+
+def test_checkpoint_into_a_dictionary_of_other_order_and_size():
+    _, vocabulary = build()
+    other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
+    loaded = StreamVocabulary(other)
+    loaded.load_state_dict(vocabulary.state_dict())
+    assert other.pattern == "[a-z]" and loaded.num_base == vocabulary.num_base
+    tokens = torch.tensor([other.index(token) for token in [*BASE, "z", "a"]])
+    assert loaded.rows(tokens).tolist() == [*range(4, 11), -1, -1]
+    assert torch.equal(loaded.arity_of_row, vocabulary.arity_of_row)
+    # Decoding names base tokens by the indices of the other dictionary.
+    assert torch.equal(loaded.decode(torch.arange(4, 11), tokens[:0]), tokens[:7])
+
+
+def test_state_dict_round_trip():
+    _, vocabulary = build(pattern="[a-h]|é")
+    state = vocabulary.state_dict()
+    assert set(state) == {"base_tokens", "symbols"}
+    _, loaded = build(pattern=None)
+    loaded.load_state_dict(state)
+    assert loaded.dictionary.pattern == "[a-h]|é"
+    assert all(torch.equal(value, state[name]) for name, value in loaded.state_dict().items())
+
+
+def test_given_pattern_wins_over_the_checkpoint():
+    _, vocabulary = build()
+    _, loaded = build(pattern="[a-z]|v\\d+")
+    loaded.load_state_dict(vocabulary.state_dict())
+    assert loaded.dictionary.pattern == "[a-z]|v\\d+"
+    assert bytes(loaded.symbols.tolist()).decode() == "[a-z]|v\\d+"
+
+
+def test_model_takes_over_the_number_of_base_tokens():
+    model = make_model(make_dictionary())
+    bare = make_model(make_dictionary(base=("1",), pattern=None))
+    assert bare.encoder.embed_tokens.weight.size(0) != 13
+    bare.load_state_dict(model.state_dict())
+    assert torch.equal(bare.encoder.embed_tokens.weight, model.encoder.embed_tokens.weight)
+
+
+def test_unknown_base_tokens_are_listed():
+    _, vocabulary = build()
+    _, loaded = build(base=("!", "&", "->", "U"), pattern=None)
+    with pytest.raises(UserError, match="does not know: '->' 'U'; remove them.*--symbols"):
+        loaded.load_state_dict(vocabulary.state_dict())
+
+
+def test_long_lists_are_cut():
+    _, vocabulary = build()
+    _, loaded = build(base=[f"T{i}" for i in range(25)], pattern=None)
+    with pytest.raises(UserError, match="'T10' .* and 5 more;"):
+        loaded.load_state_dict(vocabulary.state_dict())
+
+
+def test_pattern_that_matches_trained_base_tokens_is_refused():
+    _, vocabulary = build()
+    _, loaded = build(pattern="[a-z]|0|1")
+    with pytest.raises(UserError, match="matches '0' '1', which the checkpoint was trained with"):
+        loaded.load_state_dict(vocabulary.state_dict())

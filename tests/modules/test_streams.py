@@ -1,0 +1,96 @@
+"""Packing of ragged streams, against loops."""
+
+import literal
+import pytest
+import torch
+
+from sit_fairseq.modules.streams import Streams, SymbolPositions
+
+SLOTS = torch.tensor([2, 0, 1, 3])
+
+
+def test_one_stream_per_symbol_and_one_for_none():
+    streams = Streams.of_slots(SLOTS)
+    assert streams.sentence.tolist() == [0, 0, 1, 2, 3, 3, 3]
+    assert streams.slot.tolist() == [0, 1, 0, 0, 0, 1, 2]
+    assert streams.first.tolist() == [0, 2, 3, 4]
+    assert streams.num_streams.tolist() == [2, 1, 1, 3]
+
+
+@pytest.mark.parametrize("hypotheses", [1, 2])
+def test_expand_and_mean(hypotheses):
+    streams = Streams.of_slots(SLOTS, hypotheses)
+    x = torch.randn(4 * hypotheses, 3, 5, dtype=torch.float64)
+    expanded = streams.expand(x)
+    h = torch.randn(7 * hypotheses, 3, 5, dtype=torch.float64)
+    mean = streams.mean(h)
+    assert expanded.shape == h.shape and mean.shape == x.shape
+    for sentence in range(4):
+        own = [n for n in range(7) if streams.sentence[n] == sentence]
+        for k in range(hypotheses):
+            for n in own:
+                row = n * hypotheses + k
+                assert torch.equal(expanded[row], x[sentence * hypotheses + k])
+            average = sum(h[n * hypotheses + k] for n in own) / len(own)
+            torch.testing.assert_close(mean[sentence * hypotheses + k], average)
+
+
+@pytest.mark.parametrize("hypotheses", [1, 2])
+def test_gradients_of_expand_and_mean(hypotheses):
+    streams = Streams.of_slots(SLOTS, hypotheses)
+    x = torch.randn(4 * hypotheses, 2, dtype=torch.float64, requires_grad=True)
+    h = torch.randn(7 * hypotheses, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(streams.expand, x)
+    assert torch.autograd.gradcheck(streams.mean, h)
+
+
+def test_row_of_existing_and_missing_slots():
+    streams = Streams.of_slots(SLOTS, hypotheses=2)
+    slot = torch.tensor([[0, 1, 5], [1, -3, 0], [9, 0, 0], [0, 0, 0]] * 2)
+    rows = streams.row_of(slot)
+    assert rows[:2].tolist() == [[0, 2, 2], [3, 1, 1]]
+    # Whatever the slot, the row belongs to the hypothesis' own sentence.
+    sentence = torch.arange(8).unsqueeze(1) // 2
+    assert torch.equal(streams.sentence[rows // 2], sentence.expand(8, 3))
+    assert torch.equal(rows % 2, (torch.arange(8).unsqueeze(1) % 2).expand(8, 3))
+
+
+@pytest.mark.parametrize("hypotheses", [1, 2])
+def test_aggregate_equals_algorithm_2(hypotheses):
+    num_base = 6
+    streams = Streams.of_slots(SLOTS, hypotheses)
+    slots = SLOTS.repeat_interleave(hypotheses)
+    canonical = torch.stack([torch.randint(num_base + int(s), (9,)) for s in slots])
+    canonical[0, 0], canonical[-1, 4] = num_base + 40, num_base + 3  # no such streams
+    hidden = torch.randn(7 * hypotheses, 9, 5, dtype=torch.float64)
+    positions = SymbolPositions.of(canonical, num_base, streams)
+    found = positions.aggregate(hidden)
+    for row in range(4 * hypotheses):
+        sentence, k = divmod(row, hypotheses)
+        own = [n * hypotheses + k for n in range(7) if streams.sentence[n] == sentence]
+        masks = [
+            canonical[row].eq(num_base + slot).double() * (slot < SLOTS[sentence])
+            for slot in range(len(own))
+        ]
+        expected = literal.aggregate(hidden[own], torch.stack(masks))
+        torch.testing.assert_close(found[row], expected)
+
+
+def test_reorder_of_equal_runs():
+    streams = Streams.of_slots(SLOTS, hypotheses=2)
+    new, sentences, old_stream, rows = streams.reorder(torch.tensor([7, 7, 1, 0]))
+    assert new.hypotheses == 2 and new.num_slots.tolist() == [3, 2]
+    assert sentences.tolist() == [3, 0]
+    assert old_stream.tolist() == [4, 5, 6, 0, 1]
+    assert rows.tolist() == [9, 9, 11, 11, 13, 13, 1, 0, 3, 2]
+
+
+@pytest.mark.parametrize("order", [[5, 4, 1, 0], [5, 4, 1], [2, 2, 2, 7, 7, 7], [6, 0, 6, 7, 7]])
+def test_reorder_takes_every_stream_along(order):
+    """Whatever the layout becomes, each new row over streams continues the right old one."""
+    streams = Streams.of_slots(SLOTS, hypotheses=2)
+    label = torch.arange(8).unsqueeze(1) * 10
+    over_streams = streams.expand(label) + streams.slot.repeat_interleave(2).unsqueeze(1)
+    new, _, _, rows = streams.reorder(torch.tensor(order))
+    moved = new.expand(label[order]) + new.slot.repeat_interleave(new.hypotheses).unsqueeze(1)
+    assert torch.equal(over_streams[rows], moved)
