@@ -71,7 +71,7 @@ def explain_unreadable_checkpoints() -> None:
     def load_or_explain(path, *args, **kwargs):
         try:
             return load(path, *args, **kwargs)
-        except (EOFError, RuntimeError, zipfile.BadZipFile, pickle.UnpicklingError) as error:
+        except (EOFError, OSError, RuntimeError, zipfile.BadZipFile, pickle.PickleError) as error:
             reason = str(error).strip().split("\n")[0] or type(error).__name__
             raise UserError(
                 f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "

@@ -27,6 +27,7 @@ class StreamDictionary(Dictionary):
     def __init__(self, **kwargs) -> None:
         self.pattern: Optional[str] = None
         self._regex = None
+        self._adopted: List[str] = []
         super().__init__(**kwargs)
 
     def set_pattern(self, pattern: str) -> None:
@@ -60,18 +61,20 @@ class StreamDictionary(Dictionary):
         return [token for token in self._words() if self.is_symbol(token)]
 
     def base_tokens(self) -> List[str]:
-        """The base tokens beside fairseq's four special ones, sorted by string.
+        """The file's base tokens beside fairseq's four special ones, sorted by string.
 
         Sorting makes the order independent of token counts and of ``dict.txt``, so
         that two models with the same base tokens agree on the rows of their matrix.
         """
-        return sorted(token for token in self._words() if not self.is_symbol(token))
+        words = set(self._words()).difference(self._adopted)
+        return sorted(token for token in words if not self.is_symbol(token))
 
     def add_base_tokens(self, tokens: List[str]) -> None:
         """Gives an index to base tokens that a checkpoint knows and this file lacks."""
         for token in tokens:
             if token not in self.indices:
                 super().add_symbol(token, n=0)
+                self._adopted.append(token)
 
     def index(self, sym: str) -> int:
         """The index of a token; a symbol never seen before gets a new one."""

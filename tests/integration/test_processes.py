@@ -23,7 +23,7 @@ def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
         f"task.data={prop.data}",
         f"checkpoint.save_dir={tmp_path / 'out'}",
         *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
-        *("dataset.num_workers=1", "task.validate_samples=8"),
+        *("dataset.num_workers=1", "+task.validate_samples=8"),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr[-3000:]

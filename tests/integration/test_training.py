@@ -7,6 +7,8 @@ import pytest
 import torch
 from command_line import PLUG_IN, preprocess, run, script, train
 
+from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
+
 
 def load(path) -> dict:
     """Reads a checkpoint the strict way."""
@@ -94,6 +96,25 @@ def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_p
     for name, value in before.items():
         if "output_scale" not in name:
             assert torch.equal(after[name], value), name
+
+
+def test_no_sentence_is_left_out_of_training_and_validation(prop):
+    cfg = StreamTranslationConfig(
+        data=str(prop.data),
+        symbols="[a-z]",
+        # What a command would take from its other options.
+        train_subset="train",
+        dataset_impl="mmap",
+        required_seq_len_multiple=1,
+    )
+    task = StreamTranslationTask.setup_task(cfg)
+    for split, count in (("train", 2000), ("valid", 70)):
+        task.load_dataset(split)
+        batches = task.get_batch_iterator(
+            task.dataset(split), max_sentences=64, required_batch_size_multiple=8
+        ).next_epoch_itr(shuffle=split == "train")
+        seen = torch.cat([batch["id"] for batch in batches])
+        assert sorted(seen.tolist()) == list(range(count))
 
 
 def test_validate_command_needs_no_task_options(prop, capsys, caplog):

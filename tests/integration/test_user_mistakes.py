@@ -114,12 +114,17 @@ def test_missing_split(prop):
     failing(lambda: generate(prop.data, prop.trained, "--gen-subset", "dev"), "dev", "--devpref")
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty"])
+@pytest.mark.parametrize("damage", ["truncated", "stump", "garbage", "empty"])
 def test_damaged_checkpoint(prop, tmp_path, damage):
     content = prop.trained.read_bytes()
     broken = tmp_path / "checkpoint_last.pt"
     broken.write_bytes(
-        {"truncated": content[: len(content) // 2], "garbage": b"x" * 999, "empty": b""}[damage]
+        {
+            "truncated": content[: len(content) // 2],
+            "stump": content[:5000],
+            "garbage": b"x" * 999,
+            "empty": b"",
+        }[damage]
     )
     failing(lambda: generate(prop.data, broken), str(broken), "--path")
     before = broken.read_bytes()

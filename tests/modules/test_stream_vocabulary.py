@@ -141,3 +141,11 @@ def test_pattern_that_matches_trained_base_tokens_is_refused():
     _, loaded = build(pattern="[a-z]|0|1")
     with pytest.raises(UserError, match="matches '0' '1', which the checkpoint was trained with"):
         loaded.load_state_dict(vocabulary.state_dict())
+
+
+def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
+    richer = make_model(make_dictionary())
+    poorer = make_model(make_dictionary(base=("!", "&", "0")))
+    dictionary = make_dictionary("ab", ("!", "&", "0"), None)
+    make_model(dictionary).load_state_dict(richer.state_dict())
+    make_model(dictionary).load_state_dict(poorer.state_dict())
