@@ -65,16 +65,19 @@ done
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
 
 step "training (at most 8 minutes on 2 cores)"
-fairseq-train "$out/bin" "${plug_in[@]}" --symbols '[a-z]' \
-    --arch symbol_invariant_transformer_tiny --dropout 0 \
-    --criterion adacos --optimizer adam --adam-betas '(0.9, 0.95)' --clip-norm 1.0 \
-    --lr 3e-3 --lr-scheduler cosine --warmup-updates 200 --max-update 2000 \
-    --stop-time-hours 0.125 --batch-size 128 --num-workers 1 --cpu \
-    --validate-semantics prop --validate-interval-updates 500 --save-interval-updates 250 \
-    --keep-interval-updates 1 --no-epoch-checkpoints --validate-interval 1000 \
-    --best-checkpoint-metric correct --maximize-best-checkpoint-metric \
-    --tensorboard-logdir "$out/tensorboard" --log-interval 50 \
-    --save-dir "$out/model" --log-file "$out/train.log"
+if ! [ -f "$out/model/finished" ]; then
+    fairseq-train "$out/bin" "${plug_in[@]}" --symbols '[a-z]' \
+        --arch symbol_invariant_transformer_tiny --dropout 0 \
+        --criterion adacos --optimizer adam --adam-betas '(0.9, 0.95)' --clip-norm 1.0 \
+        --lr 3e-3 --lr-scheduler cosine --warmup-updates 200 --max-update 2000 \
+        --stop-time-hours 0.125 --batch-size 128 --num-workers 1 --cpu \
+        --validate-semantics prop --validate-interval-updates 500 --save-interval-updates 250 \
+        --keep-interval-updates 1 --no-epoch-checkpoints --validate-interval 1000 \
+        --best-checkpoint-metric correct --maximize-best-checkpoint-metric \
+        --tensorboard-logdir "$out/tensorboard" --log-interval 50 \
+        --save-dir "$out/model" --log-file "$out/train.log"
+    touch "$out/model/finished"
+fi
 
 step "answers, judged by truth tables"
 for name in test unseen; do

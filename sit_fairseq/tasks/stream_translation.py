@@ -41,7 +41,7 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop"},
+        metadata={"help": "judge generated answers during validation: prop, ltl"},
     )
     validate_samples: int = field(
         default=1000,
@@ -218,7 +218,7 @@ class StreamTranslationTask(TranslationTask):
                 "--encoder-positions rope if the sources are no formulas"
             )
 
-    def build_criterion(self, cfg, from_checkpoint: bool = False):
+    def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
         if cfg._name == "label_smoothed_cross_entropy":
             if cfg.ignore_prefix_size:
@@ -226,7 +226,7 @@ class StreamTranslationTask(TranslationTask):
             return StreamLabelSmoothedCrossEntropyCriterion(
                 self, cfg.sentence_avg, cfg.label_smoothing, report_accuracy=cfg.report_accuracy
             )
-        return super().build_criterion(cfg, from_checkpoint)
+        return super().build_criterion(cfg, **kwargs)
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """As in fairseq; a dummy batch must not reach the statistics of the scale."""

@@ -3,7 +3,15 @@
 import re
 
 import pytest
-from command_line import generate, interactive, preprocess, preprocess_lines, script, train
+from command_line import (
+    PLUG_IN,
+    generate,
+    interactive,
+    preprocess,
+    preprocess_lines,
+    script,
+    train,
+)
 
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.evaluation.generate_output import read_generate_output
@@ -111,6 +119,13 @@ def test_symbols_stay_whole_under_any_dictionary_order(prop):
     dictionary.set_pattern("[a-z]")
     assert sorted(dictionary.known_symbols()) == list("abcde")
     assert dictionary.base_tokens() == ["!", "&", "0", "1", "<->", "xor", "|"]
+
+
+def test_preprocessing_with_and_without_the_plug_in_is_the_same(prop, tmp_path):
+    files = ("--trainpref", prop.root / "train", "--validpref", prop.root / "valid")
+    data = preprocess(tmp_path / "bin", *files, "--testpref", prop.root / "test", *PLUG_IN)
+    for name in ("dict.src.txt", "train.src-tgt.src.bin", "test.src-tgt.tgt.bin"):
+        assert (data / name).read_bytes() == (prop.data / name).read_bytes()
 
 
 def test_half_precision_model_still_answers(prop, tmp_path, capsys):
