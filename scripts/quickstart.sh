@@ -85,4 +85,4 @@ for name in test unseen; do
         answer "$name$copy"
     done
 done
-python scripts/quickstart_table.py "$out" 2>/dev/null
+LOGLEVEL=WARNING python scripts/quickstart_table.py "$out"

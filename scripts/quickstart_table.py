@@ -2,8 +2,8 @@
 
     python scripts/quickstart_table.py DIR
 
-reads the outputs of fairseq-generate that quickstart.sh left in DIR: ``test.txt`` and
-``unseen.txt``, and for each of them the outputs on renamed copies, ``*.renamed1.txt`` ...
+reads what quickstart.sh left of fairseq-generate in DIR: the outputs ``test.txt`` and
+``unseen.txt`` with their logs, and the outputs on renamed copies, ``*.renamed1.txt`` ...
 """
 
 import argparse
@@ -26,9 +26,7 @@ def renaming_between(original: Sentence, renamed: Sentence) -> Renaming:
     return Renaming(dict(zip(original.source.split(), renamed.source.split())))
 
 
-def compare(
-    originals: List[Sentence], copies: List[List[Sentence]]
-) -> Tuple[float, int, int]:
+def compare(originals: List[Sentence], copies: List[List[Sentence]]) -> Tuple[float, int, int]:
     """Compares answers with those to renamed copies.
 
     Returns:
@@ -45,9 +43,9 @@ def compare(
     return sum(covariances) / len(covariances), len(originals) * len(copies), equal
 
 
-def seconds(path: str) -> str:
+def seconds(log: str) -> str:
     """The decoding time that fairseq-generate reports."""
-    with open(path, encoding="utf-8") as file:
+    with open(log, encoding="utf-8") as file:
         return re.search(r"Translated .* in ([\d.]+)s", file.read()).group(1)
 
 
@@ -81,7 +79,7 @@ def main() -> None:
                 f"{100 * exact / total:.1f} %",
                 *(str(verdicts[word]) for word in others),
                 f"{100 * covariance:.2f} %",
-                seconds(path),
+                seconds(os.path.join(directory, f"{name}.log")),
             ]
         )
     widths = [max(map(len, column)) for column in zip(*rows)]

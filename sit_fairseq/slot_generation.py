@@ -9,6 +9,7 @@ from typing import Dict, List, Optional
 
 import torch
 import torch.nn.functional as F
+from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
@@ -46,6 +47,12 @@ class _SlotSpaceEnsemble(EnsembleModel):
 class StreamSequenceGenerator(SequenceGenerator):
     """fairseq's generator over ``V_n + S`` canonical columns instead of a dictionary.
 
+    Beam search also ends differently. fairseq ends a sentence as soon as as many
+    hypotheses are finished as the beam is wide; short ones finish first, and AdaCos
+    keeps probabilities flat enough for them to crowd out the answer that greedy decoding
+    finds. Here the search goes on while the best unfinished hypothesis scores better per
+    token than the best finished one, as the reference implementations compare them.
+
     Args:
         models: an ensemble of stream models.
         tgt_dict: only its special tokens are used.
@@ -60,6 +67,69 @@ class StreamSequenceGenerator(SequenceGenerator):
         check_same_base_tokens(models)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
+        self._best_alive: Optional[Tensor] = None
+        if type(self.search) is BeamSearch:
+            self._watch_search()
+
+    def _watch_search(self) -> None:
+        """Notes the best unfinished candidate of each sentence at each step."""
+        step = self.search.step
+
+        def watched_step(*args, **kwargs):
+            scores, tokens, beams = step(*args, **kwargs)
+            self._best_alive = scores.masked_fill(tokens.eq(self.eos), -math.inf).amax(1)
+            return scores, tokens, beams
+
+        self.search.step = watched_step
+
+    def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size) -> bool:
+        """Whether fairseq's own bookkeeping ends a sentence: at the greatest length only."""
+        if self._best_alive is None:
+            return super().is_finished(step, unfin_idx, max_len, finalized_sent_len, beam_size)
+        return step == max_len
+
+    def finalize_hypos(
+        self,
+        step,
+        bbsz_idx,
+        eos_scores,
+        tokens,
+        scores,
+        finalized,
+        finished,
+        beam_size,
+        attn,
+        src_lengths,
+        max_len,
+    ) -> List[int]:
+        """Adds finished hypotheses, keeps the best, and ends sentences that are done.
+
+        A sentence is looked at only when a hypothesis of its own finishes, so that the
+        result does not depend on what else is in the batch.
+
+        Returns:
+            positions, in the batch as it is now, of the sentences that end.
+        """
+        rest = (tokens, scores)
+        common = (finished, beam_size, attn, src_lengths, max_len)
+        if self._best_alive is None:
+            return super().finalize_hypos(step, bbsz_idx, eos_scores, *rest, finalized, *common)
+        sentences = [sentence for sentence, done in enumerate(finished) if not done]
+        new: List[List[Dict[str, Tensor]]] = [[] for _ in finalized]
+        ended = super().finalize_hypos(step, bbsz_idx, eos_scores, *rest, new, *common)
+        for hypotheses, added in zip(finalized, new):
+            hypotheses.extend(added)
+            hypotheses.sort(key=lambda hypothesis: -float(hypothesis["score"]))
+            del hypotheses[beam_size:]
+        length = (step + 1) ** self.len_penalty if self.normalize_scores else 1.0
+        for position in torch.unique(bbsz_idx // beam_size).tolist():
+            sentence = sentences[position]
+            best = finalized[sentence]
+            alive = float(self._best_alive[position]) / length
+            if not finished[sentence] and len(best) == beam_size and alive <= best[0]["score"]:
+                finished[sentence] = True
+                ended.append(position)
+        return ended
 
     def _generate(
         self,

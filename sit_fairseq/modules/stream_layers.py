@@ -4,7 +4,7 @@ Shapes as in :mod:`sit_fairseq.modules.streams`: N*K rows over streams, B*K rows
 hypotheses, T target or source positions, U source positions seen from the decoder.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Callable, List, Optional
 
 from fairseq import utils
@@ -106,9 +106,7 @@ class StreamEncoderLayer(_StreamLayer):
     def forward(self, x: Tensor, positions: SymbolPositions, mask: Optional[Tensor]) -> Tensor:
         """Maps (N, T, C) to (N, T, C); mask (N, 1, 1, T) is True at real tokens."""
         if self.pattern.encoder_per_stream:
-            x = self._residual(
-                x, self.self_attn_layer_norm, lambda h: self.self_attn(h, mask=mask)
-            )
+            x = self._residual(x, self.self_attn_layer_norm, lambda h: self.self_attn(h, mask=mask))
         if self.pattern.encoder_aggregated:
 
             def attend_to_aggregate(h: Tensor) -> Tensor:
@@ -139,9 +137,11 @@ class DecoderLayerState:
             self,
             self_attn=self.self_attn and self.self_attn.select(rows),
             aggregated_attn=self.aggregated_attn and self.aggregated_attn.select(hypotheses),
-            encoder_attn=self.encoder_attn
-            if streams is None
-            else [memory.select(streams) for memory in self.encoder_attn],
+            encoder_attn=(
+                self.encoder_attn
+                if streams is None
+                else [memory.select(streams) for memory in self.encoder_attn]
+            ),
         )
 
 
@@ -174,9 +174,11 @@ class StreamDecoderLayer(_StreamLayer):
             streams: the encoder's layout (K = 1).
         """
         return [
-            attention.project(per_stream)
-            if letters == "CP"
-            else _expand(attention.project(aggregated), streams)
+            (
+                attention.project(per_stream)
+                if letters == "CP"
+                else _expand(attention.project(aggregated), streams)
+            )
             for letters, attention in zip(self.pattern.cross, self.encoder_attn)
         ]
 

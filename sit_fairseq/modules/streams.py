@@ -36,9 +36,7 @@ class Streams:
         """One stream per symbol; a sentence without symbols gets one anonymous stream
         (the paper's appendix A, "Edge case")."""
         count = num_slots.clamp(min=1)
-        sentence = torch.repeat_interleave(
-            torch.arange(count.numel(), device=count.device), count
-        )
+        sentence = torch.repeat_interleave(torch.arange(count.numel(), device=count.device), count)
         first = count.cumsum(0) - count
         slot = torch.arange(sentence.numel(), device=count.device) - first[sentence]
         return cls(num_slots, sentence, slot, first, hypotheses)

@@ -88,4 +88,6 @@ class TreePositions(nn.Module):
         steps = torch.stack((paths == 0, paths == 1), dim=3).flatten(2).float()
         width = self.embed_dim if self.projection is None else 2 * self.depth
         steps = F.pad(steps, (0, width - steps.size(2)))
-        return steps if self.projection is None else self.projection(steps.to(self.projection.weight))
+        return (
+            steps if self.projection is None else self.projection(steps.to(self.projection.weight))
+        )

@@ -34,7 +34,9 @@ def test_two_thousand_renamings_change_nothing_but_names(prop, tmp_path, capsys,
     pairs = 0
     for copy in range(COPIES):
         renamings = [
-            random_renamings(sorted(set(re.findall(r"\b[a-z]\b", s))), string.ascii_lowercase, 1, rng)
+            random_renamings(
+                sorted(set(re.findall(r"\b[a-z]\b", s))), string.ascii_lowercase, 1, rng
+            )
             for s in sources
         ]
         renamed = [renaming(s) for (renaming,), s in zip(renamings, sources)]
@@ -59,7 +61,9 @@ def test_other_batches_change_the_last_digits_at_most(prop, tmp_path, capsys):
 
 
 def test_merging_symbols_is_no_renaming(prop, tmp_path, capsys):
-    sources = [s for s in (prop.root / "test.src").read_text().splitlines() if "a" in s and "b" in s]
+    sources = [
+        s for s in (prop.root / "test.src").read_text().splitlines() if "a" in s and "b" in s
+    ]
     merged = [" ".join("a" if t == "b" else t for t in s.split()) for s in sources]
     first = preprocess_lines(tmp_path / "first", sources, ["1"] * len(sources))
     second = preprocess_lines(tmp_path / "second", merged, ["1"] * len(sources))

@@ -32,4 +32,14 @@ def test_readme_commands_run_as_printed(tmp_path):
     assert result.returncode == 0, result.stderr[-3000:]
     assert re.search(r"Generate test with beam=3: correct [\d.]+ %", result.stdout)
     answer = re.search(r"H-0\t\S+\t(.*)", result.stdout.split("S-0\t& p17 ! speed_limit")[1])
-    assert set(answer.group(1).split()) <= {"p17", "speed_limit", "0", "1", "!", "&", "|", "<->", "xor"}
+    assert set(answer.group(1).split()) <= {
+        "p17",
+        "speed_limit",
+        "0",
+        "1",
+        "!",
+        "&",
+        "|",
+        "<->",
+        "xor",
+    }

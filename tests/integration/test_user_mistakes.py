@@ -2,9 +2,10 @@
 
 import shutil
 
+import fairseq_cli.preprocess
 import pytest
 import torch
-from command_line import generate, interactive, preprocess, preprocess_lines, train
+from command_line import generate, interactive, preprocess, preprocess_lines, run, train
 
 from sit_fairseq.errors import UserError
 
@@ -64,7 +65,10 @@ def test_tree_depth_option_is_the_way_out(prop, tmp_path):
 def test_source_that_is_no_formula(prop, tmp_path):
     data = preprocess_lines(tmp_path, ["a", "& a", "& a b"], ["a 1", "a 1", "b 1"])
     failing(
-        lambda: generate(data, prop.trained), "line 2", "prefix notation", "--encoder-positions rope"
+        lambda: generate(data, prop.trained),
+        "line 2",
+        "prefix notation",
+        "--encoder-positions rope",
     )
 
 
@@ -98,9 +102,6 @@ def test_data_without_joined_dictionary(prop, tmp_path):
         (tmp_path / f"text.{lang}").write_text(lines)
     data = tmp_path / "bin"
     text = tmp_path / "text"
-    # Options of fairseq-preprocess that leave two dictionaries.
-    from command_line import fairseq_cli, run
-
     options = ("-s", "src", "-t", "tgt", "--trainpref", text, "--destdir", data)
     run(fairseq_cli.preprocess, *options)
     failing(lambda: train(data, tmp_path / "out", "--max-update", 1), "--joined-dictionary")

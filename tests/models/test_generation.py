@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
+from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
@@ -178,3 +179,48 @@ def test_constraints_are_refused():
     generator = StreamSequenceGenerator([model], dictionary)
     with pytest.raises(UserError, match="--constraints"):
         generator.generate([model], sample, constraints=torch.ones(4, 1))
+
+
+class _StockEnding(StreamSequenceGenerator):
+    """Ends a sentence when fairseq would."""
+
+    is_finished = SequenceGenerator.is_finished
+    finalize_hypos = SequenceGenerator.finalize_hypos
+
+
+@pytest.mark.parametrize("beam", [2, 4])
+def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
+    dictionary = make_dictionary()
+    better = worse = 0
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model = make_model(dictionary).eval()
+        redraw(model)
+        sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+        best = [
+            [
+                float(hypotheses[0]["score"])
+                for hypotheses in kind(
+                    [model], dictionary, beam, max_len_b=12, unk_penalty=100.0
+                ).generate([model], sample)
+            ]
+            for kind in (StreamSequenceGenerator, _StockEnding)
+        ]
+        better += sum(ours > stock for ours, stock in zip(*best))
+        worse += sum(ours < stock for ours, stock in zip(*best))
+    assert better > 0
+    assert worse == 0
+
+
+def test_greedy_decoding_ends_where_fairseq_ends_it():
+    dictionary = make_dictionary()
+    model = make_model(dictionary).eval()
+    redraw(model)
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    ours, stock = (
+        kind([model], dictionary, 1, max_len_b=12).generate([model], sample)
+        for kind in (StreamSequenceGenerator, _StockEnding)
+    )
+    for one, other in zip(ours, stock):
+        assert torch.equal(one[0]["tokens"], other[0]["tokens"])
+        assert one[0]["score"] == other[0]["score"]
