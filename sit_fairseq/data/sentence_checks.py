@@ -75,8 +75,8 @@ class SentenceChecker:
             self._check_formulas(tokens, lengths, name)
 
     def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
-        rows = self.vocabulary.rows(tokens)
-        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
+        rows = self._rows(tokens)
+        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row.cpu()[rows])
         is_token = tokens.ne(self.vocabulary.dictionary.eos())
         change = torch.where(is_token, arity - 1, 0)
         end = lengths.cumsum(0)
@@ -126,9 +126,13 @@ class SentenceChecker:
                 "pair, or narrow --symbols so that this token is a base token"
             )
 
+    def _rows(self, tokens: Tensor) -> Tensor:
+        # The vocabulary moves with the model, which may be on a GPU; the data are not.
+        return self.vocabulary.rows(tokens.to(self.vocabulary.row_of_index.device)).cpu()
+
     def _symbol_keys(self, tokens: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
         """One number per (sentence, symbol), and the places they come from."""
-        place = (self.vocabulary.rows(tokens) < 0).nonzero().squeeze(1)
+        place = (self._rows(tokens) < 0).nonzero().squeeze(1)
         sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
         return sentence[place] * len(self.vocabulary.dictionary) + tokens[place], place
 

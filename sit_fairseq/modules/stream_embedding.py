@@ -65,9 +65,14 @@ class StreamEmbedding(nn.Module):
             (B*K, T, V_n + S) float32 (or float64) logits, ``-inf`` for the slots that a
             sentence does not have.
         """
-        num_base = self.vocabulary.num_base
         # Half precision has too few digits for cosines.
-        hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
+        with torch.autocast(hidden.device.type, enabled=False):
+            return self._project(
+                hidden if hidden.dtype == torch.float64 else hidden.float(), streams
+            )
+
+    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
+        num_base = self.vocabulary.num_base
         if self.cosine:
             hidden = F.normalize(hidden, dim=2)
         matrix = self._matrix().to(hidden.dtype)

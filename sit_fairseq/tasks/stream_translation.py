@@ -204,7 +204,10 @@ class StreamTranslationTask(TranslationTask):
             self._checker = SentenceChecker(model.vocabulary, depth)
         if self.cfg.validate_semantics:
             # fairseq later moves this very object to its device.
-            args = Namespace(**json.loads(self.cfg.validate_args))
+            try:
+                args = Namespace(**json.loads(self.cfg.validate_args))
+            except (TypeError, ValueError) as error:
+                raise UserError(f"--validate-args must be a JSON object: {error}")
             self._validation_generator = self.build_generator([model], args)
             self._judges = JudgePool(self.cfg.validate_semantics)
         return model

@@ -154,9 +154,10 @@ def test_wrong_head_for_adacos(prop, tmp_path):
         (("--stream-attention", "EP-XX"), ("'XX'",)),
         (("--stream-attention", "EP-DP"), ("add CP or CA",)),
         (("--encoder-attention-heads", 5), ("--encoder-attention-heads",)),
+        (("--validate-semantics", "prop", "--validate-args", "beam=3"), ("--validate-args",)),
     ],
 )
-def test_unsuitable_sizes(prop, tmp_path, options, fragments):
+def test_unsuitable_model_options(prop, tmp_path, options, fragments):
     failing(lambda: train(prop.data, tmp_path, *options, "--max-update", 1), *fragments)
 
 

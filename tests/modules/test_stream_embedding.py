@@ -97,3 +97,13 @@ def test_half_precision_projects_in_float32():
     hidden = embedding(canonical, streams)
     assert hidden.dtype == torch.bfloat16
     assert embedding.project(hidden, streams).dtype == torch.float32
+
+
+def test_projection_keeps_full_precision_under_autocast():
+    embedding, canonical = build(cosine=True, dtype=torch.float32)
+    streams = Streams.of_slots(torch.tensor(SLOTS))
+    hidden = torch.randn(4, canonical.size(1), 10)
+    expected = embedding.project(hidden, streams)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = embedding.project(hidden, streams)
+    assert torch.equal(found, expected)
