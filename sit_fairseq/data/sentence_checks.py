@@ -7,7 +7,9 @@ in its middle.
 import logging
 from typing import Iterator, Optional, Sequence, Tuple
 
+import numpy
 import torch
+from fairseq.data.indexed_dataset import MMapIndexedDataset
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -148,8 +150,22 @@ class _LineName:
 
 
 def _chunks(sentences, start: int = 0, stop: Optional[int] = None) -> Iterator:
+    """Yields (index of the first sentence, all tokens in a row, lengths) per chunk."""
     stop = len(sentences) if stop is None else stop
     for first in range(start, stop, _CHUNK):
-        chunk = [sentences[i] for i in range(first, min(first + _CHUNK, stop))]
-        lengths = torch.tensor([sentence.numel() for sentence in chunk])
-        yield first, torch.cat(chunk).long(), lengths
+        last = min(first + _CHUNK, stop)
+        if isinstance(sentences, MMapIndexedDataset):
+            # The file holds the sentences in a row: one read, not one for each of them.
+            lengths = sentences.sizes[first:last]
+            index = sentences._index
+            tokens = numpy.frombuffer(
+                sentences._bin_buffer,
+                dtype=index.dtype,
+                count=int(lengths.sum()),
+                offset=index._pointers[first],
+            )
+            yield first, torch.from_numpy(tokens.astype("int64")), torch.tensor(lengths).long()
+        else:
+            chunk = [sentences[i] for i in range(first, last)]
+            lengths = torch.tensor([sentence.numel() for sentence in chunk])
+            yield first, torch.cat(chunk).long(), lengths
