@@ -22,6 +22,7 @@ from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, T
 
 from tqdm import tqdm
 
+from sit_fairseq.data.generated_files import length_summary, parse_symbols, read_excluded
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.propositional import (
     MAX_VARIABLES,
@@ -30,7 +31,7 @@ from sit_fairseq.logic.propositional import (
     smallest_assignment,
     truth_table,
 )
-from sit_fairseq.logic.syntax import ARITY, formula_symbols, read_sentences, tokenize
+from sit_fairseq.logic.syntax import formula_symbols, tokenize
 from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 
 # Samples are drawn in chunks of this size, each from its own seed: what they are does
@@ -184,34 +185,6 @@ def replacing(*paths: str) -> Iterator[List[TextIO]]:
                 os.remove(name)
 
 
-def parse_symbols(text: str) -> List[str]:
-    """Reads the value of ``--symbols``.
-
-    Args:
-        text: a number of symbols, or their names separated by commas.
-
-    Returns:
-        The names.
-
-    Raises:
-        UserError: there are none, one occurs twice, or one cannot be a symbol.
-    """
-    if text.isdecimal():
-        number = int(text)
-        names = [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
-    else:
-        names = [name.strip() for name in text.split(",")]
-    if not names or len(set(names)) < len(names):
-        raise UserError(f"--symbols {text}: name at least one symbol, and none of them twice.")
-    for name in names:
-        if name in ARITY or not name.isidentifier():
-            raise UserError(
-                f"--symbols {text}: '{name}' cannot be a symbol; use names of letters and digits "
-                f"that are not operators ({' '.join(ARITY)})."
-            )
-    return names
-
-
 def check_options(args: argparse.Namespace, symbols: Sequence[str]) -> None:
     """Refuses options that cannot be met.
 
@@ -293,11 +266,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parse_args(argv)
     symbols = parse_symbols(args.symbols)
     check_options(args, symbols)
-    excluded = {
-        " ".join(tokenize(line))
-        for prefix in args.exclude
-        for line in read_sentences(prefix + ".src")
-    }
+    excluded = read_excluded(args.exclude)
     recipe = Recipe(symbols, args.min_length, args.max_length, args.seed, args.labels)
     skipped: Counter = Counter()
     lengths: Counter = Counter()
@@ -319,12 +288,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         raise UserError(f"Cannot write {args.out_prefix}.src and .tgt: {error.strerror}.")
     finally:
         chunks.close()
-    rarest, commonest = min(lengths, key=lengths.get), max(lengths, key=lengths.get)
     print(
         f"{args.size} samples in {args.out_prefix}.src and .tgt; dropped "
         f"{skipped['duplicates']} duplicates and {skipped['excluded']} excluded formulas; "
-        f"{lengths[rarest]} (length {rarest}) to {lengths[commonest]} (length {commonest}) "
-        "samples per length"
+        f"{length_summary(lengths)}"
     )
 
 

@@ -1,10 +1,14 @@
 """Judges answers: prints one verdict per line, in order, and their counts at the end.
 
     python scripts/judge.py --semantics prop formulas.txt answers.txt
+    python scripts/judge.py --semantics ltl formulas.txt traces.txt
+
+What it took goes to standard error.
 """
 
 import argparse
 import sys
+import time
 from typing import Optional, Sequence
 
 from sit_fairseq.errors import UserError
@@ -79,6 +83,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         )
     counts = VerdictCounts()
     complaint = None
+    started = time.monotonic()
     with JudgePool(args.semantics, judge, args.workers, args.timeout) as pool:
         verdicts = pool.imap(zip(formulas, answers))
         for number, (formula, verdict) in enumerate(zip(formulas, verdicts), start=1):
@@ -89,6 +94,12 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
                 if reason is not None:
                     complaint = f"Line {number} of {args.formulas} is malformed: {reason}."
     print(counts)
+    seconds = time.monotonic() - started
+    print(
+        f"{counts.total} answers in {seconds:.1f} s: {counts.total / seconds:.0f} per second, "
+        "the start of the workers included",
+        file=sys.stderr,
+    )
     if complaint is None:
         return 0
     print(complaint, file=sys.stderr)

@@ -15,10 +15,10 @@ from sit_fairseq.validation.verdict import Verdict, VerdictCounts
 class SemanticScorerConfig(FairseqDataclass):
     """Options of the scorer."""
 
-    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop"})
+    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop, ltl"})
     judge: Optional[str] = field(
         default=None,
-        metadata={"help": "who judges; prop: bits (truth tables, default) or aiger"},
+        metadata={"help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot"},
     )
     judge_workers: Optional[int] = field(
         default=None, metadata={"help": "judging processes (default: as many as the judge needs)"}

@@ -22,6 +22,9 @@ JUDGES: Dict[str, Dict[str, str]] = {
         "bits": "sit_fairseq.validation.bits_judge:BitsJudge",
         "aiger": "sit_fairseq.validation.aiger_judge:AigerJudge",
     },
+    "ltl": {
+        "spot": "sit_fairseq.validation.spot_judge:SpotJudge",
+    },
 }
 
 

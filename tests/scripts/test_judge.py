@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.validation import spot_judge
 from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_installed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +74,20 @@ def test_command(tmp_path):
     result = run_command("--semantics", "prop", *write(tmp_path, FORMULAS, ANSWERS))
     assert result.stdout.splitlines() == WORDS + [COUNTS]
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not spot_judge.spot_installed(), reason=f"needs {spot_judge.INSTALL_HINT}")
+def test_ltl(tmp_path):
+    formulas = "U a b\nU a b\nX X1\nG a\nF a\nU a\n"
+    traces = "a ; { b }\n{ a }\n1 ; { X1 }\n& a ! a ; { 1 }\na\n{ a }\n"
+    result = run_command("--semantics", "ltl", *write(tmp_path, formulas, traces))
+    words = ["satisfied", "violated", "satisfied", "vacuous", "invalid", "error"]
+    assert result.stdout.splitlines()[:-1] == words
+    assert result.stdout.splitlines()[-1].startswith("2/6 correct;")
+    speed, complaint = result.stderr.strip().splitlines()[-2:]
+    assert "6 answers in" in speed and "per second" in speed
+    assert "Line 6 of" in complaint
+    assert result.returncode == 1
 
 
 def test_windows_line_ends_and_no_last_one(judge, capsys):

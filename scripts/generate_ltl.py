@@ -1,0 +1,390 @@
+"""Generates LTL formulas with traces that satisfy them.
+
+The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over
+``! & X U`` and the constants, as many of each length, satisfiable, each labelled with an
+accepting run of its automaton. ``OUT_PREFIX.src`` gets the formulas in prefix notation
+(``U a & b X c``) and ``OUT_PREFIX.tgt`` the traces (``a ; & b c ; { 1 }``), one per line.
+``OUT_PREFIX.timeouts`` lists the formulas that Spot was stopped at or failed on.
+
+    python scripts/generate_ltl.py data/train --symbols 5 --size 800000
+    python scripts/generate_ltl.py data/test --symbols 10 --size 10000 --seed 7 \
+        --exclude data/train
+
+The data of a seed depend neither on the number of workers nor on interruptions, as long
+as no formula comes close to the time-out.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from contextlib import ExitStack
+from random import Random
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, TextIO
+
+from tqdm import tqdm
+
+from sit_fairseq.data.generated_files import length_summary, parse_symbols, read_excluded
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.ltl import renamed
+from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.validation.spot_judge import (
+    INSTALL_HINT,
+    SpotLabeller,
+    random_formulas,
+    spot_installed,
+)
+from sit_fairseq.validation.verdict import Verdict
+
+# A round draws formulas from a seed of its own until so many are worth a label, or so
+# many have been drawn. A change of either changes the data of a seed.
+ROUND, DRAWS = 1000, 20000
+
+# There are no more formulas of a length when so many drawn in a row were known or had no
+# trace, or when so many draws of any length brought none of it.
+PATIENCE, LONG_PATIENCE = 1000, 300000
+
+ENDINGS = ("src", "tgt", "timeouts")
+
+
+class Recipe(NamedTuple):
+    """What the data depend on."""
+
+    symbols: List[str]
+    min_length: int
+    max_length: int
+    size: int
+    seed: int
+    timeout: float
+    exclude: List[str]
+
+
+class Gate:
+    """Lets as many formulas of each length pass.
+
+    What exhausted lengths leave is shared by the others.
+
+    Args:
+        recipe: lengths and size.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.lengths = range(recipe.min_length, recipe.max_length + 1)
+        self.size = recipe.size
+        self.counts: Counter = Counter()
+        self.misses: Counter = Counter()
+        self.idle: Counter = Counter()
+        self.exhausted: Set[int] = set()
+
+    def open_lengths(self) -> Dict[int, int]:
+        """How many formulas of which lengths are wanted.
+
+        Raises:
+            UserError: none, though there are too few.
+        """
+        rest = [length for length in self.lengths if length not in self.exhausted]
+        found = sum(self.counts.values())
+        if not rest:
+            raise UserError(
+                f"Found only {found} distinct satisfiable formulas: lower --size {self.size}, or "
+                "raise --max-length or --symbols."
+            )
+        share = self.size - sum(self.counts[length] for length in self.exhausted)
+        quota = -(-share // len(rest))
+        wanted = {length: quota - self.counts[length] for length in rest}
+        return {length: number for length, number in wanted.items() if number > 0}
+
+    def accept(self, length: int) -> None:
+        """Counts a sample of a length."""
+        self.counts[length] += 1
+        self.misses[length] = self.idle[length] = 0
+
+    def close_round(self, wanted: Dict[int, int], draws: int) -> None:
+        """Takes note of the lengths that a round of so many draws has shown to be exhausted."""
+        for length in wanted:
+            self.idle[length] += draws
+            if self.misses[length] >= PATIENCE or self.idle[length] >= LONG_PATIENCE:
+                self.exhausted.add(length)
+
+    def state(self) -> Dict:
+        """What a resumed run cannot see in the files, as JSON."""
+        return {
+            "misses": sorted(self.misses.items()),
+            "idle": sorted(self.idle.items()),
+            "exhausted": sorted(self.exhausted),
+        }
+
+    def load_state(self, state: Dict) -> None:
+        """Takes the result of :meth:`state` back."""
+        self.misses, self.idle = Counter(dict(state["misses"])), Counter(dict(state["idle"]))
+        self.exhausted = set(state["exhausted"])
+
+
+class Generation:
+    """A data set in the making.
+
+    Its files have temporary names until they are complete. A small one beside them says
+    after each round how far they are valid.
+
+    Args:
+        recipe: what to generate.
+        prefix: what the names of the files begin with.
+    """
+
+    def __init__(self, recipe: Recipe, prefix: str) -> None:
+        self.recipe = recipe
+        self.prefix = prefix
+        self.gate = Gate(recipe)
+        self.skipped: Counter = Counter()
+        self.round = 0
+        self.excluded = read_excluded(recipe.exclude)
+        self.seen: Set[str] = set()
+        self._sizes = [0] * len(ENDINGS)
+
+    @property
+    def state_file(self) -> str:
+        """Name of the file that says how far the others are valid."""
+        return f"{self.prefix}.resume"
+
+    def part(self, ending: str) -> str:
+        """Temporary name of a file."""
+        return f"{self.prefix}.{ending}.part"
+
+    def resume(self) -> None:
+        """Takes up what an interrupted run has left, if anything.
+
+        Raises:
+            UserError: that run had other options, or its files are damaged.
+        """
+        if not os.path.exists(self.state_file):
+            return
+        try:
+            with open(self.state_file, encoding="utf-8") as file:
+                state = json.load(file)
+            theirs = state["recipe"]
+            ours = self.recipe._asdict()
+            different = [name for name in ours if theirs[name] != ours[name]]
+            sizes = state["sizes"]
+            short = any(os.path.getsize(self.part(ending)) < n for ending, n in zip(ENDINGS, sizes))
+        except (OSError, ValueError, KeyError, TypeError):
+            short, different = True, []
+        if short:
+            raise UserError(f"{self.state_file} or what it describes is damaged: omit --resume.")
+        if different:
+            name = different[0]
+            raise UserError(
+                f"The interrupted run had --{name.replace('_', '-')} {theirs[name]}, not "
+                f"{ours[name]}: use the same options, or omit --resume."
+            )
+        for ending, size in zip(ENDINGS, sizes):
+            os.truncate(self.part(ending), size)
+        self._sizes, self.round = sizes, state["round"]
+        self.skipped = Counter(state["skipped"])
+        self.gate.load_state(state["gate"])
+        sources = read_sentences(self.part("src"))
+        self.gate.counts.update(len(tokenize(source)) for source in sources)
+        timed_out = [line.split("\t")[1] for line in read_sentences(self.part("timeouts"))]
+        self.seen.update(sources, timed_out)
+
+    def save(self, files: Sequence[TextIO]) -> None:
+        """Makes sure that a resumed run can start from here."""
+        for file in files:
+            file.flush()
+        self._sizes = [os.path.getsize(self.part(ending)) for ending in ENDINGS]
+        state = {
+            "recipe": self.recipe._asdict(),
+            "sizes": self._sizes,
+            "round": self.round,
+            "skipped": self.skipped,
+            "gate": self.gate.state(),
+        }
+        temporary = self.state_file + ".tmp"
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(state, file)
+        os.replace(temporary, self.state_file)
+
+    def run(self, workers: int) -> None:
+        """Generates what is missing and gives the files their names.
+
+        Args:
+            workers: number of processes.
+        """
+        found = sum(self.gate.counts.values())
+        with ExitStack() as stack:
+            mode = "a" if self.round else "w"
+            files = [
+                stack.enter_context(open(self.part(ending), mode, encoding="utf-8", newline="\n"))
+                for ending in ENDINGS
+            ]
+            self.save(files)
+            pool = stack.enter_context(
+                JudgePool("ltl", SpotLabeller(), workers, self.recipe.timeout)
+            )
+            bar = stack.enter_context(tqdm(total=self.recipe.size, initial=found, unit=" samples"))
+            while found < self.recipe.size:
+                wanted = self.gate.open_lengths()
+                before, found = found, self._round(wanted, found, pool, files)
+                self.save(files)
+                bar.update(found - before)
+        for ending in ENDINGS:
+            os.replace(self.part(ending), f"{self.prefix}.{ending}")
+        os.remove(self.state_file)
+
+    def _round(
+        self, wanted: Dict[int, int], found: int, pool: JudgePool, files: Sequence[TextIO]
+    ) -> int:
+        """Draws and labels one round of formulas; returns the number of samples there are."""
+        candidates, draws = self._draw(dict(wanted))
+        src, tgt, timeouts = files
+        for formula, label in zip(candidates, pool.imap((text, "") for text in candidates)):
+            length = len(tokenize(formula))
+            if isinstance(label, Verdict):  # it was stopped, or it crashed
+                print(f"{label.value}\t{formula}", file=timeouts)
+                tqdm.write(f"{label.value} of Spot: {formula}", file=sys.stderr)
+                self.skipped[label.value] += 1
+                self.seen.add(formula)
+                self.gate.misses[length] += 1
+            elif not label or "0" in tokenize(label):
+                self.skipped["zero in trace" if label else "unsatisfiable"] += 1
+                self.gate.misses[length] += 1
+            elif found < self.recipe.size:
+                print(formula, file=src)
+                print(label, file=tgt)
+                self.seen.add(formula)
+                self.gate.accept(length)
+                found += 1
+        self.gate.close_round(wanted, draws)
+        self.round += 1
+        return found
+
+    def _draw(self, wanted: Dict[int, int]):
+        """Draws new formulas of wanted lengths; also says how many were drawn in all."""
+        recipe = self.recipe
+        names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
+        seed = Random(f"{recipe.seed} {self.round}").getrandbits(31)
+        # Formulas come out no longer than drawn: do not draw what is too short anyway.
+        formulas = random_formulas(len(names), min(wanted), recipe.max_length, seed)
+        candidates: Dict[str, None] = {}
+        for draws, tokens in zip(range(1, DRAWS + 1), formulas):
+            length = len(tokens)
+            if wanted.get(length, 0) < 1:
+                continue
+            formula = " ".join(renamed(tokens, names))
+            if formula in self.seen or formula in candidates or formula in self.excluded:
+                kind = "excluded" if formula in self.excluded else "duplicates"
+                self.skipped[kind] += 1
+                self.gate.misses[length] += 1
+                continue
+            candidates[formula] = None
+            wanted[length] -= 1
+            if len(candidates) == ROUND:
+                break
+        return list(candidates), draws
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Refuses options that cannot be met.
+
+    Args:
+        args: the parsed options.
+
+    Raises:
+        UserError: one cannot.
+    """
+    if not 1 <= args.min_length <= args.max_length:
+        raise UserError(
+            f"--min-length {args.min_length} --max-length {args.max_length}: "
+            "lengths must be at least 1 and the maximum no less than the minimum."
+        )
+    if args.size < 1 or args.workers < 1:
+        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")
+    if args.timeout <= 0:
+        raise UserError(f"--timeout {args.timeout}: it must be positive.")
+    if not spot_installed():
+        raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
+
+
+def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src, .tgt and .timeouts")
+    add(
+        "--symbols",
+        default="5",
+        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
+        "(default: %(default)s)",
+    )
+    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
+    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
+    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
+    add("--seed", type=int, default=42, help="(default: %(default)s)")
+    add(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; the data do not depend on their number (default: %(default)s)",
+    )
+    add(
+        "--timeout",
+        type=float,
+        default=120.0,
+        help="seconds for the label of a formula (default: %(default)s)",
+    )
+    add(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="PREFIX",
+        help="leave out the formulas of PREFIX.src",
+    )
+    add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
+    return parser.parse_args(argv)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> None:
+    """Runs the script.
+
+    Args:
+        argv: the command line, without the program's name; None for the real one.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
+    args = parse_args(argv)
+    symbols = parse_symbols(args.symbols)
+    check_options(args)
+    recipe = Recipe(
+        symbols,
+        args.min_length,
+        args.max_length,
+        args.size,
+        args.seed,
+        args.timeout,
+        args.exclude,
+    )
+    generation = Generation(recipe, args.out_prefix)
+    try:
+        os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
+        if args.resume:
+            generation.resume()
+        generation.run(args.workers)
+    except OSError as error:
+        raise UserError(f"Cannot write {args.out_prefix}.src and .tgt: {error.strerror}.")
+    skipped = generation.skipped
+    print(
+        f"{args.size} samples in {args.out_prefix}.src and .tgt; "
+        f"{skipped['timeout']} time-outs and {skipped['error']} crashes of Spot in "
+        f"{args.out_prefix}.timeouts; dropped {skipped['duplicates']} duplicates, "
+        f"{skipped['excluded']} excluded and {skipped['unsatisfiable']} unsatisfiable formulas, "
+        f"and {skipped['zero in trace']} with a 0 in the trace; "
+        f"{length_summary(generation.gate.counts)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

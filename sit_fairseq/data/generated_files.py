@@ -1,0 +1,67 @@
+"""What the scripts that generate data have in common."""
+
+from typing import Dict, List, Sequence, Set
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY, read_sentences, tokenize
+
+
+def parse_symbols(text: str) -> List[str]:
+    """Reads the value of ``--symbols``.
+
+    Args:
+        text: a number of symbols, or their names separated by commas.
+
+    Returns:
+        The names.
+
+    Raises:
+        UserError: there are none, one occurs twice, or one cannot be a symbol.
+    """
+    if text.isdecimal():
+        number = int(text)
+        names = [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
+    else:
+        names = [name.strip() for name in text.split(",")]
+    if not names or len(set(names)) < len(names):
+        raise UserError(f"--symbols {text}: name at least one symbol, and none of them twice.")
+    for name in names:
+        if name in ARITY or not name.isidentifier():
+            raise UserError(
+                f"--symbols {text}: '{name}' cannot be a symbol; use names of letters and digits "
+                f"that are not operators ({' '.join(ARITY)})."
+            )
+    return names
+
+
+def read_excluded(prefixes: Sequence[str]) -> Set[str]:
+    """Reads the formulas of other data sets.
+
+    Args:
+        prefixes: each names a file ``PREFIX.src``.
+
+    Returns:
+        Their lines, tokens separated by single spaces.
+
+    Raises:
+        UserError: one of the files cannot be read.
+    """
+    return {
+        " ".join(tokenize(line)) for prefix in prefixes for line in read_sentences(prefix + ".src")
+    }
+
+
+def length_summary(lengths: Dict[int, int]) -> str:
+    """Says how evenly lengths are distributed.
+
+    Args:
+        lengths: number of samples by length, at least one.
+
+    Returns:
+        The fewest and the most samples per length.
+    """
+    rarest, commonest = min(lengths, key=lengths.get), max(lengths, key=lengths.get)
+    return (
+        f"{lengths[rarest]} (length {rarest}) to {lengths[commonest]} (length {commonest}) "
+        "samples per length"
+    )

@@ -1,0 +1,210 @@
+"""Linear temporal logic: formulas and symbolic traces, for machines and for people.
+
+A symbolic trace is a lasso of steps, each a Boolean formula that says what is known about
+one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for ever. Every step of the
+prefix ends with a semicolon, the braces hold the steps that repeat, and steps are in
+prefix notation as formulas are. DeepLTL writes the same without the spaces.
+"""
+
+import re
+from typing import Dict, List, NamedTuple, Sequence, Tuple
+
+from sit_fairseq.logic.propositional import check_propositional
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    CONSTANTS,
+    MalformedFormula,
+    check_formula,
+    formula_symbols,
+    parse,
+)
+
+# Tokens that give a trace its shape; none of them can be a symbol.
+SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
+
+# Names anybody, Spot included, reads as one symbol; others are quoted for people. A
+# capital letter may be an operator (Ga is G a), and two words are constants of Spot.
+_PLAIN_NAME = re.compile(r"(?!(true|false)$)[a-z_][a-zA-Z0-9_]*", re.ASCII)
+
+Step = Tuple[str, ...]
+
+
+class MalformedTrace(ValueError):
+    """A token sequence that is not a symbolic trace; the message says why."""
+
+
+class Trace(NamedTuple):
+    """A symbolic trace.
+
+    Attributes:
+        prefix: the steps that come first, each the tokens of a Boolean formula.
+        cycle: the steps that then repeat for ever, at least one.
+    """
+
+    prefix: Tuple[Step, ...]
+    cycle: Tuple[Step, ...]
+
+    @property
+    def steps(self) -> Tuple[Step, ...]:
+        """All steps in order, those of the cycle once."""
+        return self.prefix + self.cycle
+
+    @property
+    def tokens(self) -> List[str]:
+        """The trace as it is written in a data set."""
+        tokens = [token for step in self.prefix for token in (*step, SEPARATOR)]
+        tokens.append(CYCLE_START)
+        for position, step in enumerate(self.cycle):
+            tokens += [SEPARATOR, *step] if position else step
+        return tokens + [CYCLE_END]
+
+    @property
+    def symbols(self) -> List[str]:
+        """Each symbol once, in order of first appearance."""
+        return formula_symbols([token for step in self.steps for token in step])
+
+    def infix(self) -> str:
+        """The trace for people, and in the notation of Spot: ``a; a & b; cycle{b}``."""
+        cycle = "; ".join(map(infix, self.cycle))
+        return "; ".join([*map(infix, self.prefix), f"cycle{{{cycle}}}"])
+
+
+def check_ltl(tokens: Sequence[str]) -> None:
+    """Checks that tokens form one LTL formula.
+
+    Args:
+        tokens: the tokens.
+
+    Raises:
+        MalformedFormula: they are not one complete formula, or hold a token of traces.
+    """
+    check_formula(tokens)
+    for token in (SEPARATOR, CYCLE_START, CYCLE_END):
+        if token in tokens:
+            raise MalformedFormula(f"'{token}' belongs to traces, not to formulas")
+
+
+def parse_trace(tokens: Sequence[str]) -> Trace:
+    """Reads a symbolic trace.
+
+    Args:
+        tokens: its tokens, e.g. ``a ; & a b ; { b }``.
+
+    Returns:
+        The trace.
+
+    Raises:
+        MalformedTrace: the tokens are not one.
+    """
+    if not tokens:
+        raise MalformedTrace("the trace is empty")
+    tokens = list(tokens)
+    for token, name in ((CYCLE_START, "start"), (CYCLE_END, "end")):
+        if tokens.count(token) != 1:
+            raise MalformedTrace(
+                f"a trace has one '{token}', the {name} of its cycle, not {tokens.count(token)}"
+            )
+    start = tokens.index(CYCLE_START)
+    if tokens[-1] != CYCLE_END:
+        raise MalformedTrace(f"a trace ends with its cycle, at '{CYCLE_END}'")
+    if start and tokens[start - 1] != SEPARATOR:
+        raise MalformedTrace(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
+    prefix = _split(tokens[: start - 1]) if start else []
+    cycle = _split(tokens[start + 1 : -1])
+    for number, step in enumerate(prefix + cycle, start=1):
+        try:
+            check_propositional(step)
+        except MalformedFormula as error:
+            raise MalformedTrace(f"step {number}: {error}")
+    return Trace(tuple(map(tuple, prefix)), tuple(map(tuple, cycle)))
+
+
+def _split(tokens: Sequence[str]) -> List[List[str]]:
+    """Splits tokens at separators; n separators make n + 1 steps, empty ones included."""
+    steps: List[List[str]] = [[]]
+    for token in tokens:
+        if token == SEPARATOR:
+            steps.append([])
+        else:
+            steps[-1].append(token)
+    return steps
+
+
+def quoted(symbol: str) -> str:
+    """Writes a symbol so that nothing in its name can be taken for an operator.
+
+    Args:
+        symbol: any name.
+
+    Returns:
+        The name, in double quotes unless it is plain.
+    """
+    if _PLAIN_NAME.fullmatch(symbol):
+        return symbol
+    escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def infix(tokens: Sequence[str]) -> str:
+    """Writes a formula for people, and in the notation of Spot, however deep it is.
+
+    Every binary operator below another operator is in parentheses, so that nobody has to
+    know which of them binds tighter.
+
+    Args:
+        tokens: a formula in prefix notation.
+
+    Returns:
+        The formula in infix notation, e.g. ``(a U b) & !X c``.
+
+    Raises:
+        MalformedFormula: the tokens are not one formula.
+    """
+    parts: List[str] = []
+    todo: List = [parse(tokens)]  # subtrees, and text in lists; the next one is on top
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list):
+            parts += item
+        elif isinstance(item, str):
+            parts.append(item if item in CONSTANTS else quoted(item))
+        elif len(item) == 2:
+            operator, operand = item
+            # A letter needs a space, or it could run into a name.
+            parts.append(operator if operator == "!" else operator + " ")
+            todo += _bracketed(operand)
+        else:
+            operator, left, right = item
+            todo += [*_bracketed(right), [f" {operator} "], *_bracketed(left)]
+    return "".join(parts)
+
+
+def _bracketed(operand) -> List:
+    """What is to be written for an operand, last thing first."""
+    binary = isinstance(operand, tuple) and len(operand) == 3
+    return [[")"], operand, ["("]] if binary else [operand]
+
+
+def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
+    """Names for the symbols of a formula that mean nothing to anybody.
+
+    Args:
+        tokens: a formula in prefix notation.
+
+    Returns:
+        From each symbol to ``p0``, ``p1``, ... by first appearance.
+    """
+    return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}
+
+
+def renamed(tokens: Sequence[str], names: Dict[str, str]) -> List[str]:
+    """Renames symbols.
+
+    Args:
+        tokens: a formula or a trace.
+        names: from old names to new ones; what is not in it stays.
+
+    Returns:
+        The tokens with new names.
+    """
+    return [token if token in ARITY else names.get(token, token) for token in tokens]

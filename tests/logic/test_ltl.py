@@ -1,0 +1,148 @@
+"""LTL notation: formulas and traces to tokens, from tokens, and for people."""
+
+import pytest
+
+from sit_fairseq.logic.ltl import (
+    MalformedTrace,
+    Trace,
+    canonical_names,
+    check_ltl,
+    infix,
+    parse_trace,
+    quoted,
+    renamed,
+)
+from sit_fairseq.logic.syntax import MalformedFormula
+
+
+@pytest.mark.parametrize(
+    "prefix, text",
+    [
+        ("a", "a"),
+        ("1", "1"),
+        ("! a", "!a"),
+        ("! ! a", "!!a"),
+        ("X X a", "X X a"),
+        ("& U a b ! X c", "(a U b) & !X c"),
+        ("U a & b c", "a U (b & c)"),
+        ("! U 1 b", "!(1 U b)"),
+        ("G F -> a <-> b xor 0 c", "G F (a -> (b <-> (0 xor c)))"),
+        ("R W a b M c | d e", "(a W b) R (c M (d | e))"),
+        ("& speed_limit X1", 'speed_limit & "X1"'),
+        ("U true Ga", '"true" U "Ga"'),
+    ],
+)
+def test_infix(prefix, text):
+    assert infix(prefix.split()) == text
+
+
+@pytest.mark.parametrize("operator", ["!", "X", "U a", "& a"])
+def test_depth_is_not_limited(operator):
+    depth = 3000
+    formula = operator.split() * depth + ["b"]
+    text = infix(formula)
+    assert text.replace("(", "").replace(")", "").replace(" ", "") == (
+        "".join(reversed(operator.split())) * depth + "b"
+    )
+    assert text.count("(") == text.count(")") == (depth - 1 if " " in operator else 0)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("a", "a"),
+        ("speedLimit_2", "speedLimit_2"),
+        ("X1", '"X1"'),
+        ("false", '"false"'),
+        ("2nd", '"2nd"'),
+        ("a-b", '"a-b"'),
+        ("é", '"é"'),
+        ('say"no"', '"say\\"no\\""'),
+        ("back\\slash", '"back\\\\slash"'),
+    ],
+)
+def test_quoted(name, text):
+    assert quoted(name) == text
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("U a", "1 operand.* missing"),
+        ("a b", "complete after token 1"),
+        ("& a ;", "';' belongs to traces"),
+        ("{", "'{' belongs to traces"),
+    ],
+)
+def test_malformed_formulas(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        check_ltl(text.split())
+
+
+@pytest.mark.parametrize(
+    "text, prefix, cycle, people",
+    [
+        ("{ 1 }", [], ["1"], "cycle{1}"),
+        ("a ; & a b ; { b }", ["a", "& a b"], ["b"], "a; a & b; cycle{b}"),
+        ("{ a ; ! b ; 0 }", [], ["a", "! b", "0"], "cycle{a; !b; 0}"),
+        ("| ! a & b c ; { X1 }", ["| ! a & b c"], ["X1"], '!a | (b & c); cycle{"X1"}'),
+        ("xor a b ; { -> a <-> b 1 }", ["xor a b"], ["-> a <-> b 1"], None),
+    ],
+)
+def test_traces(text, prefix, cycle, people):
+    trace = parse_trace(text.split())
+    assert trace == Trace(
+        tuple(tuple(step.split()) for step in prefix), tuple(tuple(step.split()) for step in cycle)
+    )
+    assert trace.tokens == text.split()
+    assert people is None or trace.infix() == people
+
+
+def test_symbols_of_a_trace():
+    assert parse_trace("& b a ; 1 ; { ! c ; a }".split()).symbols == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("a", "one '{'.* not 0"),
+        ("a ; b", "one '{'.* not 0"),
+        ("{ a", "one '}'.* not 0"),
+        ("a }", "one '{'.* not 0"),
+        ("{ a ; { b } }", "one '{'.* not 2"),
+        ("{ a } }", "one '}'.* not 2"),
+        ("{ a } ; b", "ends with its cycle"),
+        ("} a {", "ends with its cycle"),
+        ("a { b }", "';' is missing before '{'"),
+        ("{ }", "step 1: the formula is empty"),
+        ("; { a }", "step 1: the formula is empty"),
+        ("a ; ; { a }", "step 2: the formula is empty"),
+        ("a ; { b ; }", "step 3: the formula is empty"),
+        ("a ; { ; b }", "step 2: the formula is empty"),
+        ("a ; & b ; { b }", "step 2: .*ends too early"),
+        ("a b ; { b }", "step 1: .*1 more follow"),
+        ("X a ; { b }", "step 1: unknown operator 'X'"),
+        ("a ; { U a b }", "step 2: unknown operator 'U'"),
+    ],
+)
+def test_malformed_traces(text, message):
+    with pytest.raises(MalformedTrace, match=message):
+        parse_trace(text.split())
+
+
+def test_long_and_deep_traces():
+    tokens = ["a", ";"] * 20000 + ["{"] + ["!"] * 20000 + ["a", "}"]
+    trace = parse_trace(tokens)
+    assert len(trace.steps) == 20001
+    assert trace.tokens == tokens
+    assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
+
+
+def test_canonical_names_and_renaming():
+    formula = "U p1 & G X1 p0".split()
+    names = canonical_names(formula)
+    assert names == {"p1": "p0", "X1": "p1", "p0": "p2"}  # p1 and p0 swap roles safely
+    assert renamed(formula, names) == "U p0 & G p1 p2".split()
+    assert renamed("p0 ; { ! p1 ; 1 }".split(), names) == "p2 ; { ! p0 ; 1 }".split()

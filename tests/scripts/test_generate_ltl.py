@@ -1,0 +1,173 @@
+"""The generator of LTL data, run as users run it."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.ltl import check_ltl, parse_trace
+from sit_fairseq.validation.spot_judge import INSTALL_HINT, SpotJudge, spot_installed
+from sit_fairseq.validation.verdict import Verdict
+
+pytestmark = pytest.mark.skipif(not spot_installed(), reason=f"needs {INSTALL_HINT}")
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = ["--size", 600, "--max-length", 20]
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script as a module: most tests call it, which saves importing fairseq again."""
+    spec = importlib.util.spec_from_file_location(
+        "generate_ltl", ROOT / "scripts" / "generate_ltl.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def generate(script):
+    """A function that runs the script in this process."""
+
+    def run(prefix, *options):
+        script.main([str(prefix), *map(str, options)])
+
+    return run
+
+
+def run_command(prefix, *options):
+    """Runs the script as a command; the result has returncode, stdout and stderr."""
+    return subprocess.run(
+        [sys.executable, "scripts/generate_ltl.py", str(prefix), *map(str, options)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def read(prefix):
+    """The lines of PREFIX.src and PREFIX.tgt."""
+    return [Path(f"{prefix}.{end}").read_text().splitlines() for end in ("src", "tgt")]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A data set of 600 samples and what the script said."""
+    prefix = tmp_path_factory.mktemp("ltl") / "sub" / "train"
+    result = run_command(prefix, *OPTIONS, "--workers", 2)
+    assert result.returncode == 0, result.stderr
+    return prefix, result
+
+
+def test_samples_are_distinct_and_right(data):
+    sources, targets = read(data[0])
+    assert len(sources) == len(targets) == len(set(sources)) == 600
+    judge = SpotJudge()
+    for source, target in zip(sources, targets):
+        check_ltl(source.split())
+        assert parse_trace(target.split()).tokens == target.split()
+        assert "0" not in target.split()
+        assert judge.verify(source, target) is Verdict.satisfied
+    assert set(" ".join(sources).split()) == set("abcde01!&XU")
+
+
+def test_lengths_are_uniform_once_there_are_enough_formulas(data):
+    lengths = Counter(len(source.split()) for source in read(data[0])[0])
+    assert set(lengths) == set(range(1, 21))
+    assert lengths[1] <= 6  # a, b, c, d, e, 1
+    assert max(lengths.values()) - min(lengths[length] for length in range(4, 21)) <= 4, lengths
+
+
+def test_summary_and_files(data):
+    assert "600 samples" in data[1].stdout and "0 time-outs" in data[1].stdout
+    names = sorted(path.name for path in data[0].parent.iterdir())
+    assert names == ["train.src", "train.tgt", "train.timeouts"]
+
+
+def test_number_of_workers_does_not_matter_and_the_seed_does(data, generate, tmp_path):
+    generate(tmp_path / "one", *OPTIONS, "--workers", 1)
+    assert read(tmp_path / "one") == read(data[0])
+    generate(tmp_path / "other", *OPTIONS, "--seed", 43)
+    assert read(tmp_path / "other") != read(data[0])
+
+
+def test_resume(data, script, generate, tmp_path, monkeypatch):
+    rounds = script.Generation._round
+
+    def interrupted(self, wanted, found, pool, files):
+        found = rounds(self, wanted, found, pool, files)
+        if self.round == 2:  # in the second round, after it has written
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(script, "ROUND", 300)
+    generate(tmp_path / "whole", *OPTIONS)
+    monkeypatch.setattr(script.Generation, "_round", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        generate(tmp_path / "half", *OPTIONS)
+    assert not (tmp_path / "half.src").exists()
+    monkeypatch.setattr(script.Generation, "_round", rounds)
+    with pytest.raises(UserError, match="--seed 42, not 1"):
+        generate(tmp_path / "half", *OPTIONS, "--seed", 1, "--resume")
+    state = json.loads((tmp_path / "half.resume").read_text())
+    assert state["round"] == 1 and state["sizes"][0] > 0
+    generate(tmp_path / "half", *OPTIONS, "--resume", "--workers", 1)
+    assert read(tmp_path / "half") == read(tmp_path / "whole")
+    assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob("*.resume"))
+    (tmp_path / "half.resume").write_text("{}")
+    with pytest.raises(UserError, match="damaged"):
+        generate(tmp_path / "half", *OPTIONS, "--resume")
+
+
+def test_exclude_and_names(generate, tmp_path, capsys):
+    options = ["--size", 150, "--max-length", 6, "--symbols", "X1,go,p0"]
+    generate(tmp_path / "all", *options)
+    generate(tmp_path / "new", *options, "--exclude", tmp_path / "all")
+    assert " 0 excluded" not in capsys.readouterr().out.splitlines()[-1]
+    old, new = (read(tmp_path / name)[0] for name in ("all", "new"))
+    assert len(new) == 150 and not set(old) & set(new)
+    assert set(" ".join(old).split()) == {"X1", "go", "p0", *"01!&XU"}
+
+
+def test_formulas_given_up_are_reported(script, generate, tmp_path, capsys, monkeypatch):
+    class StoppedPool(script.JudgePool):
+        def imap(self, pairs):
+            for i, label in enumerate(super().imap(pairs)):
+                yield (Verdict.timeout, Verdict.error)[i // 7 % 2] if i % 7 == 3 else label
+
+    monkeypatch.setattr(script, "JudgePool", StoppedPool)
+    generate(tmp_path / "x", "--size", 100, "--min-length", 5, "--max-length", 9)
+    lines = (tmp_path / "x.timeouts").read_text().splitlines()
+    assert {line.split("\t")[0] for line in lines} == {"timeout", "error"}
+    formulas = {line.split("\t")[1] for line in lines}
+    assert len(formulas) == len(lines) > 10 and not formulas & set(read(tmp_path / "x")[0])
+    said = capsys.readouterr()
+    assert all(formula in said.err for formula in formulas)
+    assert f"{sum(line.startswith('timeout') for line in lines)} time-outs" in said.out
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--symbols", "1", "--max-length", "2"], ["Found only", "--size 5000"]),
+        (["--symbols", "a,U"], ["'U'", "--symbols"]),
+        (["--min-length", "9", "--max-length", "8"], ["--min-length 9"]),
+        (["--size", "0"], ["--size 0"]),
+        (["--timeout", "0"], ["--timeout 0"]),
+        (["--exclude", "nowhere"], ["nowhere.src"]),
+    ],
+)
+def test_mistakes_are_told(generate, tmp_path, options, words):
+    with pytest.raises(UserError) as error:
+        generate(tmp_path / "x", "--size", 5000, *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert not list(tmp_path.glob("x.src"))
