@@ -45,7 +45,7 @@ answer() {
     [ -f "$out/$name.txt" ] && return
     echo "answering $name"
     fairseq-generate "$out/bin.$name" "${plug_in[@]}" --path "$out/model/checkpoint_last.pt" \
-        --beam 3 --batch-size 100 --max-len-b 20 --scoring semantic --semantics prop \
+        --beam 3 --batch-size 100 --max-len-b 20 --scoring semantic --semantics prop --num-workers 0 \
         >"$out/$name.partial" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; exit 1; }
     mv "$out/$name.partial" "$out/$name.txt"
 }

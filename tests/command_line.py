@@ -19,11 +19,12 @@ from fairseq import checkpoint_utils
 
 ROOT = Path(__file__).parent.parent
 PLUG_IN = ["--user-dir", str(ROOT / "sit_fairseq"), "--task", "stream_translation"]
+# Workers and a data buffer would only make short runs slower, above all at their end.
+IN_PROCESS = ["--cpu", "--num-workers", "0", "--data-buffer-size", "0"]
 TRAINING = [
     *("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos"),
     *("--optimizer", "adam", "--lr", "0.003", "--clip-norm", "1.0", "--batch-size", "64"),
-    # Workers and a data buffer would only make short runs slower.
-    *("--cpu", "--num-workers", "0", "--data-buffer-size", "0", "--log-format", "simple"),
+    *(*IN_PROCESS, "--log-format", "simple"),
 ]
 
 
@@ -68,11 +69,11 @@ def train(data: Path, save_dir: Path, *arguments, symbols="[a-z]") -> Path:
 
 def generate(data: Path, checkpoint, *arguments) -> None:
     """Decodes the test split to standard output."""
-    run(fairseq_cli.generate, data, "--path", checkpoint, *PLUG_IN, "--cpu", *arguments)
+    run(fairseq_cli.generate, data, "--path", checkpoint, *PLUG_IN, *IN_PROCESS, *arguments)
 
 
 def interactive(data: Path, checkpoint, lines: List[str], tmp_path: Path, *arguments) -> None:
     """Decodes typed lines to standard output."""
     (tmp_path / "typed").write_text("".join(line + "\n" for line in lines))
-    options = ("--path", checkpoint, "--input", tmp_path / "typed", *PLUG_IN, "--cpu", *arguments)
-    run(fairseq_cli.interactive, data, *options)
+    options = ("--path", checkpoint, "--input", tmp_path / "typed", *PLUG_IN, *IN_PROCESS)
+    run(fairseq_cli.interactive, data, *options, *arguments)

@@ -5,7 +5,7 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import PLUG_IN, preprocess, run, script, train
+from command_line import IN_PROCESS, PLUG_IN, preprocess, run, script, train
 
 from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
 
@@ -123,7 +123,7 @@ def test_validate_command_needs_no_task_options(prop, capsys, caplog):
             fairseq_cli.validate,
             prop.data,
             *("--path", prop.trained, "--valid-subset", "valid", "--batch-size", 64),
-            *(*PLUG_IN, "--cpu"),
+            *(*PLUG_IN, *IN_PROCESS),
         )
     logged = load(prop.trained)["extra_state"]["val_loss"]
     printed = " ".join(record.getMessage() for record in caplog.records)
