@@ -25,7 +25,12 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Set, TextIO
 
 from tqdm import tqdm
 
-from sit_fairseq.data.generated_files import length_summary, parse_symbols, read_excluded
+from sit_fairseq.data.generated_files import (
+    add_sampling_options,
+    length_summary,
+    parse_symbols,
+    read_excluded,
+)
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.syntax import read_sentences, tokenize
@@ -313,22 +318,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src, .tgt and .timeouts")
-    add(
-        "--symbols",
-        default="5",
-        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
-        "(default: %(default)s)",
-    )
-    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
-    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
-    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
-    add("--seed", type=int, default=42, help="(default: %(default)s)")
-    add(
-        "--workers",
-        type=int,
-        default=2,
-        help="processes; the data do not depend on their number (default: %(default)s)",
-    )
+    add_sampling_options(parser)
     add(
         "--timeout",
         type=float,

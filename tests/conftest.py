@@ -1,6 +1,8 @@
 """Shared by all tests: seeds, threads and a small vocabulary."""
 
+import platform
 import random
+import sys
 from types import SimpleNamespace
 from typing import Optional
 
@@ -15,6 +17,7 @@ from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
+from sit_fairseq.validation.spot_judge import spot_installed
 
 OPERATORS = ["!", "&", "|", "<->", "xor"]
 SYMBOLS = list("abcdefgh")
@@ -122,3 +125,10 @@ def make_sample(
         },
         "target": target,
     }
+
+
+# scripts/setup.sh installs Spot wherever there is a wheel; there its absence is a failure.
+needs_spot = pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64") and not spot_installed(),
+    reason="no Spot on this platform: install it from conda-forge",
+)

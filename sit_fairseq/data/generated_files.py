@@ -1,5 +1,6 @@
 """What the scripts that generate data have in common."""
 
+import argparse
 from typing import Dict, List, Sequence, Set
 
 from sit_fairseq.errors import UserError
@@ -64,4 +65,29 @@ def length_summary(lengths: Dict[int, int]) -> str:
     return (
         f"{lengths[rarest]} (length {rarest}) to {lengths[commonest]} (length {commonest}) "
         "samples per length"
+    )
+
+
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that every generator of random formulas has.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    add = parser.add_argument
+    add(
+        "--symbols",
+        default="5",
+        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
+        "(default: %(default)s)",
+    )
+    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
+    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
+    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
+    add("--seed", type=int, default=42, help="(default: %(default)s)")
+    add(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; the data do not depend on their number (default: %(default)s)",
     )

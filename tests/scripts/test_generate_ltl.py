@@ -9,13 +9,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.ltl import check_ltl, parse_trace
-from sit_fairseq.validation.spot_judge import INSTALL_HINT, SpotJudge, spot_installed
+from sit_fairseq.validation.spot_judge import SpotJudge
 from sit_fairseq.validation.verdict import Verdict
 
-pytestmark = pytest.mark.skipif(not spot_installed(), reason=f"needs {INSTALL_HINT}")
+pytestmark = needs_spot
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = ["--size", 600, "--max-length", 20]

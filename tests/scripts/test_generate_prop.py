@@ -12,7 +12,6 @@ import pytest
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.propositional import smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_installed
 from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.verdict import Verdict
 
@@ -131,7 +130,6 @@ def test_symbol_names(generate, tmp_path):
     assert len(words & names) > 190  # about 2000 leaves were drawn
 
 
-@pytest.mark.skipif(not aiger_installed(), reason=f"needs {INSTALL_HINT}")
 def test_labels_of_the_earlier_work(generate, tmp_path):
     generate(tmp_path / "aiger", "--size", 40, "--max-length", 8, "--labels", "aiger")
     for source, target in zip(*read(tmp_path / "aiger")):

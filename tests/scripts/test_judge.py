@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.validation import spot_judge
-from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_installed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,10 +58,7 @@ def write(folder, formulas, answers):
     [
         ["--workers", "0"],
         ["--workers", "2", "--judge", "bits"],
-        pytest.param(
-            ["--judge", "aiger", "--workers", "1"],
-            marks=pytest.mark.skipif(not aiger_installed(), reason=f"needs {INSTALL_HINT}"),
-        ),
+        ["--judge", "aiger", "--workers", "1"],
     ],
 )
 def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
@@ -76,7 +72,7 @@ def test_command(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.skipif(not spot_judge.spot_installed(), reason=f"needs {spot_judge.INSTALL_HINT}")
+@needs_spot
 def test_ltl(tmp_path):
     formulas = "U a b\nU a b\nX X1\nG a\nF a\nU a\n"
     traces = "a ; { b }\n{ a }\n1 ; { X1 }\n& a ! a ; { 1 }\na\n{ a }\n"

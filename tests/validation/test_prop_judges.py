@@ -15,10 +15,6 @@ from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.verdict import Verdict
 
-needs_aiger = pytest.mark.skipif(
-    not aiger_judge.aiger_installed(), reason=f"needs {aiger_judge.INSTALL_HINT}"
-)
-
 TABLE = [
     ("| a b", "a 1", Verdict.satisfied),
     ("| a b", "a 1 b 0", Verdict.satisfied),
@@ -67,7 +63,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("judge", ["bits", pytest.param("aiger", marks=needs_aiger)])
+@pytest.mark.parametrize("judge", ["bits", "aiger"])
 @pytest.mark.parametrize("formula, answer, verdict", TABLE)
 def test_by_hand(judge, formula, answer, verdict):
     assert make_judge("prop", judge).verify(formula, answer) is verdict
@@ -95,7 +91,6 @@ def random_answer(rng, formula):
     return " ".join(answer)
 
 
-@needs_aiger
 def test_judges_agree():
     rng = Random(5)
     bits, aiger = BitsJudge(), AigerJudge()
@@ -110,7 +105,6 @@ def test_judges_agree():
         assert seen[verdict] >= 20, seen
 
 
-@needs_aiger
 def test_aiger_labels_are_right_and_sorted_by_name():
     rng = Random(6)
     bits = BitsJudge()
@@ -139,7 +133,6 @@ def test_too_many_open_symbols_for_bits(caplog):
     assert BitsJudge().verify(formula, "p0 1") is Verdict.satisfied
 
 
-@needs_aiger
 def test_formulas_too_deep_for_aiger_are_errors():
     formula = ["xor", "a"] * 250 + ["a"]
     assert AigerJudge().verify(formula, "a 1") is Verdict.error

@@ -10,6 +10,7 @@ from random import Random
 from types import ModuleType
 
 import pytest
+from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.ltl import Trace, infix, parse_trace
@@ -17,10 +18,8 @@ from sit_fairseq.logic.syntax import ARITY, formula_symbols
 from sit_fairseq.validation import spot_judge
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import INSTALL_HINT, SpotJudge, spot_installed, spot_trace
+from sit_fairseq.validation.spot_judge import SpotJudge, spot_installed, spot_trace
 from sit_fairseq.validation.verdict import Verdict
-
-needs_spot = pytest.mark.skipif(not spot_installed(), reason=f"needs {INSTALL_HINT}")
 
 # Spot takes for ever: to violate it is to repeat letters thirty steps old, in 2^30 states.
 HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
