@@ -66,7 +66,7 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
     )
     sizes.update(options)
     cfg = _Config(**sizes)
-    for name in ("ffn_embed_dim", "layers", "attention_heads"):
+    for name in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads"):
         if f"decoder_{name}" not in options:
             setattr(cfg, f"decoder_{name}", getattr(cfg, f"encoder_{name}"))
     task = SimpleNamespace(source_dictionary=dictionary or make_dictionary())

@@ -32,15 +32,20 @@ class LiteralConfig:
     eps: float = 1e-5
     normalize_before: bool = False
     cosine_head: bool = True
-    encoder_positions: str = "tree"  # or "rope"
+    scale_embedding: bool = True  # without the cosine head
+    encoder_positions: str = "tree"  # or "rope", "table", "none"
+    decoder_positions: str = "rope"  # or "table", "none"
+    aggregated_normalize_before: bool = False
 
     def __post_init__(self) -> None:
         blocks = self.pattern.split("-")
         unknown = set(blocks) - {"EP", "EA", "DP", "DA", "CP", "CA"}
         if unknown:
             raise ValueError(f"unknown blocks {sorted(unknown)} in {self.pattern!r}")
-        if self.encoder_positions not in ("tree", "rope"):
-            raise ValueError(f"unknown encoder positions {self.encoder_positions!r}")
+        for side, known in (("encoder", ["tree"]), ("decoder", [])):
+            positions = getattr(self, f"{side}_positions")
+            if positions not in [*known, "rope", "table", "none"]:
+                raise ValueError(f"unknown {side} positions {positions!r}")
 
     def has(self, block: str) -> bool:
         return block in self.pattern.split("-")
@@ -175,7 +180,10 @@ def sub_layer(
     H: Tensor, f: Callable[[Tensor], Tensor], w: Weights, norm: str, cfg: LiteralConfig
 ) -> Tensor:
     """Norm(H + f(H)) as in the algorithms, or H + f(Norm(H)) in pre-norm models."""
-    if cfg.normalize_before:
+    before = cfg.normalize_before
+    if "aggregated" in norm:
+        before = before or cfg.aggregated_normalize_before
+    if before:
         return H + f(layer_norm(H, w, norm, cfg.eps))
     return layer_norm(H + f(H), w, norm, cfg.eps)
 
@@ -211,15 +219,16 @@ def decoder_layer(
     encoder output E (k, L, d) with token masks A_e (k, L)."""
     layer = f"decoder.layers.{i}"
     look_ahead = look_ahead_mask(H)
+    rope = cfg.decoder_positions == "rope"
 
     def per_stream(x: Tensor) -> Tensor:
         return multi_head_attention(
-            x, x, w, f"{layer}.self_attn", cfg.heads, True, look_ahead
+            x, x, w, f"{layer}.self_attn", cfg.heads, rope, look_ahead
         )
 
     def aggregated(x: Tensor) -> Tensor:
         G, name = aggregate(x, A), f"{layer}.aggregated_attn"
-        return multi_head_attention(x, G, w, name, cfg.heads, True, look_ahead)
+        return multi_head_attention(x, G, w, name, cfg.heads, rope, look_ahead)
 
     if cfg.has("DP"):
         H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
@@ -230,7 +239,7 @@ def decoder_layer(
 
         def cross(x: Tensor) -> Tensor:
             name = f"{layer}.encoder_attn.{j}"
-            return multi_head_attention(x, K, w, name, cfg.heads, True)
+            return multi_head_attention(x, K, w, name, cfg.heads, rope)
 
         H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
     return sub_layer(
@@ -304,23 +313,48 @@ def l2_normalize(x: Tensor) -> Tensor:
     return x / torch.clamp(norm, min=1e-12)
 
 
-def embedding_matrix(w: Weights, cfg: LiteralConfig) -> Tensor:
-    """The tied matrix (V_n + 2, d) as embedding and projection use it."""
-    W = w["embed_tokens.weight"]
+def embedding_matrix(w: Weights, name: str, cfg: LiteralConfig) -> Tensor:
+    """A matrix (V_n + 2, d) as embedding or projection use it."""
+    W = w[f"{name}.weight"]
     return l2_normalize(W) if cfg.cosine_head else W
 
 
 def embed_scaled(
-    x: List[int], w: Weights, k: int, cfg: LiteralConfig
+    x: List[int], w: Weights, side: str, k: int, cfg: LiteralConfig
 ) -> Tuple[Tensor, Tensor]:
     """Algorithm 1 with the scaling of the model; k = 0 becomes one unmarked stream."""
-    W = embedding_matrix(w, cfg)
+    W = embedding_matrix(w, f"{side}.embed_tokens", cfg)
     V_n, d = W.shape[0] - 2, W.shape[1]
     for token in x:
         if not 0 <= token < V_n + k:
             raise ValueError(f"token {token} is outside 0 .. {V_n + k - 1}")
     E, M = embed(x, W, max(k, 1))
-    return (E if cfg.cosine_head else E * math.sqrt(d)), M
+    return (E * math.sqrt(d) if cfg.scale_embedding and not cfg.cosine_head else E), M
+
+
+def finish_embedding(
+    H: Tensor, positions: Optional[Tensor], w: Weights, side: str, cfg: LiteralConfig
+) -> Tensor:
+    """Adds positions (L, d) to all streams, then norms if the model has that norm."""
+    if positions is not None:
+        H = torch.stack([stream + positions.to(H) for stream in H])
+    if f"{side}.layernorm_embedding.weight" in w:
+        H = layer_norm(H, w, f"{side}.layernorm_embedding", cfg.eps)
+    return H
+
+
+def table_positions(length: int, w: Weights, side: str) -> Tensor:
+    """Rows 2, 3, ... of a table: fairseq counts from the index of padding, 1, plus one."""
+    return torch.stack(
+        [w[f"{side}.embed_positions.weight"][2 + p] for p in range(length)]
+    )
+
+
+def final_norm(H: Tensor, w: Weights, side: str, cfg: LiteralConfig) -> Tensor:
+    """The norm after the last layer, if the model has one."""
+    if f"{side}.layer_norm.weight" in w:
+        return layer_norm(H, w, f"{side}.layer_norm", cfg.eps)
+    return H
 
 
 def encode(
@@ -331,29 +365,32 @@ def encode(
     arities: Optional[List[int]] = None,
 ) -> Tuple[Tensor, Tensor]:
     """Encoder output (k, L, d) and source token masks (k, L)."""
-    H, A = embed_scaled(source, w, k, cfg)
+    H, A = embed_scaled(source, w, "encoder", k, cfg)
+    positions = None
     if cfg.encoder_positions == "tree":
         if arities is None or len(arities) != len(source) - 1:
             raise ValueError("tree positions need the arity of each token before eos")
-        positions = tree_positions(arities, H.shape[-1], len(source)).to(H)
-        H = torch.stack([stream + positions for stream in H])
+        positions = tree_positions(arities, H.shape[-1], len(source))
+    if cfg.encoder_positions == "table":
+        positions = table_positions(len(source), w, "encoder")
+    H = finish_embedding(H, positions, w, "encoder", cfg)
     for i in range(cfg.layers):
         H = encoder_layer(H, A, w, i, cfg)
-    if cfg.normalize_before:
-        H = layer_norm(H, w, "encoder.layer_norm", cfg.eps)
-    return H, A
+    return final_norm(H, w, "encoder", cfg), A
 
 
 def decode(
     w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], k: int
 ) -> Tensor:
     """Decoder features (k, T, d), before any normalisation of the cosine head."""
-    H, A = embed_scaled(previous, w, k, cfg)
+    H, A = embed_scaled(previous, w, "decoder", k, cfg)
+    positions = None
+    if cfg.decoder_positions == "table":
+        positions = table_positions(len(previous), w, "decoder")
+    H = finish_embedding(H, positions, w, "decoder", cfg)
     for i in range(cfg.layers):
         H = decoder_layer(H, A, E, A_e, w, i, cfg)
-    if cfg.normalize_before:
-        H = layer_norm(H, w, "decoder.layer_norm", cfg.eps)
-    return H
+    return final_norm(H, w, "decoder", cfg)
 
 
 def forward(
@@ -371,6 +408,6 @@ def forward(
     """
     E, A_e = encode(w, cfg, source, k, arities)
     H = decode(w, cfg, E, A_e, previous, k)
-    W = embedding_matrix(w, cfg)
+    W = embedding_matrix(w, "decoder.output_projection", cfg)
     Y = project(l2_normalize(H) if cfg.cosine_head else H, W)
     return Y[:, : W.shape[0] - 2 + k]

@@ -118,15 +118,28 @@ class SentenceChecker:
         in_source = self._symbol_keys(source, source_lengths)[0]
         in_target, place = self._symbol_keys(target, target_lengths)
         missing = (~torch.isin(in_target, in_source)).nonzero()
-        if missing.numel():
-            at = int(place[missing[0]])
+
+        def holds(kind: str, at: int) -> str:
             line = int((target_lengths.cumsum(0) <= at).sum())
             token = self.vocabulary.dictionary[int(target[at])]
+            return f"line {first + line + 1} of the {split} target holds the {kind} {token!r}"
+
+        if missing.numel():
             raise UserError(
-                f"line {first + line + 1} of the {split} target holds the symbol {token!r}, which "
-                "its source does not; a symbol without a stream cannot be produced: remove the "
-                "pair, or narrow --symbols so that this token is a base token"
+                f"{holds('symbol', int(place[missing[0]]))}, which its source does not; a symbol "
+                "without a stream cannot be produced: remove the pair, or narrow --symbols so "
+                "that this token is a base token"
             )
+        source_only = self.vocabulary.source_only
+        if source_only is not None:
+            rows = self._rows(target)
+            wrong = ((rows >= 0) & source_only.cpu()[rows.clamp(min=0)]).nonzero()
+            if wrong.numel():
+                raise UserError(
+                    f"{holds('base token', int(wrong[0]))}, which only the source dictionary had "
+                    "when the model was trained, before its conversion, so that it cannot be "
+                    "produced; remove the pair, or convert a model with a joined dictionary"
+                )
 
     def _rows(self, tokens: Tensor) -> Tensor:
         # The vocabulary moves with the model, which may be on a GPU; the data are not.

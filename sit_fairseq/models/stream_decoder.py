@@ -8,16 +8,12 @@ from fairseq import utils
 from fairseq.models import FairseqIncrementalDecoder
 from torch import Tensor, nn
 
+from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_encoder import is_identity, stream_mask
 from sit_fairseq.modules.adacos_scale import AdaCosScale
-from sit_fairseq.modules.attention_pattern import AttentionPattern
 from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import StreamEmbedding
-from sit_fairseq.modules.stream_layers import (
-    DecoderLayerState,
-    LayerConfig,
-    StreamDecoderLayer,
-)
+from sit_fairseq.modules.stream_layers import DecoderLayerState, StreamDecoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
 _STATE = "streams"  # our key in fairseq's incremental state
@@ -35,32 +31,32 @@ class StreamDecoder(FairseqIncrementalDecoder):
     """Decodes in slot space: inputs and outputs are canonical ids, never names.
 
     Args:
-        embed_tokens: the tied matrix shared with the encoder.
-        cfg: sizes of a layer.
-        num_layers: how many layers.
-        pattern: which attentions they have.
-        max_positions: the longest target in tokens.
+        embed_tokens: the matrix of embeddings, which may be the encoder's.
+        cfg: layers, positions and norms.
+        output_projection: another matrix to project with; None for ``embed_tokens``.
     """
 
     def __init__(
         self,
         embed_tokens: StreamEmbedding,
-        cfg: LayerConfig,
-        *,
-        num_layers: int,
-        pattern: AttentionPattern,
-        max_positions: int,
+        cfg: StackConfig,
+        output_projection: Optional[StreamEmbedding] = None,
     ) -> None:
         super().__init__(embed_tokens.vocabulary.dictionary)
         self.embed_tokens = embed_tokens
-        self.dropout = cfg.dropout
-        self.pattern = pattern
-        self.layers = nn.ModuleList(StreamDecoderLayer(cfg, pattern) for _ in range(num_layers))
-        self.layer_norm = nn.LayerNorm(cfg.embed_dim) if cfg.normalize_before else None
+        self.dropout = cfg.layer.dropout
+        self.pattern = cfg.pattern
+        self.embed_positions = cfg.absolute_positions(self.dictionary.pad())
+        self.layernorm_embedding = cfg.optional_norm(cfg.layernorm_embedding)
+        self.layers = nn.ModuleList(
+            StreamDecoderLayer(cfg.layer, cfg.pattern) for _ in range(cfg.num_layers)
+        )
+        self.layer_norm = cfg.optional_norm(cfg.final_norm)
+        self.output_projection = output_projection
         # Every symbol shares one row of the matrix, hence V_n + 1 classes.
         num_classes = embed_tokens.vocabulary.num_base + 1
         self.output_scale = AdaCosScale(num_classes) if embed_tokens.cosine else None
-        self._max_positions = max_positions
+        self._max_positions = cfg.max_positions
 
     def forward(
         self,
@@ -93,17 +89,30 @@ class StreamDecoder(FairseqIncrementalDecoder):
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
         x = self.embed_tokens(tokens, streams)
+        if self.embed_positions is not None:
+            x = x + self._positions(prev_output_tokens, streams, incremental_state).to(x.dtype)
+        if self.layernorm_embedding is not None:
+            x = self.layernorm_embedding(x)
         x = dropout(x, self.dropout if self.training else 0.0)
         mask = stream_mask(encoder_out["encoder_padding_mask"][0], streams)
         for layer, layer_state in zip(self.layers, state.layers):
             x = layer(x, positions, layer_state, mask, step)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        logits = self.embed_tokens.project(x, streams)
+        logits = (self.output_projection or self.embed_tokens).project(x, streams)
         if self.output_scale is not None:
             logits = self.output_scale(logits)
         # fairseq's generator insists on an "attn" entry.
         return logits, {"attn": [None], "names": encoder_out["names"][0]}
+
+    def _positions(
+        self, tokens: Tensor, streams: Streams, incremental_state: Optional[Dict[str, Any]]
+    ) -> Tensor:
+        """(N*K, T, C) what is added to the embeddings, or (1, 1, C) for the last token."""
+        positions = self.embed_positions(tokens, incremental_state=incremental_state)
+        if incremental_state is None:
+            return streams.expand(positions)
+        return positions[:1]  # the same for all: in a step fairseq counts columns
 
     def _start(self, encoder_out: Dict[str, List]) -> _DecoderState:
         streams: Streams = encoder_out["streams"][0]

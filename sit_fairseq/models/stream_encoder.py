@@ -6,10 +6,10 @@ import torch.nn.functional as F
 from fairseq.models import FairseqEncoder
 from torch import Tensor, nn
 
-from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import StreamEmbedding
-from sit_fairseq.modules.stream_layers import LayerConfig, StreamEncoderLayer
+from sit_fairseq.modules.stream_layers import StreamEncoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 from sit_fairseq.modules.tree_positions import TreePositions
 
@@ -21,35 +21,24 @@ class StreamEncoder(FairseqEncoder):
     sources that differ by a renaming give equal tensors, bit for bit.
 
     Args:
-        embed_tokens: the tied matrix, with the vocabulary.
-        cfg: sizes of a layer.
-        num_layers: how many layers.
-        pattern: which attentions they have.
-        tree_depth: the deepest prefix formula, 0 for what the channels hold, or None to
-            use rotary positions instead of tree positions.
-        max_positions: the longest source in tokens.
+        embed_tokens: the matrix of embeddings, with the vocabulary.
+        cfg: layers, positions and norms.
     """
 
-    def __init__(
-        self,
-        embed_tokens: StreamEmbedding,
-        cfg: LayerConfig,
-        *,
-        num_layers: int,
-        pattern: AttentionPattern,
-        tree_depth: Optional[int],
-        max_positions: int,
-    ) -> None:
+    def __init__(self, embed_tokens: StreamEmbedding, cfg: StackConfig) -> None:
         super().__init__(embed_tokens.vocabulary.dictionary)
         self.embed_tokens = embed_tokens
-        self.dropout = cfg.dropout
-        uses_tree = tree_depth is not None
-        self.embed_positions = TreePositions(cfg.embed_dim, tree_depth) if uses_tree else None
+        self.dropout = cfg.layer.dropout
+        if cfg.positions == "tree":
+            self.embed_positions = TreePositions(cfg.layer.embed_dim, cfg.tree_depth)
+        else:
+            self.embed_positions = cfg.absolute_positions(self.dictionary.pad())
+        self.layernorm_embedding = cfg.optional_norm(cfg.layernorm_embedding)
         self.layers = nn.ModuleList(
-            StreamEncoderLayer(cfg, pattern, rotary=not uses_tree) for _ in range(num_layers)
+            StreamEncoderLayer(cfg.layer, cfg.pattern) for _ in range(cfg.num_layers)
         )
-        self.layer_norm = nn.LayerNorm(cfg.embed_dim) if cfg.normalize_before else None
-        self._max_positions = max_positions
+        self.layer_norm = cfg.optional_norm(cfg.final_norm)
+        self._max_positions = cfg.max_positions
 
     def forward(
         self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: Any
@@ -72,8 +61,9 @@ class StreamEncoder(FairseqEncoder):
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
         x = self.embed_tokens(canonical, streams)
         if self.embed_positions is not None:
-            tree = self.embed_positions(*self._arities(canonical, padding))
-            x = x + tree.to(x.dtype)[streams.sentence]
+            x = x + streams.expand(self._positions(canonical, padding).to(x.dtype))
+        if self.layernorm_embedding is not None:
+            x = self.layernorm_embedding(x)
         x = dropout(x, self.dropout if self.training else 0.0)
         mask = stream_mask(padding, streams)
         for layer in self.layers:
@@ -115,6 +105,12 @@ class StreamEncoder(FairseqEncoder):
             order = padding.long().argsort(dim=1, stable=True)
             tokens, padding = tokens.gather(1, order), padding.gather(1, order)
         return tokens, padding
+
+    def _positions(self, canonical: Tensor, padding: Tensor) -> Tensor:
+        """(B, T, C) what is added to the embeddings; padding has the same id everywhere."""
+        if isinstance(self.embed_positions, TreePositions):
+            return self.embed_positions(*self._arities(canonical, padding))
+        return self.embed_positions(canonical)
 
     def _arities(self, canonical: Tensor, padding: Tensor) -> Tuple[Tensor, Tensor]:
         table = F.pad(self.embed_tokens.vocabulary.arity_of_row, (0, 1))  # symbols are leaves

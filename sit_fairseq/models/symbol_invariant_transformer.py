@@ -14,6 +14,7 @@ from omegaconf import II
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
 from sit_fairseq.modules.attention_pattern import AttentionPattern
@@ -36,7 +37,7 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
         },
     )
     encoder_embed_dim: int = field(
-        default=96, metadata={"help": "channels of encoder, decoder and embedding"}
+        default=96, metadata={"help": "channels of the encoder and its embedding"}
     )
     encoder_ffn_embed_dim: int = field(
         default=768, metadata={"help": "hidden channels of the encoder's feed-forward network"}
@@ -46,9 +47,12 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
     encoder_normalize_before: bool = field(
         default=False, metadata={"help": "apply layer norm before each encoder sub-layer"}
     )
-    encoder_positions: ChoiceEnum(["tree", "rope"]) = field(
+    encoder_positions: ChoiceEnum(["tree", "rope", "sinusoidal", "learned", "none"]) = field(
         default="tree",
-        metadata={"help": "tree positions, for formulas in prefix notation, or rotary ones"},
+        metadata={
+            "help": "tree positions, for formulas in prefix notation; rotary ones; or those of "
+            "fairseq's transformer"
+        },
     )
     tree_depth: int = field(
         default=0,
@@ -56,6 +60,14 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
             "help": "deepest formula that tree positions can hold; 0 for half the embedding "
             "dimension, a larger depth is projected to it by a learned matrix"
         },
+    )
+    no_encoder_final_norm: bool = field(
+        default=False,
+        metadata={"help": "no layer norm after the last encoder layer of a pre-norm model"},
+    )
+    decoder_embed_dim: int = field(
+        default=II("model.encoder_embed_dim"),
+        metadata={"help": "channels of the decoder and its embedding"},
     )
     decoder_ffn_embed_dim: int = field(
         default=II("model.encoder_ffn_embed_dim"),
@@ -69,6 +81,38 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
     )
     decoder_normalize_before: bool = field(
         default=False, metadata={"help": "apply layer norm before each decoder sub-layer"}
+    )
+    decoder_positions: ChoiceEnum(["rope", "sinusoidal", "learned", "none"]) = field(
+        default="rope",
+        metadata={"help": "rotary positions, or those of fairseq's transformer"},
+    )
+    no_decoder_final_norm: bool = field(
+        default=False,
+        metadata={"help": "no layer norm after the last decoder layer of a pre-norm model"},
+    )
+    aggregated_normalize_before: bool = field(
+        default=False,
+        metadata={
+            "help": "apply layer norm before aggregated self-attention also in a post-norm "
+            "model: where its output is zero it then changes nothing"
+        },
+    )
+    share_embeddings: ChoiceEnum(["all", "decoder", "none"]) = field(
+        default="all",
+        metadata={
+            "help": "one matrix for all uses; one for the encoder and one for decoder and "
+            "output; or three"
+        },
+    )
+    no_scale_embedding: bool = field(
+        default=False,
+        metadata={
+            "help": "do not multiply embeddings by the square root of their dimension (the "
+            "cosine head never does)"
+        },
+    )
+    layernorm_embedding: bool = field(
+        default=False, metadata={"help": "layer norm of embeddings with their positions"}
     )
     output_head: ChoiceEnum(["cosine", "linear"]) = field(
         default="cosine",
@@ -100,33 +144,24 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
     def build_model(cls, cfg: SymbolInvariantTransformerConfig, task):
         """Builds the model for the dictionary of a ``stream_translation`` task."""
         pattern = AttentionPattern.parse(cfg.stream_attention)
-        for side in ("encoder", "decoder"):
-            heads = cfg[f"{side}_attention_heads"]
-            if cfg.encoder_embed_dim % (2 * heads):
-                raise UserError(
-                    f"rotary positions need an even number of channels per head, but "
-                    f"{cfg.encoder_embed_dim} channels over {heads} heads are not; change "
-                    f"--encoder-embed-dim or --{side}-attention-heads"
-                )
+        sides = [_stack_config(cfg, side, pattern) for side in ("encoder", "decoder")]
+        share = str(cfg.share_embeddings)
+        if share == "all" and cfg.encoder_embed_dim != cfg.decoder_embed_dim:
+            raise UserError(
+                f"--encoder-embed-dim {cfg.encoder_embed_dim} and --decoder-embed-dim "
+                f"{cfg.decoder_embed_dim} differ, so that one matrix cannot serve both; change "
+                "one of them, or pass --share-embeddings decoder"
+            )
         vocabulary = StreamVocabulary(task.source_dictionary)
-        embed_tokens = StreamEmbedding(
-            vocabulary, cfg.encoder_embed_dim, cosine=str(cfg.output_head) == "cosine"
-        )
-        encoder = StreamEncoder(
-            embed_tokens,
-            _layer_config(cfg, "encoder"),
-            num_layers=cfg.encoder_layers,
-            pattern=pattern,
-            tree_depth=cfg.tree_depth if str(cfg.encoder_positions) == "tree" else None,
-            max_positions=cfg.max_source_positions,
-        )
-        decoder = StreamDecoder(
-            embed_tokens,
-            _layer_config(cfg, "decoder"),
-            num_layers=cfg.decoder_layers,
-            pattern=pattern,
-            max_positions=cfg.max_target_positions,
-        )
+
+        def embedding(dim: int) -> StreamEmbedding:
+            cosine, scaled = str(cfg.output_head) == "cosine", not cfg.no_scale_embedding
+            return StreamEmbedding(vocabulary, dim, cosine=cosine, scaled=scaled)
+
+        encoder = StreamEncoder(embedding(cfg.encoder_embed_dim), sides[0])
+        own = encoder.embed_tokens if share == "all" else embedding(cfg.decoder_embed_dim)
+        output = embedding(cfg.decoder_embed_dim) if share == "none" else None
+        decoder = StreamDecoder(own, sides[1], output)
         return cls(encoder, decoder)
 
     @property
@@ -156,16 +191,41 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         return self.vocabulary.encode(sample["target"], net_output[1]["names"])
 
 
-def _layer_config(cfg: SymbolInvariantTransformerConfig, side: str) -> LayerConfig:
-    return LayerConfig(
-        embed_dim=cfg.encoder_embed_dim,
+def _stack_config(
+    cfg: SymbolInvariantTransformerConfig, side: str, pattern: AttentionPattern
+) -> StackConfig:
+    dim, heads = cfg[f"{side}_embed_dim"], cfg[f"{side}_attention_heads"]
+    positions = str(cfg[f"{side}_positions"])
+    rotary = positions == "rope"
+    if dim % (2 * heads if rotary else heads):
+        raise UserError(
+            f"{dim} channels do not divide into {heads} heads"
+            f"{' with an even number of channels, as rotary positions need' if rotary else ''}; "
+            f"change --{side}-embed-dim or --{side}-attention-heads"
+        )
+    before = cfg[f"{side}_normalize_before"]
+    layer = LayerConfig(
+        embed_dim=dim,
+        view_dim=cfg.encoder_embed_dim,
         ffn_dim=cfg[f"{side}_ffn_embed_dim"],
-        num_heads=cfg[f"{side}_attention_heads"],
+        num_heads=heads,
+        rotary=rotary,
         dropout=cfg.dropout,
         attention_dropout=cfg.attention_dropout,
         activation_dropout=cfg.activation_dropout,
         activation=str(cfg.activation_fn),
-        normalize_before=cfg[f"{side}_normalize_before"],
+        normalize_before=before,
+        aggregated_normalize_before=before or cfg.aggregated_normalize_before,
+    )
+    return StackConfig(
+        layer,
+        num_layers=cfg[f"{side}_layers"],
+        pattern=pattern,
+        positions=positions,
+        max_positions=cfg[f"max_{'source' if side == 'encoder' else 'target'}_positions"],
+        layernorm_embedding=cfg.layernorm_embedding,
+        final_norm=before and not cfg[f"no_{side}_final_norm"],
+        tree_depth=cfg.tree_depth,
     )
 
 

@@ -95,16 +95,19 @@ class ViewAttention(_HeadedAttention):
 
     The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of
     the same symbol (CP). Keys and values are projected once per row of the view, which
-    for an aggregated view means once per sentence and not once per stream.
+    for an aggregated view means once per sentence and not once per stream. The view may
+    have another number of channels, ``view_dim``, than the streams.
     """
 
-    def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
+    def __init__(
+        self, embed_dim: int, num_heads: int, *, view_dim: int, dropout: float, rotary: bool
+    ) -> None:
         super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
         self.q_proj = nn.Linear(embed_dim, embed_dim)
-        self.kv_proj = nn.Linear(embed_dim, 2 * embed_dim)
+        self.kv_proj = nn.Linear(view_dim, 2 * embed_dim)
 
     def project(self, view: Tensor, offset: int = 0) -> KeysValues:
-        """Projects a view (R, U, C) whose first position is ``offset``."""
+        """Projects a view (R, U, ``view_dim``) whose first position is ``offset``."""
         keys, values = (self._heads(p) for p in self.kv_proj(view).chunk(2, dim=2))
         return KeysValues(self._rotate(keys, offset), values)
 

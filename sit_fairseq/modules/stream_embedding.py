@@ -1,4 +1,4 @@
-"""The one tied matrix: input embedding and output projection over streams."""
+"""Matrices of token embeddings, and their use as output projection, over streams."""
 
 import math
 
@@ -15,20 +15,25 @@ class StreamEmbedding(nn.Module):
 
     The matrix has ``V_n + 2`` rows: the base tokens, then *actual* (the symbol a stream
     belongs to), then *placeholder* (every other symbol). It does not know how many
-    symbols there are. Input and output, encoder and decoder share it (three-way tying).
+    symbols there are. In the paper's models input and output, encoder and decoder share
+    one matrix (three-way tying).
 
     Args:
         vocabulary: gives V_n, and changes it when a checkpoint is loaded.
         embed_dim: C.
         cosine: L2-normalise the rows for both uses and the features before projection,
-            so that logits are cosines (section 3.3, "Cosine loss"). Otherwise the
-            embedding is multiplied by the square root of C as in fairseq.
+            so that logits are cosines (section 3.3, "Cosine loss").
+        scaled: without ``cosine``, multiply the embedding by the square root of C as
+            fairseq does.
     """
 
-    def __init__(self, vocabulary: StreamVocabulary, embed_dim: int, *, cosine: bool) -> None:
+    def __init__(
+        self, vocabulary: StreamVocabulary, embed_dim: int, *, cosine: bool, scaled: bool = True
+    ) -> None:
         super().__init__()
         self.vocabulary = vocabulary
         self.cosine = cosine
+        self.scale = 1.0 if cosine or not scaled else math.sqrt(embed_dim)
         self.weight = nn.Parameter(torch.empty(vocabulary.num_base + 2, embed_dim))
         # Directions only matter under the cosine head; a linear head wants small logits.
         nn.init.normal_(self.weight, std=1.0 if cosine else embed_dim**-0.5)
@@ -49,7 +54,7 @@ class StreamEmbedding(nn.Module):
         slot = streams.slot.repeat_interleave(streams.hypotheses).unsqueeze(1)
         special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
         embedded = F.embedding(torch.where(tokens < num_base, tokens, special), self._matrix())
-        return embedded if self.cosine else embedded * math.sqrt(embedded.size(2))
+        return embedded if self.scale == 1.0 else embedded * self.scale
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:
         """Base logits from the mean over streams, symbol logits from their own stream.
@@ -63,7 +68,7 @@ class StreamEmbedding(nn.Module):
 
         Returns:
             (B*K, T, V_n + S) float32 (or float64) logits, ``-inf`` for the slots that a
-            sentence does not have.
+            sentence does not have and for base tokens of sources only.
         """
         # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
@@ -77,6 +82,8 @@ class StreamEmbedding(nn.Module):
             hidden = F.normalize(hidden, dim=2)
         matrix = self._matrix().to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
+        if self.vocabulary.source_only is not None:
+            base = base.masked_fill(self.vocabulary.source_only, -math.inf)
         own = hidden @ matrix[num_base]  # (N*K, T)
         slots = torch.arange(int(streams.num_slots.max()), device=hidden.device)
         num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)

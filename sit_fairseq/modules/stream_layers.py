@@ -22,23 +22,29 @@ class LayerConfig:
 
     Attributes:
         embed_dim: C.
+        view_dim: channels of the encoder's output, which cross-attentions read.
         ffn_dim: hidden channels of the feed-forward network.
         num_heads: heads of every attention.
+        rotary: attentions rotate queries and keys by their positions.
         dropout: on every sub-layer's output, before the residual sum.
         attention_dropout: on attention weights.
         activation_dropout: inside the feed-forward network.
         activation: name of fairseq's activation function.
         normalize_before: layer norm before each sub-layer instead of after the sum.
+        aggregated_normalize_before: the same for the attention to the aggregated view.
     """
 
     embed_dim: int
+    view_dim: int
     ffn_dim: int
     num_heads: int
+    rotary: bool
     dropout: float
     attention_dropout: float
     activation_dropout: float
     activation: str
     normalize_before: bool
+    aggregated_normalize_before: bool
 
 
 class _StreamLayer(nn.Module):
@@ -55,24 +61,34 @@ class _StreamLayer(nn.Module):
     def _norm(self) -> nn.LayerNorm:
         return nn.LayerNorm(self.cfg.embed_dim)
 
-    def _self_attention(self, rotary: bool) -> StreamSelfAttention:
+    def _self_attention(self) -> StreamSelfAttention:
         cfg = self.cfg
         return StreamSelfAttention(
-            cfg.embed_dim, cfg.num_heads, dropout=cfg.attention_dropout, rotary=rotary
+            cfg.embed_dim, cfg.num_heads, dropout=cfg.attention_dropout, rotary=cfg.rotary
         )
 
-    def _view_attention(self, rotary: bool) -> ViewAttention:
+    def _view_attention(self, view_dim: int) -> ViewAttention:
         cfg = self.cfg
         return ViewAttention(
-            cfg.embed_dim, cfg.num_heads, dropout=cfg.attention_dropout, rotary=rotary
+            cfg.embed_dim,
+            cfg.num_heads,
+            view_dim=view_dim,
+            dropout=cfg.attention_dropout,
+            rotary=cfg.rotary,
         )
 
     def _residual(
-        self, x: Tensor, norm: nn.LayerNorm, sublayer: Callable[[Tensor], Tensor]
+        self,
+        x: Tensor,
+        norm: nn.LayerNorm,
+        sublayer: Callable[[Tensor], Tensor],
+        *,
+        aggregated: bool = False,
     ) -> Tensor:
-        if self.cfg.normalize_before:
-            return x + self._dropout(sublayer(norm(x)), self.cfg.dropout)
-        return norm(x + self._dropout(sublayer(x), self.cfg.dropout))
+        cfg = self.cfg
+        if cfg.aggregated_normalize_before if aggregated else cfg.normalize_before:
+            return x + self._dropout(sublayer(norm(x)), cfg.dropout)
+        return norm(x + self._dropout(sublayer(x), cfg.dropout))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         hidden = self._dropout(self.activation(self.fc1(x)), self.cfg.activation_dropout)
@@ -89,17 +105,16 @@ def _expand(memory: KeysValues, streams: Streams) -> KeysValues:
 class StreamEncoderLayer(_StreamLayer):
     """Per-stream self-attention, attention to the aggregated view, feed-forward.
 
-    Algorithm 3; equivariant under renaming. Rotary positions unless the encoder's
-    positions are in its input.
+    Algorithm 3; equivariant under renaming.
     """
 
-    def __init__(self, cfg: LayerConfig, pattern: AttentionPattern, *, rotary: bool) -> None:
+    def __init__(self, cfg: LayerConfig, pattern: AttentionPattern) -> None:
         super().__init__(cfg)
         if pattern.encoder_per_stream:
-            self.self_attn = self._self_attention(rotary)
+            self.self_attn = self._self_attention()
             self.self_attn_layer_norm = self._norm()
         if pattern.encoder_aggregated:
-            self.aggregated_attn = self._view_attention(rotary)
+            self.aggregated_attn = self._view_attention(cfg.embed_dim)
             self.aggregated_attn_layer_norm = self._norm()
         self.pattern = pattern
 
@@ -113,7 +128,8 @@ class StreamEncoderLayer(_StreamLayer):
                 view = self.aggregated_attn.project(positions.aggregate(h))
                 return self.aggregated_attn(h, _expand(view, positions.streams), mask=mask)
 
-            x = self._residual(x, self.aggregated_attn_layer_norm, attend_to_aggregate)
+            norm = self.aggregated_attn_layer_norm
+            x = self._residual(x, norm, attend_to_aggregate, aggregated=True)
         return self._residual(x, self.final_layer_norm, self._feed_forward)
 
 
@@ -148,18 +164,18 @@ class DecoderLayerState:
 class StreamDecoderLayer(_StreamLayer):
     """Causal per-stream and aggregated attention, cross-attentions, feed-forward.
 
-    Algorithm 4; equivariant under renaming. All attentions use rotary positions.
+    Algorithm 4; equivariant under renaming.
     """
 
     def __init__(self, cfg: LayerConfig, pattern: AttentionPattern) -> None:
         super().__init__(cfg)
         if pattern.decoder_per_stream:
-            self.self_attn = self._self_attention(rotary=True)
+            self.self_attn = self._self_attention()
             self.self_attn_layer_norm = self._norm()
         if pattern.decoder_aggregated:
-            self.aggregated_attn = self._view_attention(rotary=True)
+            self.aggregated_attn = self._view_attention(cfg.embed_dim)
             self.aggregated_attn_layer_norm = self._norm()
-        self.encoder_attn = nn.ModuleList(self._view_attention(True) for _ in pattern.cross)
+        self.encoder_attn = nn.ModuleList(self._view_attention(cfg.view_dim) for _ in pattern.cross)
         self.encoder_attn_layer_norm = nn.ModuleList(self._norm() for _ in pattern.cross)
         self.pattern = pattern
 
@@ -221,7 +237,8 @@ class StreamDecoderLayer(_StreamLayer):
                     h, _expand(view, streams), causal=step is None, offset=offset
                 )
 
-            x = self._residual(x, self.aggregated_attn_layer_norm, attend_to_aggregate)
+            norm = self.aggregated_attn_layer_norm
+            x = self._residual(x, norm, attend_to_aggregate, aggregated=True)
         for attention, norm, memory in zip(
             self.encoder_attn, self.encoder_attn_layer_norm, state.encoder_attn
         ):

@@ -33,6 +33,11 @@ class StreamVocabulary(nn.Module):
     Row order: fairseq's specials ``<s> <pad> </s> <unk>`` (rows 0 to 3, as in every
     fairseq dictionary), then the base tokens sorted by string.
 
+    Attributes:
+        source_only: (V_n,) True for the base tokens that no target can hold, or None if
+            all can. Only models converted from one with separate dictionaries of source
+            and target have it, in their checkpoint.
+
     Args:
         dictionary: the dictionary of the data at hand; it is asked for indices and
             told the base tokens and the pattern of a loaded checkpoint.
@@ -44,6 +49,7 @@ class StreamVocabulary(nn.Module):
         base_tokens = dictionary.base_tokens() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", _to_bytes("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", _to_bytes(dictionary.pattern or "\n"))
+        self.register_buffer("source_only", None)
         # Derived from the two above and the dictionary, hence not saved.
         self.register_buffer("row_of_index", torch.empty(0, dtype=torch.long), persistent=False)
         self.register_buffer("index_of_row", torch.empty(0, dtype=torch.long), persistent=False)
@@ -154,6 +160,8 @@ class StreamVocabulary(nn.Module):
             self.base_tokens = self.base_tokens.new_empty(saved[0].shape)
             self.symbols = _to_bytes(self.dictionary.pattern).to(self.symbols.device)
             state_dict[prefix + "symbols"] = self.symbols.clone()
+            mask = state_dict.get(prefix + "source_only")
+            self.source_only = None if mask is None else mask.clone().to(self.symbols.device)
             self._index(base_tokens)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

@@ -20,6 +20,7 @@ from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.verdict import Verdict
@@ -197,10 +198,10 @@ class StreamTranslationTask(TranslationTask):
                     "--symbols REGEX is missing: say which tokens are interchangeable, "
                     "for example --symbols '[a-z]'"
                 )
-            positions = model.encoder.embed_positions
-            if positions is not None:
+            positions, depth = model.encoder.embed_positions, None
+            if isinstance(positions, TreePositions):
                 self._refuse_operators_as_symbols()
-            depth = None if positions is None else positions.depth
+                depth = positions.depth
             self._checker = SentenceChecker(model.vocabulary, depth)
         if self.cfg.validate_semantics:
             # fairseq later moves this very object to its device.

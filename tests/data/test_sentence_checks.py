@@ -82,6 +82,23 @@ def test_symbol_that_only_the_target_has(target):
     check(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
 
 
+def test_base_token_that_cannot_be_produced():
+    dictionary = make_dictionary()
+    vocabulary = StreamVocabulary(dictionary)
+    mask = torch.zeros(vocabulary.num_base, dtype=torch.bool)
+    mask[vocabulary.rows(torch.tensor(dictionary.index("&")))] = True
+    vocabulary.source_only = mask
+    checker = SentenceChecker(vocabulary, None)
+    sources, good, bad = (
+        [encode(dictionary, [line])[0] for line in lines]
+        for lines in (["& a b", "! c", "& c"], ["a 1", "c !", "c"], ["a 1", "c", "c & 0"])
+    )
+    checker.check_split("train", sources, good)
+    message = "^line 3 of the train target holds the base token '&', which only the source"
+    with pytest.raises(UserError, match=message):
+        checker.check_split("train", sources, bad)
+
+
 def test_unknown_tokens_are_counted(caplog):
     with caplog.at_level(logging.WARNING):
         check(["a", "NEW"], ["1", "0"], split="test")

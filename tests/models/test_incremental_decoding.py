@@ -74,6 +74,22 @@ def shuffled_beams(search, hypotheses, keep):
 @pytest.mark.parametrize("hypotheses", [1, 3])
 def test_steps_equal_teacher_forcing(pattern, hypotheses):
     dictionary, model = build(pattern, decoder_normalize_before=hypotheses == 1)
+    check_steps(model, dictionary, hypotheses)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_absolute_positions_follow_the_step(positions, hypotheses):
+    dictionary, model = build(
+        decoder_positions=positions,
+        decoder_embed_dim=30,
+        share_embeddings="none",
+        layernorm_embedding=True,
+    )
+    check_steps(model, dictionary, hypotheses)
+
+
+def check_steps(model, dictionary, hypotheses):
     search = Search(model, dictionary, hypotheses)
     kept = [{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 3}, {0, 1, 3}, {0, 1}, {1}]
     for keep in kept:
@@ -153,7 +169,7 @@ def test_dead_beams_disturb_nobody(pattern):
 
 
 def test_padding_on_either_side():
-    for encoder_positions in ("tree", "rope"):
+    for encoder_positions in ("tree", "rope", "sinusoidal", "learned", "none"):
         dictionary, model = build(encoder_positions=encoder_positions)
         previous = torch.full((len(SOURCES), 3), dictionary.eos())
         right, left = (

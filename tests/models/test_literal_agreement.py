@@ -35,18 +35,42 @@ CASES = [("EP-DP-EA-DA-CP", *variant) for variant in VARIANTS] + [
     (pattern, *variant)
     for pattern, variant in zip([*PATTERNS, "EP-DP-EA-DA-CA-CP"], itertools.cycle(VARIANTS))
 ]
+# What fairseq's transformer offers, as models converted from it have it.
+ABSOLUTE = [
+    {"encoder_positions": "none", "decoder_positions": "none", "share_embeddings": "decoder"},
+    {"encoder_positions": "sinusoidal", "decoder_positions": "learned", "output_head": "linear"},
+    {
+        "encoder_positions": "learned",
+        "decoder_positions": "sinusoidal",
+        "share_embeddings": "none",
+        "decoder_embed_dim": 30,
+        "layernorm_embedding": True,
+        "no_scale_embedding": True,
+        "output_head": "linear",
+    },
+    {
+        "encoder_positions": "sinusoidal",
+        "decoder_positions": "rope",
+        "share_embeddings": "none",
+        "encoder_normalize_before": True,
+        "decoder_normalize_before": True,
+        "no_encoder_final_norm": True,
+    },
+    {
+        "encoder_positions": "rope",
+        "decoder_positions": "sinusoidal",
+        "encoder_normalize_before": True,
+        "decoder_normalize_before": True,
+        "no_decoder_final_norm": True,
+        "layernorm_embedding": True,
+    },
+    {"aggregated_normalize_before": True, "decoder_positions": "learned"},
+]
 
 
-def build(dictionary, pattern, positions="tree", pre_norm=False, head="cosine"):
+def build(dictionary, **options):
     """A model in float64 of which no parameter has its initial value."""
-    model = make_model(
-        dictionary,
-        stream_attention=pattern,
-        encoder_positions=positions,
-        encoder_normalize_before=pre_norm,
-        decoder_normalize_before=pre_norm,
-        output_head=head,
-    )
+    model = make_model(dictionary, **options)
     redraw(model)
     return model.double().eval()
 
@@ -58,22 +82,30 @@ def package_logits(model, sample):
     return logits if scale is None else logits / scale.scale.double()
 
 
-def literal_logits(model, sample, pattern, positions, pre_norm, head):
+def literal_logits(model, sample, **options):
     """The oracle's logits, a (T, V_n + k) tensor per sentence."""
     vocabulary, pad = model.vocabulary, model.encoder.dictionary.pad()
-    weights = {
-        name: value
-        for name, value in model.state_dict(keep_vars=True).items()
-        if "embed_tokens" not in name
-    }
-    weights["embed_tokens.weight"] = model.encoder.embed_tokens.weight
+    weights = model.state_dict(keep_vars=True)
+    if model.decoder.output_projection is None:
+        weights["decoder.output_projection.weight"] = weights["decoder.embed_tokens.weight"]
+    positions = {}
+    for side in ("encoder", "decoder"):
+        table = getattr(model, side).embed_positions
+        positions[side] = options.get(f"{side}_positions", "tree" if side == "encoder" else "rope")
+        if positions[side] == "sinusoidal":
+            weights[f"{side}.embed_positions.weight"] = table.weights
+        if positions[side] in ("sinusoidal", "learned"):
+            positions[side] = "table"
     config = literal.LiteralConfig(
-        pattern=pattern,
+        pattern=options.get("stream_attention", "EP-DP-EA-DA-CP"),
         layers=len(model.encoder.layers),
         heads=3,
-        normalize_before=pre_norm,
-        cosine_head=head == "cosine",
-        encoder_positions=positions,
+        normalize_before=options.get("encoder_normalize_before", False),
+        cosine_head=options.get("output_head", "cosine") == "cosine",
+        scale_embedding=not options.get("no_scale_embedding", False),
+        encoder_positions=positions["encoder"],
+        decoder_positions=positions["decoder"],
+        aggregated_normalize_before=options.get("aggregated_normalize_before", False),
     )
     source = sample["net_input"]["src_tokens"]
     canonical, names = vocabulary.canonicalise(source)
@@ -88,24 +120,12 @@ def literal_logits(model, sample, pattern, positions, pre_norm, head):
     return logits
 
 
-def test_patterns_are_those_of_the_table():
-    assert len(PATTERNS) == len(set(PATTERNS)) == 19
-
-
-def test_batch_covers_the_numbers_of_symbols():
+def assert_agreement(options):
+    """Compares values, and the gradients of a random function of them."""
     dictionary = make_dictionary()
-    _, names = make_model(dictionary).vocabulary.canonicalise(
-        make_sample(dictionary)["net_input"]["src_tokens"]
-    )
-    assert names.ne(dictionary.pad()).sum(1).tolist() == [0, 1, 2, 4]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
-def test_values_and_gradients_agree(case):
-    dictionary = make_dictionary()
-    model, sample = build(dictionary, *case), make_sample(dictionary)
+    model, sample = build(dictionary, **options), make_sample(dictionary)
     found = package_logits(model, sample)
-    expected = literal_logits(model, sample, *case)
+    expected = literal_logits(model, sample, **options)
     total_found = total_expected = 0.0
     for logits, truth in zip(found, expected):
         length, width = truth.shape
@@ -124,10 +144,41 @@ def test_values_and_gradients_agree(case):
         assert truth.abs().max() > 1e-6, f"{name} does not take part"
 
 
+def test_patterns_are_those_of_the_table():
+    assert len(PATTERNS) == len(set(PATTERNS)) == 19
+
+
+def test_batch_covers_the_numbers_of_symbols():
+    dictionary = make_dictionary()
+    _, names = make_model(dictionary).vocabulary.canonicalise(
+        make_sample(dictionary)["net_input"]["src_tokens"]
+    )
+    assert names.ne(dictionary.pad()).sum(1).tolist() == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_values_and_gradients_agree(case):
+    pattern, positions, pre_norm, head = case
+    assert_agreement(
+        {
+            "stream_attention": pattern,
+            "encoder_positions": positions,
+            "encoder_normalize_before": pre_norm,
+            "decoder_normalize_before": pre_norm,
+            "output_head": head,
+        }
+    )
+
+
+@pytest.mark.parametrize("options", ABSOLUTE, ids=lambda options: "-".join(map(str, options)))
+def test_options_of_vanilla_transformers_agree(options):
+    assert_agreement(options)
+
+
 def test_order_of_cross_attentions_matters():
     dictionary = make_dictionary()
-    first = build(dictionary, "EP-DP-EA-DA-CP-CA")
-    second = build(dictionary, "EP-DP-EA-DA-CA-CP")
+    first = build(dictionary, stream_attention="EP-DP-EA-DA-CP-CA")
+    second = build(dictionary, stream_attention="EP-DP-EA-DA-CA-CP")
     second.load_state_dict(first.state_dict())
     sample = make_sample(dictionary)
     found = [package_logits(model, sample)[:, 0, :4] for model in (first, second)]
@@ -139,7 +190,7 @@ def test_order_of_cross_attentions_matters():
 def test_all_sentences_are_used():
     """Each source contributes: replacing it alone changes its own logits alone."""
     dictionary = make_dictionary()
-    model = build(dictionary, "EP-DP-EA-DA-CP-CA")
+    model = build(dictionary, stream_attention="EP-DP-EA-DA-CP-CA")
     before = package_logits(model, make_sample(dictionary))
     for changed in range(len(SOURCES)):
         sources = list(SOURCES)

@@ -10,6 +10,7 @@ from fairseq import options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.models import ARCH_CONFIG_REGISTRY
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
 PROP = {
@@ -131,6 +132,40 @@ def test_embedding_does_not_know_the_number_of_symbols():
     }
     # Four special tokens, five operators, two constants; actual and placeholder.
     assert shapes == {(4 + 5 + 2 + 2, 24)}
+
+
+@pytest.mark.parametrize(
+    "share, names",
+    [
+        ("decoder", ["encoder.embed_tokens.weight", "decoder.embed_tokens.weight"]),
+        (
+            "none",
+            [
+                "encoder.embed_tokens.weight",
+                "decoder.embed_tokens.weight",
+                "decoder.output_projection.weight",
+            ],
+        ),
+    ],
+)
+def test_separate_matrices(share, names):
+    model = make_model(share_embeddings=share, decoder_embed_dim=30)
+    sizes = {n: tuple(p.shape) for n, p in model.named_parameters() if n in names}
+    assert sizes == {name: (13, 24 if name.startswith("encoder") else 30) for name in names}
+
+
+def test_one_matrix_needs_one_size():
+    with pytest.raises(UserError, match="--share-embeddings decoder"):
+        make_model(decoder_embed_dim=30)
+
+
+def test_rotary_positions_need_even_heads():
+    with pytest.raises(UserError, match="even.*--decoder-attention-heads"):
+        make_model(encoder_embed_dim=21, encoder_positions="none")
+    model = make_model(encoder_embed_dim=21, encoder_positions="none", decoder_positions="none")
+    assert model.encoder.embed_tokens.weight.size(1) == 21
+    with pytest.raises(UserError, match="20 channels do not divide into 3 heads;"):
+        make_model(encoder_embed_dim=20, encoder_positions="none")
 
 
 def test_matrix_is_tied():
