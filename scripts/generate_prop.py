@@ -15,10 +15,9 @@ import multiprocessing
 import os
 from collections import Counter, deque
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
 from itertools import count
 from random import Random
-from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, TextIO, Tuple
+from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tqdm import tqdm
 
@@ -27,6 +26,7 @@ from sit_fairseq.data.generated_files import (
     length_summary,
     parse_symbols,
     read_excluded,
+    replacing,
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.propositional import (
@@ -163,31 +163,6 @@ def unique_samples(
                 f"brought {sum(gains)} of them: lower --size {size}, or raise --max-length or "
                 "--symbols."
             )
-
-
-@contextmanager
-def replacing(*paths: str) -> Iterator[List[TextIO]]:
-    """Opens files for writing that get their names only once all are complete.
-
-    Args:
-        paths: the files to be written or replaced.
-
-    Yields:
-        The open files.
-    """
-    temporary = [path + ".tmp" for path in paths]
-    try:
-        with ExitStack() as stack:
-            yield [
-                stack.enter_context(open(name, "w", encoding="utf-8", newline="\n"))
-                for name in temporary
-            ]
-        for name, path in zip(temporary, paths):
-            os.replace(name, path)
-    finally:
-        for name in temporary:
-            if os.path.exists(name):
-                os.remove(name)
 
 
 def check_options(args: argparse.Namespace, symbols: Sequence[str]) -> None:

@@ -1,7 +1,9 @@
 """What the scripts that generate data have in common."""
 
 import argparse
-from typing import Dict, List, Sequence, Set
+import os
+from contextlib import ExitStack, contextmanager
+from typing import Dict, Iterator, List, Sequence, Set, TextIO
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY, read_sentences, tokenize
@@ -50,6 +52,31 @@ def read_excluded(prefixes: Sequence[str]) -> Set[str]:
     return {
         " ".join(tokenize(line)) for prefix in prefixes for line in read_sentences(prefix + ".src")
     }
+
+
+@contextmanager
+def replacing(*paths: str) -> Iterator[List[TextIO]]:
+    """Opens files for writing that get their names only once all are complete.
+
+    Args:
+        paths: the files to be written or replaced.
+
+    Yields:
+        The open files.
+    """
+    temporary = [path + ".tmp" for path in paths]
+    try:
+        with ExitStack() as stack:
+            yield [
+                stack.enter_context(open(name, "w", encoding="utf-8", newline="\n"))
+                for name in temporary
+            ]
+        for name, path in zip(temporary, paths):
+            os.replace(name, path)
+    finally:
+        for name in temporary:
+            if os.path.exists(name):
+                os.remove(name)
 
 
 def length_summary(lengths: Dict[int, int]) -> str:
