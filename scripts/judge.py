@@ -3,13 +3,16 @@
     python scripts/judge.py --semantics prop formulas.txt answers.txt
     python scripts/judge.py --semantics ltl formulas.txt traces.txt
 
-What it took goes to standard error.
+What it took goes to standard error: answers per second, the start of the processes not
+included, and what a judge needs for half and for 99 in 100 of the answers.
 """
 
 import argparse
 import sys
 import time
-from typing import Optional, Sequence
+from typing import List, Optional, Sequence
+
+import numpy
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import MalformedFormula, read_sentences
@@ -35,6 +38,27 @@ def fault(judge: Judge, formula: str) -> Optional[str]:
     return None
 
 
+def speed(judging: Sequence[float], seconds: float, start: float) -> str:
+    """Says how long judging took.
+
+    Args:
+        judging: the seconds that the judge worked on each answer.
+        seconds: all in all, from the first answer on.
+        start: the seconds before that, until every process was ready.
+
+    Returns:
+        One line.
+    """
+    text = f"{len(judging)} answers in {seconds:.2f} s"
+    if judging:
+        median, slow = 1000 * numpy.percentile(judging, [50, 99])
+        text += (
+            f": {len(judging) / seconds:.0f} per second; judging one took p50 {median:.3g} ms, "
+            f"p99 {slow:.3g} ms"
+        )
+    return f"{text}; the start of {start:.2f} s is not included"
+
+
 def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     """Reads the command line."""
     choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
@@ -48,10 +72,16 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     add("--judge", help=f"who decides, by default the first ({choices})")
     add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
     add(
+        "--memory",
+        type=float,
+        default=4.0,
+        help="GiB for each process; an answer that takes more is an error (default: %(default)s)",
+    )
+    add(
         "--workers",
         type=int,
         default=2,
-        help="processes; 0 judges in this one, without time-outs (default: %(default)s)",
+        help="processes; 0 judges in this one, without limits (default: %(default)s)",
     )
     return parser.parse_args(argv)
 
@@ -74,6 +104,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             f"--timeout {args.timeout} --workers {args.workers}: "
             "the time-out must be positive and the number of workers not negative."
         )
+    if args.memory < 1:
+        raise UserError(f"--memory {args.memory}: a process needs at least 1 GiB.")
     judge = make_judge(args.semantics, args.judge)
     formulas, answers = read_sentences(args.formulas), read_sentences(args.answers)
     if len(formulas) != len(answers):
@@ -83,23 +115,23 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         )
     counts = VerdictCounts()
     complaint = None
-    started = time.monotonic()
-    with JudgePool(args.semantics, judge, args.workers, args.timeout) as pool:
-        verdicts = pool.imap(zip(formulas, answers))
-        for number, (formula, verdict) in enumerate(zip(formulas, verdicts), start=1):
+    judging: List[float] = []
+    entered = time.monotonic()
+    with JudgePool(args.semantics, judge, args.workers, args.timeout, args.memory) as pool:
+        pool.start()
+        started = time.monotonic()
+        judged = pool.imap_timed(zip(formulas, answers))
+        for number, (formula, (verdict, seconds)) in enumerate(zip(formulas, judged), start=1):
             print(verdict.value)
             counts[verdict] += 1
+            judging.append(seconds)
             if verdict is Verdict.error and complaint is None:
                 reason = fault(judge, formula)
                 if reason is not None:
                     complaint = f"Line {number} of {args.formulas} is malformed: {reason}."
+        elapsed = time.monotonic() - started
     print(counts)
-    seconds = time.monotonic() - started
-    print(
-        f"{counts.total} answers in {seconds:.1f} s: {counts.total / seconds:.0f} per second, "
-        "the start of the workers included",
-        file=sys.stderr,
-    )
+    print(speed(judging, elapsed, started - entered), file=sys.stderr)
     if complaint is None:
         return 0
     print(complaint, file=sys.stderr)

@@ -1,15 +1,20 @@
 """Judging many answers at once, in processes that can be stopped."""
 
+import logging
 import multiprocessing
+import resource
 import signal
 import time
 from collections import deque
+from contextlib import closing
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
-from typing import Deque, Dict, Iterable, Iterator, List, Optional, Tuple, Type, Union
+from typing import Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Type, Union
 
 from sit_fairseq.validation.judge import Judge, make_judge
 from sit_fairseq.validation.verdict import Verdict
+
+logger = logging.getLogger(__name__)
 
 # A problem and the answer to it.
 Pair = Tuple[str, str]
@@ -26,9 +31,26 @@ _MAX_BATCH = 64
 _context = multiprocessing.get_context("forkserver")
 
 
-def _serve(connection: Connection, judge: Judge) -> None:
+class Judged(NamedTuple):
+    """A verdict, and the seconds it took the judge."""
+
+    verdict: Verdict
+    seconds: float
+
+
+def _limit_memory(gib: float) -> None:
+    """Limits what this process can allocate: beyond it, MemoryError or a crash of a library."""
+    # Not the address space (RLIMIT_AS): torch with CUDA maps more than it ever touches.
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = int(gib * 2**30)
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _serve(connection: Connection, judge: Judge, memory: float) -> None:
     """Answers batches of pairs with one verdict at a time, until the parent has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    _limit_memory(memory)
     connection.send(None)  # ready: only from now on do time-outs count
     while True:
         try:
@@ -36,7 +58,12 @@ def _serve(connection: Connection, judge: Judge) -> None:
         except EOFError:
             return
         for problem, answer in batch:
-            connection.send(judge.verify(problem, answer))
+            started = time.monotonic()
+            try:
+                verdict = judge.verify(problem, answer)
+            except MemoryError:
+                return  # the parent sees that, and starts a process that has memory
+            connection.send(Judged(verdict, time.monotonic() - started))
 
 
 class _Worker:
@@ -48,11 +75,11 @@ class _Worker:
         deadline: when that one is overdue, on the monotonic clock.
     """
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, memory: float) -> None:
         self.connection, child = _context.Pipe()
         self.pending: Deque[int] = deque()
         self.deadline = 0.0
-        self._process = _context.Process(target=_serve, args=(child, judge), daemon=True)
+        self._process = _context.Process(target=_serve, args=(child, judge, memory), daemon=True)
         self._process.start()
         child.close()
 
@@ -91,6 +118,8 @@ class JudgePool:
             timed out and an exception of the judge is the caller's. None is 0 for a
             judge that is always quick, and 2 for others.
         timeout: seconds after which an item is given up.
+        memory: GiB that each process may allocate. An item that needs more is an error, and
+            costs the process; 0 workers have no limit.
     """
 
     def __init__(
@@ -99,10 +128,12 @@ class JudgePool:
         judge: Union[str, Judge, None] = None,
         workers: Optional[int] = None,
         timeout: float = 30.0,
+        memory: float = 4.0,
     ) -> None:
         self._judge = judge if isinstance(judge, Judge) else make_judge(semantics, judge)
         self._n_workers = (0 if self._judge.quick else 2) if workers is None else workers
         self._timeout = timeout
+        self._memory = memory
         self._workers: List[_Worker] = []
 
     def __enter__(self) -> "JudgePool":
@@ -115,6 +146,10 @@ class JudgePool:
         trace: Optional[TracebackType],
     ) -> None:
         self.close()
+
+    def start(self) -> None:
+        """Starts the workers, which else the first pairs do, and waits until they are ready."""
+        self._start(self._n_workers)
 
     def close(self) -> None:
         """Ends the workers; the pool can be used again and then starts new ones."""
@@ -142,10 +177,26 @@ class JudgePool:
         Yields:
             One verdict for each, in order.
         """
+        with closing(self.imap_timed(pairs)) as judged:
+            for verdict, _ in judged:
+                yield verdict
+
+    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
+        """As :meth:`imap`, with the seconds that each item took.
+
+        Args:
+            pairs: problems and answers, as text.
+
+        Yields:
+            For each item in order, its verdict and how long the judge worked on it, or how
+            long it was given until it was stopped.
+        """
         items = list(pairs)
         if not self._n_workers:
             for problem, answer in items:
-                yield self._judge.verify(problem, answer)
+                started = time.monotonic()
+                verdict = self._judge.verify(problem, answer)
+                yield Judged(verdict, time.monotonic() - started)
             return
         try:
             yield from self._run(items)
@@ -153,27 +204,31 @@ class JudgePool:
             if any(worker.pending for worker in self._workers):  # abandoned half-way
                 self.close()
 
-    def _run(self, items: List[Pair]) -> Iterator[Verdict]:
+    def _run(self, items: List[Pair]) -> Iterator[Judged]:
         """Yields the verdicts of items, keeping every worker busy."""
         todo = deque(range(len(items)))
-        verdicts: Dict[int, Verdict] = {}
+        judged: Dict[int, Judged] = {}
         for index in range(len(items)):
-            while index not in verdicts:
+            while index not in judged:
                 self._feed(items, todo)
-                self._collect(verdicts, todo)
-            yield verdicts.pop(index)
+                self._collect(items, judged, todo)
+            yield judged.pop(index)
 
-    def _feed(self, items: List[Pair], todo: Deque[int]) -> None:
-        """Gives every idle worker a share of what is left to do."""
-        missing = min(self._n_workers, len(todo)) - len(self._workers)
+    def _start(self, number: int) -> None:
+        """Makes sure that there are at least so many workers."""
+        missing = number - len(self._workers)
         if missing > 0:
             # Effective unless a fork server is running already, which then lacks the
             # modules: slower, not wrong.
             _context.set_forkserver_preload([__name__])
-            started = [_Worker(self._judge) for _ in range(missing)]
+            started = [_Worker(self._judge, self._memory) for _ in range(missing)]
             self._workers += started
             for worker in started:
                 worker.await_ready()
+
+    def _feed(self, items: List[Pair], todo: Deque[int]) -> None:
+        """Gives every idle worker a share of what is left to do."""
+        self._start(min(self._n_workers, len(todo)))
         for position, worker in enumerate(self._workers):
             if worker.pending or not todo:
                 continue
@@ -185,7 +240,7 @@ class JudgePool:
             worker.connection.send([items[index] for index in worker.pending])
             worker.deadline = time.monotonic() + self._timeout
 
-    def _collect(self, verdicts: Dict[int, Verdict], todo: Deque[int]) -> None:
+    def _collect(self, items: List[Pair], judged: Dict[int, Judged], todo: Deque[int]) -> None:
         """Waits for something to happen and takes note of it."""
         busy = [worker for worker in self._workers if worker.pending]
         patience = max(0.0, min(worker.deadline for worker in busy) - time.monotonic())
@@ -193,28 +248,34 @@ class JudgePool:
         for position, worker in enumerate(self._workers):
             if worker.connection in ready:
                 try:
-                    verdict = worker.connection.recv()
+                    result = worker.connection.recv()
                 except (EOFError, OSError):  # the process died on this item
-                    self._give_up(position, Verdict.error, verdicts, todo)
+                    logger.warning(
+                        "a judge process ended, maybe for want of memory (limit %g GiB), on: %s",
+                        self._memory,
+                        items[worker.pending[0]][0],
+                    )
+                    self._give_up(position, Verdict.error, judged, todo)
                 else:
-                    verdicts[worker.pending.popleft()] = verdict
+                    judged[worker.pending.popleft()] = result
                     worker.deadline = time.monotonic() + self._timeout
             elif worker.pending and time.monotonic() >= worker.deadline:
-                self._give_up(position, Verdict.timeout, verdicts, todo)
+                self._give_up(position, Verdict.timeout, judged, todo)
 
     def _give_up(
-        self, position: int, verdict: Verdict, verdicts: Dict[int, Verdict], todo: Deque[int]
+        self, position: int, verdict: Verdict, judged: Dict[int, Judged], todo: Deque[int]
     ) -> None:
         """Settles the item a worker failed on and takes the rest of its share back."""
-        pending = self._workers[position].pending
-        verdicts[pending.popleft()] = verdict
-        todo.extendleft(reversed(pending))
+        worker = self._workers[position]
+        seconds = time.monotonic() - (worker.deadline - self._timeout)
+        judged[worker.pending.popleft()] = Judged(verdict, seconds)
+        todo.extendleft(reversed(worker.pending))
         self._replace(position)
 
     def _replace(self, position: int) -> _Worker:
         """Stops a worker and starts another in its place."""
         self._workers[position].stop()
-        worker = _Worker(self._judge)
+        worker = _Worker(self._judge, self._memory)
         self._workers[position] = worker
         worker.await_ready()
         return worker

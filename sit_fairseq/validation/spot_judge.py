@@ -285,7 +285,9 @@ class SpotJudge(Judge):
             if lasso is None:
                 return Verdict.vacuous
             violated = lasso.intersects(_counterexamples(infix(renamed(formula, names))))
-        except Exception as error:  # Spot's: bad_alloc, runtime_error, its parser's
+        except MemoryError:  # where it was caught, Spot may still hold on to what there is
+            raise
+        except Exception as error:  # Spot's: runtime_error, its parser's
             logger.debug("Spot: %s in: %s", error, " ".join(formula))
             return Verdict.error
         return Verdict.violated if violated else Verdict.satisfied

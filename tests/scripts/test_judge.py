@@ -1,6 +1,7 @@
 """The judging script, run as users run it."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -81,9 +82,17 @@ def test_ltl(tmp_path):
     assert result.stdout.splitlines()[:-1] == words
     assert result.stdout.splitlines()[-1].startswith("2/6 correct;")
     speed, complaint = result.stderr.strip().splitlines()[-2:]
-    assert "6 answers in" in speed and "per second" in speed
+    pattern = r"6 answers in \S+ s: \d+ per second; judging one took p50 (\S+) ms, p99 (\S+) ms; .*"
+    median, slow = map(float, re.fullmatch(pattern, speed).groups())
+    assert 0 < median < slow
     assert "Line 6 of" in complaint
     assert result.returncode == 1
+
+
+def test_empty_files(judge, capsys):
+    assert judge("", "", "--workers", "0") == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("0/0 correct;") and said.err.startswith("0 answers in")
 
 
 def test_windows_line_ends_and_no_last_one(judge, capsys):
@@ -112,6 +121,7 @@ def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
         ("a\n", b"\xe9 1\n", [], ["Line 1", "answers", "UTF-8"]),
         ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger"]),
         ("a\n", "a 1\n", ["--timeout", "0"], ["--timeout 0"]),
+        ("a\n", "a 1\n", ["--memory", "0.5"], ["--memory 0.5"]),
     ],
 )
 def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):

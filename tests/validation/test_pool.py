@@ -1,14 +1,25 @@
 """The pool keeps its promises whatever the judge does."""
 
 import os
+import resource
 import time
 
+import numpy
 import pytest
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.validation.judge import Judge
-from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.validation.pool import JudgePool, _context
 from sit_fairseq.validation.verdict import Verdict
+
+
+class LimitJudge(Judge):
+    """Says what limit of memory it is under, in bytes."""
+
+    semantics, name = "prop", "limit"
+
+    def verify(self, problem, answer):
+        return resource.getrlimit(resource.RLIMIT_DATA)[0]
 
 
 class MoodyJudge(Judge):
@@ -23,6 +34,8 @@ class MoodyJudge(Judge):
             time.sleep(0.05)
         elif problem == "crash":
             os._exit(3)
+        elif problem == "allocate":
+            numpy.empty(3 * 2**30, "uint8")  # takes nothing until it is written to
         elif problem == "raise":
             raise ValueError("a bug of the judge")
         return Verdict(answer)
@@ -69,6 +82,48 @@ def test_one_that_kills_its_worker_is_an_error_and_the_others_are_right(way):
     pairs = pairs_of([way, "fast", "fast", way, way] + ["fast"] * 30 + [way])
     with JudgePool("prop", MoodyJudge(), workers=2) as pool:
         assert pool.verify_all(pairs) == expected(pairs, **{way: Verdict.error})
+
+
+def test_one_that_takes_too_much_memory_is_an_error_and_the_others_are_right(caplog):
+    pairs = pairs_of(["fast", "allocate", "fast", "allocate"] + ["fast"] * 30)
+    with JudgePool("prop", MoodyJudge(), workers=2, memory=2.0) as pool:
+        assert pool.verify_all(pairs) == expected(pairs, allocate=Verdict.error)
+    assert caplog.text.count("memory (limit 2 GiB), on: allocate") == 2
+    with JudgePool("prop", MoodyJudge(), workers=1, memory=4.0) as pool:
+        assert pool.verify_all(pairs) == expected(pairs)
+
+
+def test_the_limit_of_memory_is_that_of_the_workers_alone():
+    ours = resource.getrlimit(resource.RLIMIT_DATA)
+    with JudgePool("prop", LimitJudge(), workers=1, memory=2.0) as pool:
+        assert pool.verify_all([("", "")]) == [2 * 2**30]
+        pool._workers[0].stop()  # from outside: its successor has the limit, too
+        assert pool.verify_all([("", "")]) == [2 * 2**30]
+        # Both come from the same server process, which must not have it.
+        with JudgePool("prop", LimitJudge(), workers=1, memory=3.0) as other:
+            assert other.verify_all([("", "")]) == [3 * 2**30]
+        results = _context.SimpleQueue()
+        process = _context.Process(target=_report_limit, args=(results,))
+        process.start()
+        assert results.get() == ours[0]
+        process.join()
+    assert resource.getrlimit(resource.RLIMIT_DATA) == ours
+
+
+def _report_limit(results):
+    results.put(resource.getrlimit(resource.RLIMIT_DATA)[0])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_each_item_has_its_time(workers):
+    least = {"nap": 0.05, "sleep": 0.49, "fast": 0.0, "crash": 0.0}
+    pairs = pairs_of(["nap", "fast", "nap"] + ["sleep", "crash", "nap"] * (workers > 0))
+    with JudgePool("prop", MoodyJudge(), workers=workers, timeout=0.5) as pool:
+        pool.start()
+        judged = list(pool.imap_timed(pairs))
+    verdicts = [verdict for verdict, _ in judged]
+    assert verdicts == expected(pairs, sleep=Verdict.timeout, crash=Verdict.error)
+    assert all(least[problem] <= t for (problem, _), (_, t) in zip(pairs, judged))
 
 
 def test_abandoned_iteration_leaves_nothing_behind():
