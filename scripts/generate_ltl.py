@@ -38,6 +38,7 @@ from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,
     SpotLabeller,
+    conjuncts_sorted,
     random_formulas,
     spot_installed,
 )
@@ -276,7 +277,7 @@ class Generation:
             length = len(tokens)
             if wanted.get(length, 0) < 1:
                 continue
-            formula = " ".join(renamed(tokens, names))
+            formula = " ".join(renamed(conjuncts_sorted(tokens), names))
             if formula in self.seen or formula in candidates or formula in self.excluded:
                 kind = "excluded" if formula in self.excluded else "duplicates"
                 self.skipped[kind] += 1

@@ -169,7 +169,8 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         seed: the same one brings the same formulas.
 
     Yields:
-        Formulas over p0, p1, ..., without end.
+        Formulas over p0, p1, ..., without end. Conjuncts are in an order that depends on
+        what Spot has seen before: pass what is used to :func:`conjuncts_sorted`.
     """
     import spot
 
@@ -188,15 +189,25 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         allow_dups=True,
     )
     for formula in formulas:
-        yield _conjuncts_sorted(_spot_tokens(formula))
+        yield _spot_tokens(formula)
 
 
-def _conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
-    """Puts conjuncts in an order of our own: Spot's depends on what it has seen before."""
+def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
+    """Puts conjuncts in an order that depends on nothing but the formula.
+
+    Args:
+        tokens: a formula of ``! X U &``.
+
+    Returns:
+        The same formula: Boolean conjuncts first, then shorter ones.
+    """
     stack: List[List[List[str]]] = []  # of each operand its conjuncts
 
     def pop() -> List[str]:
-        conjuncts = sorted(stack.pop(), key=lambda x: (not {"X", "U"}.isdisjoint(x), len(x), x))
+        conjuncts = stack.pop()
+        if len(conjuncts) == 1:
+            return conjuncts[0]
+        conjuncts.sort(key=lambda x: (not {"X", "U"}.isdisjoint(x), len(x), x))
         return ["&"] * (len(conjuncts) - 1) + [token for x in conjuncts for token in x]
 
     for token in reversed(tokens):
