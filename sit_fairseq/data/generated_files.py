@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Dict, Iterator, List, Sequence, Set, TextIO
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY, read_sentences, tokenize
+from sit_fairseq.logic.syntax import ARITY, read_formulas, tokenize
 
 
 def parse_symbols(text: str) -> List[str]:
@@ -47,10 +47,11 @@ def read_excluded(prefixes: Sequence[str]) -> Set[str]:
         Their lines, tokens separated by single spaces.
 
     Raises:
-        UserError: one of the files cannot be read.
+        UserError: one of the files cannot be read, or holds what is no formula, which would
+            exclude nothing.
     """
     return {
-        " ".join(tokenize(line)) for prefix in prefixes for line in read_sentences(prefix + ".src")
+        " ".join(tokenize(line)) for prefix in prefixes for line in read_formulas(prefix + ".src")
     }
 
 

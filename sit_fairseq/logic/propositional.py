@@ -11,7 +11,7 @@ from functools import lru_cache
 from random import Random
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
+from sit_fairseq.logic.syntax import ARITY, CONSTANTS, MalformedFormula, check_formula
 
 OPERATORS = ("!", "&", "|", "<->", "xor", "->")
 
@@ -22,6 +22,35 @@ RANDOM_OPERATORS = OPERATORS[:-1]
 MAX_VARIABLES = 20
 
 _IMPOSSIBLE = 1 << 30  # cost of a function that nothing satisfies
+
+
+class MalformedAssignment(ValueError):
+    """A token sequence that is not a partial assignment; the message says why."""
+
+
+def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
+    """Reads a partial assignment.
+
+    Args:
+        tokens: a symbol and its value, again and again: ``a 1 c 0``.
+
+    Returns:
+        ``(symbol, value)`` pairs as they were written: one may occur twice, or contradict
+        another.
+
+    Raises:
+        MalformedAssignment: the tokens are not one.
+    """
+    names, values = tokens[::2], tokens[1::2]
+    for name in names:
+        if name in ARITY or name in CONSTANTS:
+            raise MalformedAssignment(f"'{name}' stands where a symbol should")
+    for name, value in zip(names, values):
+        if value not in CONSTANTS:
+            raise MalformedAssignment(f"the value of '{name}' is '{value}', neither 0 nor 1")
+    if len(names) > len(values):
+        raise MalformedAssignment(f"'{names[-1]}' has no value")
+    return list(zip(names, values))
 
 
 def check_propositional(tokens: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ sentence is one line and its tokens are separated by white space, so ``<->`` and
 ``xor`` are one token each and a symbol may have a name of any length.
 """
 
+import codecs
 from typing import Dict, List, Sequence, Tuple, Union
 
 from sit_fairseq.errors import UserError
@@ -54,6 +55,8 @@ def tokenize(text: str) -> List[str]:
 def read_sentences(path: str) -> List[str]:
     """Reads a text file of one sentence per line, as it is except for line ends.
 
+    What is refused is what fairseq-preprocess would fail on or take for tokens.
+
     Args:
         path: a UTF-8 file with Unix or Windows line ends.
 
@@ -61,7 +64,8 @@ def read_sentences(path: str) -> List[str]:
         The lines, empty ones included.
 
     Raises:
-        UserError: the file cannot be opened, or a line of it is not UTF-8.
+        UserError: the file cannot be opened, a line of it is not UTF-8, it begins with a
+            byte order mark, or a line has a carriage return before its end.
     """
     try:
         with open(path, "rb") as file:
@@ -71,12 +75,41 @@ def read_sentences(path: str) -> List[str]:
     raw_lines = data.split(b"\n")
     if not raw_lines[-1]:
         raw_lines.pop()  # what follows the last line end is no line
+    if data.startswith(codecs.BOM_UTF8):
+        raise UserError(f"Line 1 of {path} begins with a byte order mark; save it without one.")
     lines = []
     for number, raw in enumerate(raw_lines, start=1):
         try:
-            lines.append(raw.decode("utf-8").rstrip("\r"))
+            line = raw.decode("utf-8")
         except UnicodeDecodeError:
             raise UserError(f"Line {number} of {path} is not UTF-8; convert the file to UTF-8.")
+        lines.append(line[:-1] if line.endswith("\r") else line)
+        if "\r" in lines[-1]:
+            raise UserError(
+                f"Line {number} of {path} has a carriage return in it; save the file with Unix or "
+                "Windows line ends."
+            )
+    return lines
+
+
+def read_formulas(path: str) -> List[str]:
+    """Reads a text file of one formula per line.
+
+    Args:
+        path: a file for :func:`read_sentences`.
+
+    Returns:
+        The lines.
+
+    Raises:
+        UserError: as for sentences, or a line is no formula in prefix notation.
+    """
+    lines = read_sentences(path)
+    for number, line in enumerate(lines, start=1):
+        try:
+            check_formula(tokenize(line))
+        except MalformedFormula as error:
+            raise UserError(f"Line {number} of {path} is malformed: {error}.")
     return lines
 
 

@@ -18,7 +18,7 @@ from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntro
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.logic.syntax import ARITY, read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
@@ -89,6 +89,17 @@ class StreamTranslationTask(TranslationTask):
         return StreamDictionary.load(filename)
 
     @classmethod
+    def build_dictionary(cls, filenames: List[str], **kwargs):
+        """As in fairseq; ``fairseq-preprocess --task stream_translation`` calls this.
+
+        Raises:
+            UserError: a file is no text, or its first token would not be what it looks like.
+        """
+        for filename in filenames:
+            read_sentences(filename)
+        return super().build_dictionary(filenames, **kwargs)
+
+    @classmethod
     def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):
         """Loads the dictionary.
 
@@ -119,6 +130,13 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(
                 f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
                 "token in the target; run fairseq-preprocess again with --joined-dictionary"
+            )
+        marked = [token for token in dictionary.symbols if "\ufeff" in token]
+        if marked:
+            raise UserError(
+                f"{files[0]} holds the token {marked[0]!r}, as line 1 of a file given to "
+                "fairseq-preprocess begins with a byte order mark; save the files without one and "
+                "run it again"
             )
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)

@@ -6,7 +6,11 @@ from importlib import import_module
 from typing import Dict, List, Optional, Sequence, Union
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.propositional import check_propositional
+from sit_fairseq.logic.propositional import (
+    MalformedAssignment,
+    check_propositional,
+    parse_assignment,
+)
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
 from sit_fairseq.validation.verdict import Verdict
 
@@ -123,19 +127,21 @@ class PropJudge(Judge):
         check_propositional(as_tokens(problem))
 
     def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
-        formula, literals = as_tokens(problem), as_tokens(answer)
+        formula = as_tokens(problem)
         try:
             self.check(formula)
         except MalformedFormula as error:
             logger.debug("%s in: %s", error, " ".join(formula))
             return Verdict.error
-        names, values = literals[::2], literals[1::2]
-        if len(names) != len(values) or not set(values) <= {"0", "1"}:
+        try:
+            literals = parse_assignment(as_tokens(answer))
+        except MalformedAssignment as error:
+            logger.debug("%s in: %s", error, answer)
             return Verdict.invalid
-        if not set(names) <= set(formula_symbols(formula)):
+        assignment = dict(literals)
+        if not set(assignment) <= set(formula_symbols(formula)):
             return Verdict.invalid
-        assignment = dict(zip(names, values))
-        if len(set(zip(names, values))) > len(assignment):
+        if len(set(literals)) > len(assignment):
             return Verdict.vacuous
         return self.decide(formula, assignment)
 

@@ -9,7 +9,9 @@ import pytest
 
 from sit_fairseq.logic.propositional import (
     RANDOM_OPERATORS,
+    MalformedAssignment,
     all_ones,
+    parse_assignment,
     random_formula,
     smallest_assignment,
     truth_table,
@@ -177,3 +179,23 @@ def left_size(tokens):
             continue
         return size
     raise AssertionError(f"no left operand in {tokens}")
+
+
+def test_parse_assignment():
+    assert parse_assignment([]) == []
+    assert parse_assignment("b 1 p10 0 b 0".split()) == [("b", "1"), ("p10", "0"), ("b", "0")]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a 1 b", "'b' has no value"),
+        ("a 1 1 0", "'1' stands where a symbol"),
+        ("! a", "'!' stands where a symbol"),
+        ("a 2", "value of 'a' is '2'"),
+        ("a b 1", "'1' stands"),
+    ],
+)
+def test_malformed_assignments(text, message):
+    with pytest.raises(MalformedAssignment, match=message):
+        parse_assignment(text.split())

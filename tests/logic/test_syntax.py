@@ -7,6 +7,7 @@ from sit_fairseq.logic.syntax import (
     MalformedFormula,
     formula_symbols,
     parse,
+    read_formulas,
     read_sentences,
     tokenize,
 )
@@ -72,6 +73,21 @@ def test_unreadable_files_are_the_users_mistake(tmp_path):
     path = tmp_path / "text"
     with pytest.raises(UserError, match="text"):
         read_sentences(str(path))
-    path.write_bytes(b"a\nb\xff\n")
-    with pytest.raises(UserError, match="Line 2 of .*text"):
-        read_sentences(str(path))
+    for data, message in (
+        (b"a\nb\xff\n", "Line 2 of .*text is not UTF-8"),
+        (b"\xff\xfea\x00\n\x00", "Line 1 of .*text is not UTF-8"),
+        (b"\xef\xbb\xbfa\n", "Line 1 of .*text begins with a byte order mark"),
+        (b"a\r\na\rb\n", "Line 2 of .*text has a carriage return in it"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(UserError, match=message):
+            read_sentences(str(path))
+
+
+def test_read_formulas(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"a\r\n& a  b\n")
+    assert read_formulas(str(path)) == ["a", "& a  b"]
+    path.write_bytes(b"a\n&ab\n& a\n")
+    with pytest.raises(UserError, match="Line 3 of .*text is malformed: .* 1 operand"):
+        read_formulas(str(path))
