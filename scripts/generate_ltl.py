@@ -11,7 +11,7 @@ accepting run of its automaton. ``OUT_PREFIX.src`` gets the formulas in prefix n
         --exclude data/train
 
 The data of a seed depend neither on the number of workers nor on interruptions, as long
-as no formula comes close to the time-out.
+as no formula comes close to the time-out or to the memory a worker may use.
 """
 
 import argparse

@@ -156,6 +156,11 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(
                 f"{error}; run fairseq-preprocess with --{split}pref, or name another split"
             )
+        except AssertionError as error:  # fairseq's, the first to compare the two sides
+            raise UserError(
+                f"the {split} split of {self.cfg.data}: {error}; give fairseq-preprocess files "
+                "whose lines belong together, with Unix or Windows line ends"
+            )
         dataset = self.datasets[split]
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")

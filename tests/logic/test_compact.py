@@ -27,7 +27,14 @@ def test_tokens(text, tokens):
 
 @pytest.mark.parametrize(
     "text, character",
-    [("&aQ", "Q"), ("a-b", "-"), ("&a&b<>c", "<"), ("a2", "2"), ("&a\u00e9", "\u00e9"), ("=ab", "=")],
+    [
+        ("&aQ", "Q"),
+        ("a-b", "-"),
+        ("&a&b<>c", "<"),
+        ("a2", "2"),
+        ("&a\u00e9", "\u00e9"),
+        ("=ab", "="),
+    ],
 )
 def test_unknown_characters_are_named(text, character):
     with pytest.raises(UnknownToken, match=f"^'{character}' is neither"):

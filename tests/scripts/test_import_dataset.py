@@ -69,7 +69,11 @@ def test_malformed_lines_stop_or_are_listed(main, tmp_path, capsys):
     main(*options, "--skip-malformed")
     assert len(read(out)[0]) == 6 and read(out)[0][:3] == read(out)[0][3:]
     listed = [line.split("\t") for line in (tmp_path / "out.skipped").read_text().splitlines()]
-    assert [(number, text) for number, _, text in listed] == [("7", "?a"), ("8", "a1"), ("15", "&a")]
+    assert [(number, text) for number, _, text in listed] == [
+        ("7", "?a"),
+        ("8", "a1"),
+        ("15", "&a"),
+    ]
     assert "left out 3 malformed lines, see" in capsys.readouterr().out
 
 
