@@ -104,8 +104,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             f"--timeout {args.timeout} --workers {args.workers}: "
             "the time-out must be positive and the number of workers not negative."
         )
-    if args.memory < 1:
-        raise UserError(f"--memory {args.memory}: a process needs at least 1 GiB.")
+    if args.memory <= 0:
+        raise UserError(f"--memory {args.memory}: it must be positive.")
     judge = make_judge(args.semantics, args.judge)
     formulas, answers = read_sentences(args.formulas), read_sentences(args.answers)
     if len(formulas) != len(answers):

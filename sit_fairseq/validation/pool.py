@@ -39,10 +39,16 @@ class Judged(NamedTuple):
 
 
 def _limit_memory(gib: float) -> None:
-    """Limits what this process can allocate: beyond it, MemoryError or a crash of a library."""
-    # Not the address space (RLIMIT_AS): torch with CUDA maps more than it ever touches.
+    """Limits what this process can allocate from now on: more is a MemoryError or a crash."""
+    # Not the address space (RLIMIT_AS), nor all data: libraries of torch have gigabytes of
+    # either that they never touch, and how many depends on how it was built.
+    try:
+        with open("/proc/self/statm") as file:
+            own = int(file.read().split()[5]) * resource.getpagesize()
+    except OSError:  # not Linux
+        own = 0
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = int(gib * 2**30)
+    limit = own + int(gib * 2**30)
     soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
@@ -118,8 +124,8 @@ class JudgePool:
             timed out and an exception of the judge is the caller's. None is 0 for a
             judge that is always quick, and 2 for others.
         timeout: seconds after which an item is given up.
-        memory: GiB that each process may allocate. An item that needs more is an error, and
-            costs the process; 0 workers have no limit.
+        memory: GiB that each process may allocate once it has started. An item that needs
+            more is an error, and costs the process; 0 workers have no limit.
     """
 
     def __init__(

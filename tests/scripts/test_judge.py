@@ -121,7 +121,7 @@ def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
         ("a\n", b"\xe9 1\n", [], ["Line 1", "answers", "UTF-8"]),
         ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger"]),
         ("a\n", "a 1\n", ["--timeout", "0"], ["--timeout 0"]),
-        ("a\n", "a 1\n", ["--memory", "0.5"], ["--memory 0.5"]),
+        ("a\n", "a 1\n", ["--memory", "0"], ["--memory 0"]),
     ],
 )
 def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):

@@ -96,12 +96,13 @@ def test_one_that_takes_too_much_memory_is_an_error_and_the_others_are_right(cap
 def test_the_limit_of_memory_is_that_of_the_workers_alone():
     ours = resource.getrlimit(resource.RLIMIT_DATA)
     with JudgePool("prop", LimitJudge(), workers=1, memory=2.0) as pool:
-        assert pool.verify_all([("", "")]) == [2 * 2**30]
+        (limit,) = pool.verify_all([("", "")])
+        assert 2 <= limit / 2**30 < 20
         pool._workers[0].stop()  # from outside: its successor has the limit, too
-        assert pool.verify_all([("", "")]) == [2 * 2**30]
+        assert 2 <= pool.verify_all([("", "")])[0] / 2**30 < 20
         # Both come from the same server process, which must not have it.
-        with JudgePool("prop", LimitJudge(), workers=1, memory=3.0) as other:
-            assert other.verify_all([("", "")]) == [3 * 2**30]
+        with JudgePool("prop", LimitJudge(), workers=1, memory=40.0) as other:
+            assert other.verify_all([("", "")])[0] >= 40 * 2**30
         results = _context.SimpleQueue()
         process = _context.Process(target=_report_limit, args=(results,))
         process.start()
