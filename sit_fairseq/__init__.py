@@ -1,6 +1,14 @@
 """Symbol-Invariant Transformer as a fairseq plug-in (``--user-dir sit_fairseq``)."""
 
-from sit_fairseq.safe_loading import explain_unreadable_checkpoints, register_safe_globals
+import logging
+
+# On import, fairseq's text-to-speech task asks for a package that nothing here uses.
+logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
+
+from sit_fairseq.safe_loading import (  # noqa: E402
+    explain_unreadable_checkpoints,
+    register_safe_globals,
+)
 
 register_safe_globals()
 explain_unreadable_checkpoints()

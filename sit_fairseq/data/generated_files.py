@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from contextlib import ExitStack, contextmanager
 from typing import Dict, Iterator, List, Sequence, Set, TextIO
 
@@ -34,6 +35,37 @@ def parse_symbols(text: str) -> List[str]:
                 f"--symbols {text}: '{name}' cannot be a symbol; use names of letters and digits "
                 f"that are not operators ({' '.join(ARITY)})."
             )
+    return names
+
+
+def parse_names(text: str) -> List[str]:
+    """Reads names of any form, and ranges of them.
+
+    Args:
+        text: names separated by commas; ``<ent0>..<ent99>`` stands for a hundred of them.
+
+    Returns:
+        The names.
+
+    Raises:
+        UserError: a range cannot be read, or a name occurs twice or holds a space.
+    """
+    names: List[str] = []
+    for item in text.split(","):
+        first, dots, last = item.partition("..")
+        if not dots:
+            names.append(first)
+            continue
+        ends = [re.fullmatch(r"(\D*)(\d+)(\D*)", end) for end in (first, last)]
+        if None in ends or ends[0].group(1, 3) != ends[1].group(1, 3):
+            raise UserError(
+                f"--symbols {text}: the ends of {item!r} must differ in one number only, "
+                "as in '<ent0>..<ent99>'"
+            )
+        before, start, after = ends[0].groups()
+        names += [f"{before}{n}{after}" for n in range(int(start), int(ends[1].group(2)) + 1)]
+    if len(set(names)) < len(names) or any(not name or re.search(r"\s", name) for name in names):
+        raise UserError(f"--symbols {text}: names must be distinct and without spaces")
     return names
 
 

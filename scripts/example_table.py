@@ -1,9 +1,9 @@
-"""Prints the table and the worked example at the end of scripts/quickstart.sh.
+"""Prints the table at the end of an example, and one renamed pair of sentences.
 
-    python scripts/quickstart_table.py DIR
+    python scripts/example_table.py DIR test='5 training symbols' unseen='10 symbols never seen'
 
-reads what quickstart.sh left of fairseq-generate in DIR: the outputs ``test.txt`` and
-``unseen.txt`` with their logs, and the outputs on renamed copies, ``*.renamed1.txt`` ...
+reads what fairseq-generate left in DIR of each test set: its output ``test.txt``, its log
+``test.log``, and its outputs on renamed copies, ``test.renamed1.txt`` ...
 """
 
 import argparse
@@ -17,8 +17,6 @@ from sit_fairseq.evaluation.alpha_covariance import alpha_covariance
 from sit_fairseq.evaluation.generate_output import Sentence, read_generate_output
 from sit_fairseq.evaluation.renaming import Renaming
 from sit_fairseq.validation.verdict import Verdict
-
-_ROWS = {"test": "5 training symbols", "unseen": "10 symbols never seen"}
 
 
 def renaming_between(original: Sentence, renamed: Sentence) -> Renaming:
@@ -54,12 +52,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("directory", metavar="DIR")
-    directory = parser.parse_args().directory
+    parser.add_argument("rows", metavar="SET=LABEL", nargs="+", help="test sets in order")
+    args = parser.parse_args()
+    directory, labels = args.directory, dict(row.split("=", 1) for row in args.rows)
 
     others = [verdict.value for verdict in Verdict if verdict is not Verdict.satisfied]
     rows = [["test set", "n", "correct", "exact", *others, "alpha-cov", "seconds"]]
     pairs = equal = 0
-    for name, label in _ROWS.items():
+    for name, label in labels.items():
         path = os.path.join(directory, f"{name}.txt")
         originals = read_generate_output(path)
         copies = [
@@ -86,7 +86,7 @@ def main() -> None:
     print()
     for row in rows:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
-    print(f"\n{equal} of {pairs} renamed formulas got the renamed answer with the same score.")
+    print(f"\n{equal} of {pairs} renamed sentences got the renamed answer with the same score.")
 
     test, renamed = (
         read_generate_output(os.path.join(directory, f"test{suffix}.txt"))
@@ -95,7 +95,7 @@ def main() -> None:
     example = max(range(len(test)), key=lambda i: len(set(test[i].best.text.split())))
     print("\nAn example, and the same renamed:")
     for sentence in (test[example], renamed[example]):
-        print(f"  formula {sentence.source}")
+        print(f"  source  {sentence.source}")
         print(f"  answer  {sentence.best.text}  ({sentence.best.verdict})")
 
 

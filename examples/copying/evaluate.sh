@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The table of what generate.sh answered.
+#   bash examples/copying/evaluate.sh [mini|paper] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start copying "$@"
+python scripts/example_table.py "$out"

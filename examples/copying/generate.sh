@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Copies of the test strings by greedy search, as in the paper, compared with the strings.
+#   bash examples/copying/generate.sh [mini|paper] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start copying "$@"
+step "copies of the test strings"
+for prefix in "$data"/{test,unseen,long}*.tgt; do
+    answer "$(basename "$prefix" .tgt)" --semantics copy --beam 1 --batch-size 100 --max-len-a 2 \
+        --max-len-b 0
+done

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Answers to the test sets by beam search, each judged by Spot as it is found.
+#   bash examples/ltl/generate.sh [mini|paper] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start ltl "$@"
+step "answers, judged by Spot"
+for prefix in "$data"/{test,unseen}*.tgt; do
+    answer "$(basename "$prefix" .tgt)" --semantics ltl --beam 3 --batch-size 100 --max-len-b 100
+done

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# The table of what generate.sh answered.
+#   bash examples/prop/evaluate.sh [mini|paper] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start prop "$@"
+python scripts/example_table.py "$out" \
+    test='5 training symbols' unseen='10 symbols never seen'

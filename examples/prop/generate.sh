@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Answers to the test sets by beam search, each judged by a truth table as it is found.
+#   bash examples/prop/generate.sh [mini|paper] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start prop "$@"
+step "answers, judged by truth tables"
+for prefix in "$data"/{test,unseen}*.tgt; do
+    answer "$(basename "$prefix" .tgt)" --semantics prop --beam 3 --batch-size 100 --max-len-b 20
+done

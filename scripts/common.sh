@@ -1,0 +1,76 @@
+# Sourced by quickstart.sh and the scripts of examples/: the environment and the steps they
+# share. Each step is skipped if its result is there already; interrupted training resumes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+bash scripts/setup.sh
+PATH="$PWD/.venv/bin:$PATH"
+# Threads that wait actively for each other are ruinous when cores are shared.
+export OMP_WAIT_POLICY=PASSIVE
+# fairseq's notes on hydra's and torch's deprecations.
+export PYTHONWARNINGS=ignore
+plug_in=(--user-dir sit_fairseq --task stream_translation)
+
+# start EXAMPLE [SCALE] [DIR]: what to run (mini or paper), and where its results go.
+start() {
+    example=$1
+    scale=${2:-mini}
+    out=$(realpath -m "${3:-outputs/$example-$scale}")
+    data=$out/data
+    if ! [ -f "examples/$example/hydra/$scale.yaml" ]; then
+        echo "$0: the scale '$scale' is unknown; use mini or paper" >&2
+        exit 1
+    fi
+    mkdir -p "$data"
+}
+
+step() { printf '\n== %s\n' "$*"; }
+
+# pairs NAME SCRIPT OPTIONS...: a pair of files by one of our generators.
+pairs() {
+    [ -f "$data/$1.tgt" ] || python "scripts/$2" "$data/$1" "${@:3}"
+}
+
+# renamed NAME COPIES: copies of a test set with every sentence renamed at random.
+renamed() {
+    local copy
+    for copy in $(seq "$2"); do
+        [ -f "$data/$1.renamed$copy.tgt" ] ||
+            python scripts/rename_symbols.py "$data/$1" "$data/$1.renamed$copy" \
+                --symbols '[a-z]' --names "$(echo {a..z} | tr ' ' ,)" --seed "$copy"
+    done
+}
+
+# binarise DESTINATION OPTIONS...: fairseq-preprocess.
+binarise() {
+    local destination=$1
+    shift
+    [ -d "$destination" ] && return
+    rm -rf "$destination.partial"
+    fairseq-preprocess --source-lang src --target-lang tgt --joined-dictionary \
+        --destdir "$destination.partial" "$@" >"$out/preprocess.log" 2>&1 ||
+        { cat "$out/preprocess.log"; exit 1; }
+    mv "$destination.partial" "$destination"
+}
+
+# train OVERRIDES...: with the hyper-parameters of the example's hydra file.
+train() {
+    [ -f "$out/model/finished" ] && return
+    fairseq-hydra-train --config-dir "$PWD/examples/$example/hydra" --config-name "$scale" \
+        common.user_dir="$PWD/sit_fairseq" common.log_file="$out/train.log" \
+        common.tensorboard_logdir="$out/tensorboard" task.data="$out/bin" \
+        checkpoint.save_dir="$out/model" hydra.run.dir="$out/hydra" "$@"
+    touch "$out/model/finished"
+}
+
+# answer NAME OPTIONS...: decodes and judges a test set that brings a dictionary of its own.
+answer() {
+    local name=$1
+    shift
+    binarise "$out/bin.$name" --trainpref "$data/$name" --testpref "$data/$name"
+    [ -f "$out/$name.txt" ] && return
+    echo "answering $name"
+    fairseq-generate "$out/bin.$name" "${plug_in[@]}" --path "$out/model/checkpoint_last.pt" \
+        --scoring semantic --num-workers 0 "$@" \
+        >"$out/$name.partial" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; exit 1; }
+    mv "$out/$name.partial" "$out/$name.txt"
+}
