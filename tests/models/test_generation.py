@@ -206,8 +206,9 @@ def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
             ]
             for kind in (StreamSequenceGenerator, _StockEnding)
         ]
-        better += sum(ours > stock for ours, stock in zip(*best))
-        worse += sum(ours < stock for ours, stock in zip(*best))
+        # The two differ in which sentences share a batch, hence in the last bits.
+        better += sum(ours > stock + 1e-5 for ours, stock in zip(*best))
+        worse += sum(ours < stock - 1e-5 for ours, stock in zip(*best))
     assert better > 0
     assert worse == 0
 
