@@ -1,0 +1,78 @@
+"""Training by several processes: fairseq's own torch.distributed, started by torchrun."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import fairseq_cli.train
+import pytest
+from command_line import PLUG_IN, ROOT, TRAINING, preprocess_lines, run, script
+
+BIN = Path(sys.executable).parent
+LOGGING = ["--log-format", "json", "--log-interval", 1, "--disable-validation", "--dropout", 0]
+
+
+def curve(entries):
+    """Loss, scale and number of sentences of each update, as logged."""
+    return [(entry["loss"], entry["scale"], entry["bsz"]) for entry in map(json.loads, entries)]
+
+
+def one_rank(data, directory, caplog, *arguments):
+    """Trains in this process, accumulating two batches per update."""
+    caplog.clear()
+    options = (*PLUG_IN, *TRAINING, *LOGGING, "--update-freq", 2, *arguments)
+    run(fairseq_cli.train, data, "--save-dir", directory, *options)
+    return curve(record.message for record in caplog.records if record.name == "train_inner")
+
+
+def two_ranks(data, directory, *arguments):
+    """Trains in two processes, each with every other batch."""
+    command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", 29517]
+    command += ["bash", ROOT / "examples/distributed/rank.sh", data, "--save-dir", directory]
+    command += [*PLUG_IN, *TRAINING, *LOGGING, *arguments]
+    command += ["--ddp-backend", "legacy_ddp", "--distributed-backend", "gloo"]
+    result = subprocess.run(
+        [*map(str, command)],
+        capture_output=True,
+        text=True,
+        env={"PATH": f"{BIN}:/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": str(directory)},
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return curve(re.findall(r"train_inner \| (\{.*\})", result.stdout + result.stderr))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("distributed")
+    prefix = directory / "prop"
+    script("generate_prop.py", prefix, "--max-length", 7, "--size", 150, "--workers", 1)
+    read = [prefix.with_suffix(side).read_text().splitlines() for side in (".src", ".tgt")]
+    return preprocess_lines(directory, *read, split="valid")
+
+
+def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, caplog):
+    # 11 batches in an epoch: the second rank gets a dummy batch at its end.
+    options = ("--symbols", "[a-z]", "--batch-size", 14)
+    expected = one_rank(data, tmp_path / "one", caplog, *options, "--max-update", 9)
+    started = two_ranks(data, tmp_path / "two", *options, "--max-update", 5)
+    resumed = two_ranks(data, tmp_path / "two", *options, "--max-update", 9)
+    assert len(expected) == 9
+    assert len({size for _, _, size in expected}) > 1, "the last update of an epoch is smaller"
+    assert started + resumed == expected
+
+
+def test_two_ranks_finetune_like_one_on_data_with_fewer_base_tokens(data, tmp_path, caplog):
+    one_rank(data, tmp_path / "base", caplog, "--symbols", "[a-z]", "--max-update", 2)
+    other = preprocess_lines(
+        tmp_path,
+        ["& a ! b", "! c", "& p & q r", "q"] * 10,
+        ["a 1 b 0", "c 0", "p 1 q 1 r 1", "q 1"] * 10,
+        "valid",
+    )
+    options = ("--finetune-from-model", tmp_path / "base" / "checkpoint_last.pt", "--batch-size", 6)
+    options += ("--symbols", "[a-z]", "--max-update", 4)
+    expected = one_rank(other, tmp_path / "one", caplog, *options)
+    assert len(expected) == 4
+    assert two_ranks(other, tmp_path / "two", *options) == expected
