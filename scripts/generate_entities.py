@@ -12,7 +12,7 @@ import os
 from random import Random
 from typing import List, Optional, Sequence, Set, Tuple
 
-from sit_fairseq.data.generated_files import parse_names
+from sit_fairseq.data.generated_files import parse_names, replacing
 from sit_fairseq.errors import UserError
 
 # Ways to say an event, with its formal notation; A, B and C are distinct entities.
@@ -89,8 +89,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     rng = Random(args.seed)
     seen: Set[str] = set()
     os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
-    paths = [args.out_prefix + ending for ending in (".src", ".tgt")]
-    with open(paths[0] + ".tmp", "w") as src, open(paths[1] + ".tmp", "w") as tgt:
+    with replacing(args.out_prefix + ".src", args.out_prefix + ".tgt") as (src, tgt):
         known = 0
         while len(seen) < args.size:
             if known == _PATIENCE:
@@ -105,8 +104,6 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
                 seen.add(sentence)
                 src.write(sentence + "\n")
                 tgt.write(meaning + "\n")
-    for path in paths:
-        os.replace(path + ".tmp", path)
     print(f"{args.size} sentences in {args.out_prefix}.src and .tgt")
 
 

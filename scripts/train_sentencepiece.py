@@ -20,7 +20,7 @@ from typing import List, Optional, Sequence
 
 import sentencepiece
 
-from sit_fairseq.data.generated_files import parse_names
+from sit_fairseq.data.generated_files import parse_names, replacing
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
 
@@ -81,10 +81,9 @@ def encode(model: str, source: str, target: str) -> None:
         processor = sentencepiece.SentencePieceProcessor(model_file=model)
     except (OSError, RuntimeError):
         raise UserError(f"{model} is no SentencePiece model; train one first")
-    with open(target + ".tmp", "w", encoding="utf-8", newline="\n") as out:
+    with replacing(target) as (out,):
         for line in read_sentences(source):
             out.write(" ".join(processor.encode(line, out_type=str)) + "\n")
-    os.replace(target + ".tmp", target)
 
 
 def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
