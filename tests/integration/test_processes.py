@@ -18,7 +18,7 @@ def call(*command, cwd=ROOT) -> subprocess.CompletedProcess:
 def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
     result = call(
         BIN / "fairseq-hydra-train",
-        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "prop"),
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "paper"),
         f"common.user_dir={ROOT / 'sit_fairseq'}",
         f"task.data={prop.data}",
         f"checkpoint.save_dir={tmp_path / 'out'}",
