@@ -1,0 +1,38 @@
+"""A table of experiments from training to Markdown."""
+
+import json
+
+import pytest
+from command_line import ROOT, script
+
+
+def test_trains_measures_and_resumes(prop, tmp_path, capsys):
+    (tmp_path / "hydra").mkdir()
+    mini = (ROOT / "examples/prop/hydra/mini.yaml").read_text()
+    (tmp_path / "hydra" / "mini.yaml").write_text(mini)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "bin").symlink_to(prop.data)
+    (tmp_path / "some.yaml").write_text(
+        "overrides: [optimization.max_update=2, dataset.batch_size=16, dataset.num_workers=0,"
+        " task.validate_samples=4, common.cpu=true]\n"
+        "conditions: {Normal: bin}\n"
+        "models: {Good: [], Bad: [model.encoder_attention_heads=7]}\n"
+        "measurements: {test: {command: [correct, valid, --semantics, prop, --beam, 1,"
+        " --max-len-b, 8], columns: {Correct: correct.share}}}\n"
+    )
+    for side in ("src", "tgt"):
+        (tmp_path / "out" / f"valid.{side}").symlink_to(prop.root / f"valid.{side}")
+    with pytest.raises(SystemExit) as exit_status:
+        script("run_experiments.py", tmp_path / "some.yaml", tmp_path / "out")
+    assert exit_status.value.code == 1
+    printed = capsys.readouterr()
+    assert "Normal / Bad / seed 1 FAILED, see" in printed.err
+    raw = json.loads((tmp_path / "out" / "some.json").read_text())
+    good, bad = raw
+    assert bad["results"] is None and good["results"]["test"]["correct"]["total"] == 70
+    assert (tmp_path / "out" / "some.md").read_text() in printed.out
+    log = tmp_path / "out" / "runs" / "Normal" / "Good" / "seed1" / "train.log"
+    size = log.stat().st_size
+    with pytest.raises(SystemExit):
+        script("run_experiments.py", tmp_path / "some.yaml", tmp_path / "out")
+    assert log.stat().st_size == size, "what is finished is not done again"

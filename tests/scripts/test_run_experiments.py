@@ -1,0 +1,82 @@
+"""The runner of tables of experiments."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from command_line import ROOT
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.modules.attention_pattern import AttentionPattern
+
+runner = runpy.run_path(str(ROOT / "scripts" / "run_experiments.py"))
+
+SPECIFICATION = {
+    "seeds": [1, 2],
+    "heading": ["Data", "Model"],
+    "conditions": {"All": "bin", "Few": {"data": "bin.few", "models": ["B"]}},
+    "models": {"A": ["model.dropout=0"], "B": []},
+    "measurements": {
+        "test": {"columns": {"Correct": "correct.share"}},
+        "covariance": {"columns": {"3 AP": "3.mean"}, "models": ["B"]},
+    },
+}
+
+
+def test_runs_are_all_models_of_each_condition_with_each_seed():
+    runs = runner["runs_of"]({**SPECIFICATION, "overrides": ["x=1"]}, Path("out"))
+    assert [(run.condition, run.model, run.seed) for run in runs] == [
+        *(("All", "A", 1), ("All", "A", 2), ("All", "B", 1), ("All", "B", 2)),
+        *(("Few", "B", 1), ("Few", "B", 2)),
+    ]
+    assert runs[1].overrides == ["x=1", "model.dropout=0", "common.seed=2"]
+    assert runs[-1].data == Path("out/bin.few")
+    assert len({run.folder for run in runs}) == len(runs)
+
+
+def test_table_shows_mean_and_spread_and_what_was_not_measured():
+    runs = runner["runs_of"](SPECIFICATION, Path("out"))
+
+    def result(share, mean=None):
+        found = {"test": {"correct": {"share": share}}}
+        return {**found, "covariance": {"3": {"mean": mean}}} if mean is not None else found
+
+    results = [
+        result(0.5),
+        result(0.7),
+        result(0.25, 1.0),
+        None,
+        result(0.1, 0.0),
+        result(0.1, 0.5),
+    ]
+    assert runner["table"](SPECIFICATION, runs, results) == [
+        ["Data", "Model", "Correct", "3 AP"],
+        ["All", "A", "60.00 ± 14.14 %", "—"],
+        ["All", "B", "25.00 %", "100.00 %"],  # one of two seeds failed
+        ["Few", "B", "10.00 ± 0.00 %", "25.00 ± 35.36 %"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("conditions: {a: bin}\nmodels: {m: []}", "measurements"),
+        ("just text", "conditions"),
+        ("a: [", "is not YAML"),
+    ],
+)
+def test_bad_specifications_are_refused(tmp_path, text, message):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        runner["read_specification"](str(path))
+
+
+@pytest.mark.parametrize("task", ["prop", "ltl"])
+def test_shipped_ablations_have_the_19_patterns(task):
+    models = runner["read_specification"](str(ROOT / "examples" / task / "ablation.yaml"))["models"]
+    assert len(models) == 19
+    for name, overrides in models.items():
+        assert overrides == [f"model.stream_attention={name}"]
+        AttentionPattern.parse(name)
+    assert len({AttentionPattern.parse(name) for name in models}) == 19
