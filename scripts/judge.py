@@ -2,7 +2,9 @@
 
     python scripts/judge.py --semantics prop formulas.txt answers.txt
     python scripts/judge.py --semantics ltl formulas.txt traces.txt
+    python scripts/judge.py --semantics copy strings.txt copies.txt
 
+Copies get their mean edit distance, too, at the end of the last line.
 What it took goes to standard error: answers per second, the start of the processes not
 included, and what a judge needs for half and for 99 in 100 of the answers.
 """
@@ -130,6 +132,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
                 if reason is not None:
                     complaint = f"Line {number} of {args.formulas} is malformed: {reason}."
         elapsed = time.monotonic() - started
+    for formula, answer in zip(formulas, answers):
+        counts.add_distance(judge.distance(formula, answer))
     print(counts)
     print(speed(judging, elapsed, started - entered), file=sys.stderr)
     if complaint is None:

@@ -7,18 +7,22 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict, VerdictCounts
+from sit_fairseq.validation.verdict import VerdictCounts
 
 
 @dataclass
 class SemanticScorerConfig(FairseqDataclass):
     """Options of the scorer."""
 
-    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop, ltl"})
+    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop, ltl, copy"})
     judge: Optional[str] = field(
         default=None,
-        metadata={"help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot"},
+        metadata={
+            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy: "
+            "equality"
+        },
     )
     judge_workers: Optional[int] = field(
         default=None, metadata={"help": "judging processes (default: as many as the judge needs)"}
@@ -42,8 +46,9 @@ class SemanticScorer(BaseScorer):
         if StreamTranslationTask.generating is None:
             raise UserError("--scoring semantic needs --task stream_translation")
         StreamTranslationTask.generating.attach_scorer(self)
+        self._judge = make_judge(cfg.semantics, cfg.judge)
         self._judges = JudgePool(
-            cfg.semantics, cfg.judge, workers=cfg.judge_workers, timeout=cfg.judge_timeout
+            cfg.semantics, self._judge, workers=cfg.judge_workers, timeout=cfg.judge_timeout
         )
         self.counts = VerdictCounts()
         self.exact = 0
@@ -57,11 +62,14 @@ class SemanticScorer(BaseScorer):
             for source, nbest in zip(sources, hypotheses)
             for hypothesis in nbest
         ]
-        verdicts = iter(self._judges.verify_all(pairs))
+        judged = zip(pairs, self._judges.verify_all(pairs))
         for nbest in hypotheses:
-            for hypothesis in nbest:
-                hypothesis["steps"] = next(verdicts).value
-            self.counts[Verdict(nbest[0]["steps"])] += 1
+            for rank, hypothesis in enumerate(nbest):
+                pair, verdict = next(judged)
+                hypothesis["steps"] = verdict.value
+                if rank == 0:
+                    self.counts[verdict] += 1
+                    self.counts.add_distance(self._judge.distance(*pair))
 
     def add_string(self, ref: str, pred: str) -> None:
         """Compares the best hypothesis with the reference, token by token."""
@@ -72,7 +80,7 @@ class SemanticScorer(BaseScorer):
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, then every verdict's count."""
+        """Correct and exact shares, every verdict's count, the distance if there is one."""
         total = max(self.counts.total, 1)
         exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"
         return f"correct {self.score():.2f} %, {exact}; {self.counts}"

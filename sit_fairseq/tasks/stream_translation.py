@@ -42,7 +42,7 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl"},
+        metadata={"help": "judge generated answers during validation: prop, ltl, copy"},
     )
     validate_samples: int = field(
         default=1000,

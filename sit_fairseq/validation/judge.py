@@ -29,6 +29,9 @@ JUDGES: Dict[str, Dict[str, str]] = {
     "ltl": {
         "spot": "sit_fairseq.validation.spot_judge:SpotJudge",
     },
+    "copy": {
+        "equality": "sit_fairseq.validation.copy_judge:CopyJudge",
+    },
 }
 
 
@@ -69,6 +72,19 @@ class Judge(ABC):
         Raises:
             MalformedFormula: it cannot; the message says why.
         """
+
+    def distance(self, problem: Sentence, answer: Sentence) -> Optional[int]:
+        """How far an answer is from the right one, where there is only one.
+
+        Args:
+            problem: the source sentence.
+            answer: the answer given.
+
+        Returns:
+            The number of tokens to insert, delete or replace; None if there may be several
+            right answers.
+        """
+        return None
 
 
 def make_judge(semantics: str, judge: Optional[str] = None) -> Judge:

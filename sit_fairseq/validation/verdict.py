@@ -2,6 +2,7 @@
 
 from collections import Counter
 from enum import Enum
+from typing import Optional
 
 
 class Verdict(str, Enum):
@@ -28,7 +29,18 @@ class Verdict(str, Enum):
 
 
 class VerdictCounts(Counter):
-    """How often each verdict was given; every judged item is in the denominator."""
+    """How often each verdict was given; every judged item is in the denominator.
+
+    Attributes:
+        distance: sum of the distances from the right answers; None if none was measured.
+    """
+
+    distance: Optional[int] = None
+
+    def add_distance(self, distance: Optional[int]) -> None:
+        """Adds what :meth:`~sit_fairseq.validation.judge.Judge.distance` says of an answer."""
+        if distance is not None:
+            self.distance = (self.distance or 0) + distance
 
     @property
     def total(self) -> int:
@@ -42,4 +54,7 @@ class VerdictCounts(Counter):
 
     def __str__(self) -> str:
         counts = ", ".join(f"{verdict.value} {self[verdict]}" for verdict in Verdict)
-        return f"{self.correct}/{self.total} correct; {counts}"
+        text = f"{self.correct}/{self.total} correct; {counts}"
+        if self.distance is not None:
+            text += f"; mean edit distance {self.distance / self.total:.4g}"
+        return text

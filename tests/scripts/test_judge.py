@@ -95,6 +95,14 @@ def test_empty_files(judge, capsys):
     assert said.out.startswith("0/0 correct;") and said.err.startswith("0 answers in")
 
 
+def test_copies_get_their_distance(judge, capsys):
+    sources, copies = "a b c\na b c\nq q\n", "a b c\na c\nq p p\n"
+    assert judge(sources, copies, "--semantics", "copy") == 0
+    words = capsys.readouterr().out.splitlines()
+    assert words[:-1] == ["satisfied", "violated", "violated"]
+    assert words[-1].startswith("1/3 correct;") and words[-1].endswith("; mean edit distance 1")
+
+
 def test_windows_line_ends_and_no_last_one(judge, capsys):
     formulas, answers = FORMULAS.replace("\n", "\r\n"), ANSWERS.replace("\n", "\r\n")
     assert judge(formulas.rstrip(), answers, "--workers", "0") == 0
