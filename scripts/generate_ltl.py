@@ -26,7 +26,10 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Set, TextIO
 from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import (
+    add_exclude_option,
     add_sampling_options,
+    check_same_options,
+    check_sampling_options,
     length_summary,
     parse_symbols,
     read_excluded,
@@ -39,6 +42,7 @@ from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,
     SpotLabeller,
     conjuncts_sorted,
+    label_fault,
     random_formulas,
     spot_installed,
 )
@@ -170,20 +174,13 @@ class Generation:
             with open(self.state_file, encoding="utf-8") as file:
                 state = json.load(file)
             theirs = state["recipe"]
-            ours = self.recipe._asdict()
-            different = [name for name in ours if theirs[name] != ours[name]]
+            check_same_options(theirs, self.recipe._asdict())
             sizes = state["sizes"]
             short = any(os.path.getsize(self.part(ending)) < n for ending, n in zip(ENDINGS, sizes))
         except (OSError, ValueError, KeyError, TypeError):
-            short, different = True, []
+            short = True
         if short:
             raise UserError(f"{self.state_file} or what it describes is damaged: omit --resume.")
-        if different:
-            name = different[0]
-            raise UserError(
-                f"The interrupted run had --{name.replace('_', '-')} {theirs[name]}, not "
-                f"{ours[name]}: use the same options, or omit --resume."
-            )
         for ending, size in zip(ENDINGS, sizes):
             os.truncate(self.part(ending), size)
         self._sizes, self.round = sizes, state["round"]
@@ -246,14 +243,13 @@ class Generation:
         src, tgt, timeouts = files
         for formula, label in zip(candidates, pool.imap((text, "") for text in candidates)):
             length = len(tokenize(formula))
-            if isinstance(label, Verdict):  # it was stopped, or it crashed
-                print(f"{label.value}\t{formula}", file=timeouts)
-                tqdm.write(f"{label.value} of Spot: {formula}", file=sys.stderr)
-                self.skipped[label.value] += 1
+            fault = label_fault(label)
+            if isinstance(label, Verdict):
+                print(f"{fault}\t{formula}", file=timeouts)
+                tqdm.write(f"{fault} of Spot: {formula}", file=sys.stderr)
                 self.seen.add(formula)
-                self.gate.misses[length] += 1
-            elif not label or "0" in tokenize(label):
-                self.skipped["zero in trace" if label else "unsatisfiable"] += 1
+            if fault is not None:
+                self.skipped[fault] += 1
                 self.gate.misses[length] += 1
             elif found < self.recipe.size:
                 print(formula, file=src)
@@ -299,13 +295,7 @@ def check_options(args: argparse.Namespace) -> None:
     Raises:
         UserError: one cannot.
     """
-    if not 1 <= args.min_length <= args.max_length:
-        raise UserError(
-            f"--min-length {args.min_length} --max-length {args.max_length}: "
-            "lengths must be at least 1 and the maximum no less than the minimum."
-        )
-    if args.size < 1 or args.workers < 1:
-        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")
+    check_sampling_options(args)
     if args.timeout <= 0:
         raise UserError(f"--timeout {args.timeout}: it must be positive.")
     if not spot_installed():
@@ -326,13 +316,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         default=120.0,
         help="seconds for the label of a formula (default: %(default)s)",
     )
-    add(
-        "--exclude",
-        nargs="+",
-        default=[],
-        metavar="PREFIX",
-        help="leave out the formulas of PREFIX.src",
-    )
+    add_exclude_option(parser)
     add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
     return parser.parse_args(argv)
 
@@ -347,7 +331,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         UserError: an option or a file cannot be used.
     """
     args = parse_args(argv)
-    symbols = parse_symbols(args.symbols)
+    symbols = parse_symbols(args.symbols, least=0)
     check_options(args)
     recipe = Recipe(
         symbols,
@@ -372,7 +356,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         f"{skipped['timeout']} time-outs and {skipped['error']} crashes of Spot in "
         f"{args.out_prefix}.timeouts; dropped {skipped['duplicates']} duplicates, "
         f"{skipped['excluded']} excluded and {skipped['unsatisfiable']} unsatisfiable formulas, "
-        f"and {skipped['zero in trace']} with a 0 in the trace; "
+        f"and {skipped['zero_in_trace']} with a 0 in the trace; "
         f"{length_summary(generation.gate.counts)}"
     )
 

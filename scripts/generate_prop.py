@@ -11,10 +11,8 @@ it. ``OUT_PREFIX.src`` gets the formulas in prefix notation (``& a ! b``) and
 """
 
 import argparse
-import multiprocessing
-import os
 from collections import Counter, deque
-from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
@@ -22,21 +20,23 @@ from typing import Deque, Iterator, List, NamedTuple, Optional, Sequence, Set, T
 from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import (
+    add_exclude_option,
     add_sampling_options,
+    check_sampling_options,
+    in_order,
     length_summary,
     parse_symbols,
     read_excluded,
-    replacing,
+    writing_pairs,
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.propositional import (
     MAX_VARIABLES,
-    all_ones,
+    assignment_text,
     random_formula,
-    smallest_assignment,
-    truth_table,
+    smallest_answer,
 )
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 
 # Samples are drawn in chunks of this size, each from its own seed: what they are does
@@ -58,7 +58,7 @@ class Recipe(NamedTuple):
     labels: str
 
 
-def draw_sample(recipe: Recipe, rng: Random) -> Tuple[List[str], List[Tuple[str, int]]]:
+def draw_sample(recipe: Recipe, rng: Random) -> Tuple[str, str]:
     """Draws a length uniformly, then formulas of it until one is contingent.
 
     Args:
@@ -69,16 +69,13 @@ def draw_sample(recipe: Recipe, rng: Random) -> Tuple[List[str], List[Tuple[str,
         The formula and its assignment.
     """
     length = rng.randint(recipe.min_length, recipe.max_length)
-    while True:
+    answer: Optional[str] = None
+    while not answer:  # unsatisfiable, or a tautology
         formula = random_formula(rng, length, recipe.symbols)
-        symbols = formula_symbols(formula)
-        table = truth_table(formula, symbols)
-        if 0 < table < all_ones(len(symbols)):
-            break
+        answer = smallest_answer(formula)
     if recipe.labels == "aiger":
-        return formula, aiger_assignment(formula)
-    literals = smallest_assignment(table, len(symbols))
-    return formula, [(symbols[variable], value) for variable, value in literals]
+        answer = assignment_text(aiger_assignment(formula))
+    return " ".join(formula), answer
 
 
 def draw_chunk(recipe: Recipe, number: int) -> List[Tuple[str, str]]:
@@ -92,37 +89,7 @@ def draw_chunk(recipe: Recipe, number: int) -> List[Tuple[str, str]]:
         Source and target lines.
     """
     rng = Random(f"{recipe.seed} {number}")
-    chunk = []
-    for _ in range(CHUNK):
-        formula, literals = draw_sample(recipe, rng)
-        target = " ".join(f"{symbol} {value}" for symbol, value in literals)
-        chunk.append((" ".join(formula), target))
-    return chunk
-
-
-def draw_chunks(recipe: Recipe, workers: int) -> Iterator[List[Tuple[str, str]]]:
-    """Yields chunk 0, 1, 2, ... without end, drawn by processes a little ahead.
-
-    Args:
-        recipe: what to draw.
-        workers: number of processes.
-
-    Yields:
-        The chunks in order.
-    """
-    # Forked workers need not import the package (fairseq, torch) again, and run nothing
-    # but plain Python, which takes no locks of the threads these libraries may own.
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, mp_context=context) as executor:
-        numbers = count()
-        ahead: Deque = deque()
-        try:
-            while True:
-                while len(ahead) < 2 * workers:
-                    ahead.append(executor.submit(draw_chunk, recipe, next(numbers)))
-                yield ahead.popleft().result()
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
+    return [draw_sample(recipe, rng) for _ in range(CHUNK)]
 
 
 def unique_samples(
@@ -175,13 +142,12 @@ def check_options(args: argparse.Namespace, symbols: Sequence[str]) -> None:
     Raises:
         UserError: one cannot.
     """
-    if not 1 <= args.min_length <= args.max_length:
+    check_sampling_options(args)
+    if not symbols:
         raise UserError(
-            f"--min-length {args.min_length} --max-length {args.max_length}: "
-            "lengths must be at least 1 and the maximum no less than the minimum."
+            f"--symbols {args.symbols}: a formula without symbols is a tautology or unsatisfiable, "
+            "and neither is among the data: name at least one symbol."
         )
-    if args.size < 1 or args.workers < 1:
-        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")
     most = min(len(symbols), (args.max_length + 1) // 2)
     if most > MAX_VARIABLES:
         raise UserError(
@@ -202,13 +168,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     add = parser.add_argument
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add_sampling_options(parser)
-    add(
-        "--exclude",
-        nargs="+",
-        default=[],
-        metavar="PREFIX",
-        help="leave out the formulas of PREFIX.src",
-    )
+    add_exclude_option(parser)
     add(
         "--labels",
         choices=["smallest", "aiger"],
@@ -229,16 +189,15 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         UserError: an option or a file cannot be used.
     """
     args = parse_args(argv)
-    symbols = parse_symbols(args.symbols)
+    symbols = parse_symbols(args.symbols, least=0)
     check_options(args, symbols)
     excluded = read_excluded(args.exclude)
     recipe = Recipe(symbols, args.min_length, args.max_length, args.seed, args.labels)
     skipped: Counter = Counter()
     lengths: Counter = Counter()
-    chunks = draw_chunks(recipe, args.workers)
+    chunks = in_order(partial(draw_chunk, recipe), count(), args.workers)
     try:
-        os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
-        with replacing(args.out_prefix + ".src", args.out_prefix + ".tgt") as (src, tgt):
+        with writing_pairs(args.out_prefix) as (src, tgt):
             samples = unique_samples(chunks, args.size, excluded, skipped)
             for source, target in tqdm(samples, total=args.size, unit=" samples"):
                 src.write(source + "\n")
@@ -249,8 +208,6 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             f"A formula of up to {args.max_length} tokens is too deep for py-aiger: lower "
             "--max-length, or use --labels smallest."
         )
-    except OSError as error:
-        raise UserError(f"Cannot write {args.out_prefix}.src and .tgt: {error.strerror}.")
     finally:
         chunks.close()
     print(

@@ -9,14 +9,13 @@ first, renamed.
 """
 
 import argparse
-import os
 import random
 import re
-from typing import List
 
+from sit_fairseq.data.generated_files import read_pairs, writing_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.renaming import random_renamings
-from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.logic.syntax import tokenize
 
 
 def main() -> None:
@@ -30,31 +29,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
-    sources, targets = (read_sentences(f"{args.in_prefix}.{side}") for side in ("src", "tgt"))
-    if len(sources) != len(targets):
-        raise UserError(
-            f"{args.in_prefix}.src has {len(sources)} lines but .tgt has {len(targets)}; "
-            "give files whose lines belong together"
-        )
+    pairs = read_pairs(args.in_prefix)
     pattern, names = re.compile(args.symbols), args.names.split(",")
     rng = random.Random(args.seed)
-    renamed: List[List[str]] = [[], []]
-    for number, pair in enumerate(zip(sources, targets), 1):
-        tokens = " ".join(pair).split()
-        symbols = list(dict.fromkeys(token for token in tokens if pattern.fullmatch(token)))
-        if len(symbols) > len(names):
-            raise UserError(
-                f"line {number} has {len(symbols)} symbols, but --names gives {len(names)}; "
-                "add names"
-            )
-        renaming = random_renamings(symbols, names, 1, rng)[0]
-        for side, sentence in zip(renamed, pair):
-            side.append(renaming(sentence))
-    for side, sentences in zip(("src", "tgt"), renamed):
-        path = f"{args.out_prefix}.{side}"
-        with open(f"{path}.partial", "w", encoding="utf-8") as file:
-            file.writelines(sentence + "\n" for sentence in sentences)
-        os.replace(f"{path}.partial", path)
+    with writing_pairs(args.out_prefix) as (src, tgt):
+        for number, (source, target) in enumerate(pairs, 1):
+            tokens = tokenize(source) + tokenize(target)
+            symbols = list(dict.fromkeys(token for token in tokens if pattern.fullmatch(token)))
+            if len(symbols) > len(names):
+                raise UserError(
+                    f"line {number} has {len(symbols)} symbols, but --names gives {len(names)}; "
+                    "add names"
+                )
+            renaming = random_renamings(symbols, names, 1, rng)[0]
+            src.write(renaming(source) + "\n")
+            tgt.write(renaming(target) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,40 @@
 """What the scripts that generate data have in common."""
 
 import argparse
+import multiprocessing
 import os
 import re
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import Dict, Iterator, List, Sequence, Set, TextIO
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Sequence,
+    Set,
+    TextIO,
+    Tuple,
+    TypeVar,
+)
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY, read_formulas, tokenize
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-def parse_symbols(text: str) -> List[str]:
+
+def parse_symbols(text: str, least: int = 1) -> List[str]:
     """Reads the value of ``--symbols``.
 
     Args:
         text: a number of symbols, or their names separated by commas.
+        least: how many there must be, 0 or 1.
 
     Returns:
         The names.
@@ -27,7 +47,7 @@ def parse_symbols(text: str) -> List[str]:
         names = [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
     else:
         names = [name.strip() for name in text.split(",")]
-    if not names or len(set(names)) < len(names):
+    if len(names) < least or len(set(names)) < len(names):
         raise UserError(f"--symbols {text}: name at least one symbol, and none of them twice.")
     for name in names:
         if name in ARITY or not name.isidentifier():
@@ -87,6 +107,96 @@ def read_excluded(prefixes: Sequence[str]) -> Set[str]:
     }
 
 
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Iterator[Result]:
+    """Applies a function to items in processes, a little ahead of who takes the results.
+
+    Args:
+        function: a function that can be pickled, of plain Python.
+        items: its arguments, maybe without end.
+        workers: number of processes.
+
+    Yields:
+        The results in the order of the items.
+    """
+    # Forked workers need not import the package (fairseq, torch) again, and run nothing
+    # but plain Python, which takes no locks of the threads these libraries may own.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, mp_context=context) as executor:
+        ahead: Deque = deque()
+        try:
+            for item in items:
+                ahead.append(executor.submit(function, item))
+                if len(ahead) == 2 * workers:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def read_pairs(prefix: str) -> List[Tuple[str, str]]:
+    """Reads sentence pairs.
+
+    Args:
+        prefix: names the files ``PREFIX.src`` and ``PREFIX.tgt``.
+
+    Returns:
+        Source and target of each pair.
+
+    Raises:
+        UserError: a file cannot be read, or one has more lines than the other.
+    """
+    sources, targets = (read_sentences(f"{prefix}.{side}") for side in ("src", "tgt"))
+    if len(sources) != len(targets):
+        raise UserError(
+            f"{prefix}.src has {len(sources)} lines but .tgt has {len(targets)}; "
+            "give files whose lines belong together."
+        )
+    return list(zip(sources, targets))
+
+
+@contextmanager
+def writing_pairs(prefix: str) -> Iterator[List[TextIO]]:
+    """Opens ``PREFIX.src`` and ``PREFIX.tgt`` as :func:`replacing` does.
+
+    Args:
+        prefix: what their names begin with; its folder is made if there is none.
+
+    Yields:
+        The open files.
+
+    Raises:
+        UserError: they cannot be written.
+    """
+    try:
+        os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+        with replacing(f"{prefix}.src", f"{prefix}.tgt") as files:
+            yield files
+    except OSError as error:
+        raise UserError(f"Cannot write {prefix}.src and .tgt: {error.strerror}.")
+
+
+def check_same_options(theirs: Dict[str, Any], ours: Dict[str, Any]) -> None:
+    """Refuses to go on with what a run with other options has begun.
+
+    Args:
+        theirs: options of that run by name.
+        ours: the same options of this one.
+
+    Raises:
+        UserError: two differ.
+        KeyError: that run lacks one.
+    """
+    for name, value in ours.items():
+        if theirs[name] != value:
+            raise UserError(
+                f"The interrupted run had --{name.replace('_', '-')} {theirs[name]}, not "
+                f"{value}: use the same options, or omit --resume."
+            )
+
+
 @contextmanager
 def replacing(*paths: str) -> Iterator[List[TextIO]]:
     """Opens files for writing that get their names only once all are complete.
@@ -129,7 +239,7 @@ def length_summary(lengths: Dict[int, int]) -> str:
 
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that every generator of random formulas has.
+    """Adds the options that every generator of random sentences has.
 
     Args:
         parser: the generator's own parser.
@@ -151,3 +261,36 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
         default=2,
         help="processes; the data do not depend on their number (default: %(default)s)",
     )
+
+
+def add_exclude_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option whose value :func:`read_excluded` takes.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="PREFIX",
+        help="leave out the formulas of PREFIX.src",
+    )
+
+
+def check_sampling_options(args: argparse.Namespace) -> None:
+    """Refuses values of the sampling options that cannot be met.
+
+    Args:
+        args: the parsed options.
+
+    Raises:
+        UserError: one cannot.
+    """
+    if not 1 <= args.min_length <= args.max_length:
+        raise UserError(
+            f"--min-length {args.min_length} --max-length {args.max_length}: "
+            "lengths must be at least 1 and the maximum no less than the minimum."
+        )
+    if args.size < 1 or args.workers < 1:
+        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")

@@ -197,6 +197,19 @@ def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
     return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}
 
 
+def data_symbols(tokens: Sequence[str]) -> List[str]:
+    """Lists the symbols of any sentence of a data set.
+
+    Args:
+        tokens: formulas, assignments, traces or strings to be copied.
+
+    Returns:
+        Each symbol once, in order of first appearance.
+    """
+    punctuation = (SEPARATOR, CYCLE_START, CYCLE_END)
+    return [symbol for symbol in formula_symbols(tokens) if symbol not in punctuation]
+
+
 def renamed(tokens: Sequence[str], names: Dict[str, str]) -> List[str]:
     """Renames symbols.
 

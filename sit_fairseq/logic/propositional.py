@@ -9,9 +9,15 @@ nothing computed here depends on what a symbol is called.
 
 from functools import lru_cache
 from random import Random
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, MalformedFormula, check_formula
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    CONSTANTS,
+    MalformedFormula,
+    check_formula,
+    formula_symbols,
+)
 
 OPERATORS = ("!", "&", "|", "<->", "xor", "->")
 
@@ -51,6 +57,18 @@ def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
     if len(names) > len(values):
         raise MalformedAssignment(f"'{names[-1]}' has no value")
     return list(zip(names, values))
+
+
+def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
+    """Writes a partial assignment as in a data set.
+
+    Args:
+        literals: ``(symbol, value)`` pairs.
+
+    Returns:
+        For instance ``a 1 b 0``.
+    """
+    return " ".join(f"{symbol} {value}" for symbol, value in literals)
 
 
 def check_propositional(tokens: Sequence[str]) -> None:
@@ -183,6 +201,23 @@ def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
         else:
             table = upper & lower
     return literals
+
+
+def smallest_answer(tokens: Sequence[str]) -> Optional[str]:
+    """Labels a formula with its smallest partial assignment.
+
+    Args:
+        tokens: a propositional formula in prefix notation.
+
+    Returns:
+        The assignment as in a data set, empty for a tautology; None if the formula is
+        unsatisfiable.
+    """
+    symbols = formula_symbols(tokens)
+    literals = smallest_assignment(truth_table(tokens, symbols), len(symbols))
+    if literals is None:
+        return None
+    return assignment_text((symbols[variable], value) for variable, value in literals)
 
 
 def random_formula(rng: Random, length: int, symbols: Sequence[str]) -> List[str]:

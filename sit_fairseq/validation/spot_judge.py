@@ -6,7 +6,7 @@ optional dependency.
 
 import logging
 from functools import lru_cache
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from sit_fairseq.logic.ltl import (
     MalformedTrace,
@@ -18,7 +18,7 @@ from sit_fairseq.logic.ltl import (
     parse_trace,
     renamed,
 )
-from sit_fairseq.logic.syntax import MalformedFormula
+from sit_fairseq.logic.syntax import MalformedFormula, tokenize
 from sit_fairseq.validation.judge import Judge, Sentence, as_tokens
 from sit_fairseq.validation.verdict import Verdict
 
@@ -220,6 +220,44 @@ def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
         else:
             stack.append([[token]])
     return pop()
+
+
+def spots_own_form(tokens: Sequence[str]) -> List[str]:
+    """Rewrites a formula as Spot does whenever it makes one: ``& a 1`` is ``a``.
+
+    Args:
+        tokens: a formula of ``! X U &`` over p0, p1, ....
+
+    Returns:
+        The formula as :func:`random_formulas` yields it and :func:`conjuncts_sorted` sorts it.
+    """
+    import spot
+
+    return conjuncts_sorted(_spot_tokens(spot.formula(infix(tokens))))
+
+
+def spot_version() -> str:
+    """The version of Spot, which must be installed."""
+    import spot
+
+    return spot.version()
+
+
+def label_fault(label: Union[str, Verdict]) -> Optional[str]:
+    """Says why a label that came from a :class:`SpotLabeller` is of no use.
+
+    Args:
+        label: a trace, nothing, or the verdict on what the labeller was stopped at.
+
+    Returns:
+        ``timeout``, ``error``, ``unsatisfiable`` or, as LTLRandom35 has no such traces,
+        ``zero_in_trace``; None for a label of use.
+    """
+    if isinstance(label, Verdict):
+        return label.value
+    if not label:
+        return "unsatisfiable"
+    return "zero_in_trace" if "0" in tokenize(label) else None
 
 
 class SpotLabeller(Judge):

@@ -7,6 +7,7 @@ from sit_fairseq.logic.ltl import (
     Trace,
     canonical_names,
     check_ltl,
+    data_symbols,
     infix,
     parse_trace,
     quoted,
@@ -146,3 +147,17 @@ def test_canonical_names_and_renaming():
     assert names == {"p1": "p0", "X1": "p1", "p0": "p2"}  # p1 and p0 swap roles safely
     assert renamed(formula, names) == "U p0 & G p1 p2".split()
     assert renamed("p0 ; { ! p1 ; 1 }".split(), names) == "p2 ; { ! p0 ; 1 }".split()
+
+
+@pytest.mark.parametrize(
+    "sentence, symbols",
+    [
+        ("xor x -> r o", "x r o"),
+        ("b 1 a 0", "b a"),
+        ("X c ; & b ! c ; { 1 ; a }", "c b a"),
+        ("p1 p0 p1", "p1 p0"),
+        ("! X 0", ""),
+    ],
+)
+def test_symbols_of_a_data_set(sentence, symbols):
+    assert data_symbols(sentence.split()) == symbols.split()

@@ -13,6 +13,7 @@ from sit_fairseq.logic.propositional import (
     all_ones,
     parse_assignment,
     random_formula,
+    smallest_answer,
     smallest_assignment,
     truth_table,
 )
@@ -199,3 +200,20 @@ def test_parse_assignment():
 def test_malformed_assignments(text, message):
     with pytest.raises(MalformedAssignment, match=message):
         parse_assignment(text.split())
+
+
+@pytest.mark.parametrize(
+    "formula, answer",
+    [
+        ("a", "a 1"),
+        ("! zz", "zz 0"),
+        ("& y ! x", "y 1 x 0"),
+        ("| & y x z", "z 1"),
+        ("| y ! y", ""),
+        ("1", ""),
+        ("& y ! y", None),
+        ("0", None),
+    ],
+)
+def test_answers_as_in_a_data_set(formula, answer):
+    assert smallest_answer(formula.split()) == answer

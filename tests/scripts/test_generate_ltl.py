@@ -1,6 +1,5 @@
 """The generator of LTL data, run as users run it."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -9,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from command_line import script_module
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
@@ -25,12 +25,7 @@ OPTIONS = ["--size", 600, "--max-length", 20]
 @pytest.fixture(scope="module")
 def script():
     """The script as a module: most tests call it, which saves importing fairseq again."""
-    spec = importlib.util.spec_from_file_location(
-        "generate_ltl", ROOT / "scripts" / "generate_ltl.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_module("generate_ltl")
 
 
 @pytest.fixture
@@ -154,6 +149,14 @@ def test_formulas_given_up_are_reported(script, generate, tmp_path, capsys, monk
     said = capsys.readouterr()
     assert all(formula in said.err for formula in formulas)
     assert f"{sum(line.startswith('timeout') for line in lines)} time-outs" in said.out
+
+
+def test_formulas_without_symbols(generate, tmp_path):
+    generate(tmp_path / "x", "--symbols", 0, "--size", 30, "--max-length", 9)
+    sources, targets = read(tmp_path / "x")
+    assert {"1", "! X 0", "U 1 ! X 0"} <= set(sources)
+    assert set(" ".join(sources).split()) <= set("01!&XU")
+    assert set(targets) == {"{ 1 }"}
 
 
 @pytest.mark.parametrize(

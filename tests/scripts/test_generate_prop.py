@@ -1,6 +1,5 @@
 """The generator of propositional data, run as users run it."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from command_line import script_module
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.propositional import smallest_assignment, truth_table
@@ -21,13 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def script():
     """The script as a module: most tests call it, which saves importing fairseq again."""
-    path = ROOT / "scripts" / "generate_prop.py"
-    spec = importlib.util.spec_from_file_location("generate_prop", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["generate_prop"] = module  # its worker processes look it up by name
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["generate_prop"]
+    return script_module("generate_prop")
 
 
 @pytest.fixture
@@ -147,7 +141,7 @@ def test_labels_of_the_earlier_work(generate, tmp_path):
         (["--symbols", "a,1"], ["'1'", "--symbols"]),
         (["--symbols", "a,b c"], ["'b c'", "--symbols"]),
         (["--symbols", "a,b,a"], ["twice", "--symbols"]),
-        (["--symbols", "0"], ["at least one", "--symbols"]),
+        (["--symbols", "0"], ["at least one", "--symbols", "tautology"]),
         (["--min-length", "9", "--max-length", "8"], ["--min-length 9"]),
         (["--size", "0"], ["--size 0"]),
         (["--symbols", "50", "--max-length", "99"], ["50 symbols", "--max-length to 40"]),

@@ -1,0 +1,76 @@
+"""The generator of strings to be copied."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command_line import script_module
+
+from sit_fairseq.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def generate():
+    """A function that runs the script in this process."""
+    main = script_module("generate_copy").main
+    return lambda prefix, *options: main([str(prefix), *map(str, options)])
+
+
+def read(prefix):
+    """The lines of PREFIX.src, which must be those of PREFIX.tgt."""
+    source, target = (Path(f"{prefix}.{end}").read_bytes() for end in ("src", "tgt"))
+    assert source == target
+    return source.decode().splitlines()
+
+
+def test_strings_are_as_in_the_paper_unless_told_otherwise(generate, tmp_path, capsys):
+    generate(tmp_path / "sub" / "train", "--size", 6100)
+    lines = read(tmp_path / "sub" / "train")
+    assert len(lines) == len(set(lines)) == 6100
+    lengths = Counter(len(line.split()) for line in lines)
+    assert set(lengths) == set(range(20, 81))
+    assert all(60 < number < 145 for number in lengths.values()), lengths  # 100 +- 4 sigma
+    letters = Counter(" ".join(lines).split())
+    assert set(letters) == set("abcdefghijklmnopqrst")
+    assert max(letters.values()) < 1.1 * min(letters.values())  # about 15000 of each
+    assert "6100 strings" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "sub").iterdir()) == ["train.src", "train.tgt"]
+
+
+def test_workers_and_size_do_not_matter_and_the_seed_does(generate, tmp_path):
+    generate(tmp_path / "one", "--size", 2500, "--workers", 1)
+    generate(tmp_path / "two", "--size", 2600, "--workers", 2)
+    generate(tmp_path / "other", "--size", 2500, "--seed", 43)
+    one = read(tmp_path / "one")
+    assert read(tmp_path / "two")[:2500] == one
+    assert not set(read(tmp_path / "other")) & set(one)
+
+
+def test_names_and_lengths(generate, tmp_path):
+    options = ["--min-length", 1, "--max-length", 3, "--size", 300]
+    generate(tmp_path / "x", "--symbols", 40, *options)
+    lines = [line.split() for line in read(tmp_path / "x")]
+    assert {token for line in lines for token in line} == {f"p{i}" for i in range(40)}
+    assert {len(line) for line in lines} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--symbols", "0"], ["--symbols 0", "at least one"]),
+        (["--symbols", "a,U"], ["'U'"]),
+        (["--min-length", "90"], ["--min-length 90 --max-length 80"]),
+        (["--size", "0"], ["--size 0"]),
+    ],
+)
+def test_mistakes_are_told(generate, tmp_path, options, words):
+    with pytest.raises(UserError) as error:
+        generate(tmp_path / "x", *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unwritable(generate, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Cannot write .*file/x.src"):
+        generate(tmp_path / "file" / "x", "--size", 10)
