@@ -16,8 +16,9 @@ such formulas are (see ``sit_fairseq/data/sampling.py``). What is rejected after
 
 * prop: formulas that are unsatisfiable or tautologies, as in ``generate_prop.py``;
 * ltl: what Spot rewrites to a shorter formula (most of these are never drawn), and what is
-  unsatisfiable. The published grid also has formulas that became as short as they are only
-  by rewriting longer ones, so it has slightly more constants;
+  unsatisfiable. Drawing from ``randltl`` until all cells are full, as for the published grid,
+  also brings formulas that are as short as they are only because longer ones were rewritten;
+  these have about twice as many constants;
 * all: duplicates. Formulas that differ in the names of symbols alone are duplicates, strings
   to be copied are not.
 
@@ -37,177 +38,39 @@ import argparse
 import json
 import os
 import platform
-import sys
-from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import ExitStack
-from functools import lru_cache, partial
-from random import Random
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from functools import partial
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from tqdm import tqdm
 
 from sit_fairseq import __version__
-from sit_fairseq.data.generated_files import check_same_options, in_order, parse_symbols
+from sit_fairseq.data.generated_files import check_same_options, in_order
 from sit_fairseq.data.grid import Cell, Grid
-from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
+from sit_fairseq.data.grid_cells import (
+    KINDS,
+    FilledCell,
+    Kind,
+    LtlKind,
+    Recipe,
+    all_cells,
+    fill,
+    fill_quickly,
+    quick_kind,
+)
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.ltl import canonical_names, renamed
-from sit_fairseq.logic.propositional import MAX_VARIABLES, RANDOM_OPERATORS, smallest_answer
+from sit_fairseq.logic.propositional import MAX_VARIABLES
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,
     SpotLabeller,
-    label_fault,
     spot_installed,
     spot_version,
-    spots_own_form,
 )
-from sit_fairseq.validation.verdict import Verdict
-
-# A cell has no more candidates when so many draws in a row have brought no new one.
-PATIENCE = 10000
-
-# The operators of LTLRandom35, and with which tokens an operand must not begin because Spot
-# would rewrite the formula to a shorter one.
-LTL_OPERATORS = ("!", "X", "U", "&")
-LTL_FORBIDDEN = {
-    ("!", 0): ("0", "1", "!"),
-    ("X", 0): ("1",),
-    ("U", 0): ("0",),
-    ("U", 1): ("0", "1"),
-    ("&", 0): ("0", "1"),
-    ("&", 1): ("0", "1"),
-}
 
 # The time for the tables of the sampler grows with the fourth power of the length.
 LONGEST_FORMULA = 100
-
-
-class Recipe(NamedTuple):
-    """What the data depend on."""
-
-    semantics: str
-    max_symbols: int
-    max_length: int
-    step: int
-    per_cell: int
-    seed: int
-    timeout: float
-
-
-class FilledCell(NamedTuple):
-    """A cell with its samples, and how many candidates were drawn and dropped for it."""
-
-    symbols: int
-    length: int
-    extra: Dict[str, int]
-    sources: List[str]
-    targets: List[str]
-
-
-class Kind(ABC):
-    """How the samples of one semantics are made.
-
-    Attributes:
-        fewest: the number of symbols the grid begins with.
-        faults: why a candidate may be dropped, beside being a duplicate.
-    """
-
-    fewest = 1
-    faults: Sequence[str] = ()
-
-    @abstractmethod
-    def feasible(self, length: int, k: int) -> bool:
-        """Whether there are candidates of a length with just k symbols."""
-
-    @abstractmethod
-    def draw(self, rng: Random, length: int, k: int) -> List[str]:
-        """Draws a candidate, which is too short if it was ``rewritten``."""
-
-    def key(self, tokens: Sequence[str]) -> str:
-        """What duplicates have in common."""
-        return " ".join(renamed(tokens, canonical_names(tokens)))
-
-    @abstractmethod
-    def label(self, sources: List[str]) -> Iterable[Tuple[Optional[str], str]]:
-        """Yields a fault, or None and the target, for each candidate."""
-
-
-class PropKind(Kind):
-    """Propositional formulas with their smallest assignments."""
-
-    faults = ("unsatisfiable", "tautology")
-
-    def __init__(self, max_symbols: int) -> None:
-        self._names = parse_symbols(str(max_symbols))
-        self._sampler = FormulaSampler(RANDOM_OPERATORS, max_symbols, {})
-
-    def feasible(self, length: int, k: int) -> bool:
-        return self._sampler.feasible(length, k)
-
-    def draw(self, rng: Random, length: int, k: int) -> List[str]:
-        return self._sampler.draw(rng, length, self._names[:k])
-
-    def label(self, sources: List[str]) -> Iterator[Tuple[Optional[str], str]]:
-        for source in sources:
-            answer = smallest_answer(source.split())
-            if answer:
-                yield None, answer
-            else:
-                yield "unsatisfiable" if answer is None else "tautology", ""
-
-
-class LtlKind(Kind):
-    """LTL formulas with traces that Spot finds.
-
-    Args:
-        max_symbols: number of symbols.
-        pool: processes that label formulas.
-    """
-
-    fewest = 0
-    faults = ("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace")
-
-    def __init__(self, max_symbols: int, pool: JudgePool) -> None:
-        symbols = parse_symbols(str(max_symbols), least=0)
-        self._spot_names = [f"p{index}" for index in range(max_symbols)]
-        self._names = dict(zip(self._spot_names, symbols))
-        self._sampler = FormulaSampler(LTL_OPERATORS, max_symbols, LTL_FORBIDDEN)
-        self._pool = pool
-
-    def feasible(self, length: int, k: int) -> bool:
-        return self._sampler.feasible(length, k)
-
-    def draw(self, rng: Random, length: int, k: int) -> List[str]:
-        formula = self._sampler.draw(rng, length, self._spot_names[:k])
-        return renamed(spots_own_form(formula), self._names)
-
-    def label(self, sources: List[str]) -> Iterator[Tuple[Optional[str], str]]:
-        for source, label in zip(sources, self._pool.imap((source, "") for source in sources)):
-            if isinstance(label, Verdict):
-                tqdm.write(f"{label.value} of Spot: {source}", file=sys.stderr)
-            yield label_fault(label), label
-
-
-class CopyKind(Kind):
-    """Strings to be copied, each of those with just these symbols as likely as the others."""
-
-    def __init__(self, max_symbols: int) -> None:
-        self._names = parse_symbols(str(max_symbols))
-        self._sequences = lru_cache(maxsize=1)(SymbolSequences)  # cells come by their k
-
-    def feasible(self, length: int, k: int) -> bool:
-        return k <= length
-
-    def draw(self, rng: Random, length: int, k: int) -> List[str]:
-        return self._sequences(k).draw(rng, length, self._names[:k])
-
-    def key(self, tokens: Sequence[str]) -> str:
-        return " ".join(tokens)
-
-    def label(self, sources: List[str]) -> Iterable[Tuple[Optional[str], str]]:
-        return ((None, source) for source in sources)
 
 
 class Defaults(NamedTuple):
@@ -223,76 +86,6 @@ GRIDS = {
     "ltl": Defaults(10, 50, 100),
     "copy": Defaults(160, 160, 20),
 }
-
-
-KINDS = {"prop": PropKind, "ltl": LtlKind, "copy": CopyKind}
-
-
-@lru_cache(maxsize=1)
-def quick_kind(semantics: str, max_symbols: int) -> Kind:
-    """The kind of a semantics that needs no processes of its own; one per process."""
-    return KINDS[semantics](max_symbols)
-
-
-def all_cells(recipe: Recipe, kind: Kind) -> List[Tuple[int, int]]:
-    """Lists the numbers of symbols and lengths for which there are candidates."""
-    numbers, lengths = (
-        range(0, most + 1, recipe.step) for most in (recipe.max_symbols, recipe.max_length)
-    )
-    return [
-        (k, length)
-        for k in numbers
-        for length in lengths
-        if k >= kind.fewest and length and kind.feasible(length, k)
-    ]
-
-
-def fill(kind: Kind, recipe: Recipe, k: int, length: int) -> FilledCell:
-    """Makes the samples of one cell.
-
-    Args:
-        kind: how to make them.
-        recipe: how many, from which seed.
-        k: number of symbols.
-        length: number of tokens.
-
-    Returns:
-        The cell.
-    """
-    rng = Random(f"{recipe.seed} {recipe.semantics} {k} {length}")
-    dropped: Counter = Counter()
-    known: Set[str] = set()
-    sources: List[str] = []
-    targets: List[str] = []
-    candidates = idle = 0
-    while len(sources) < recipe.per_cell and idle < PATIENCE:
-        batch: List[str] = []
-        while len(batch) < recipe.per_cell - len(sources) and idle < PATIENCE:
-            tokens = kind.draw(rng, length, k)
-            candidates += 1
-            idle += 1
-            key = kind.key(tokens)
-            if len(tokens) < length:
-                dropped["rewritten"] += 1
-            elif key in known:
-                dropped["duplicates"] += 1
-            else:
-                known.add(key)
-                batch.append(" ".join(tokens))
-                idle = 0
-        for source, (fault, target) in zip(batch, kind.label(batch)):
-            if fault is None:
-                sources.append(source)
-                targets.append(target)
-            else:
-                dropped[fault] += 1
-    extra = {name: dropped[name] for name in ("duplicates", *kind.faults)}
-    return FilledCell(k, length, {"candidates": candidates, **extra}, sources, targets)
-
-
-def fill_quickly(recipe: Recipe, cell: Tuple[int, int]) -> FilledCell:
-    """Makes the samples of one cell in a worker process."""
-    return fill(quick_kind(recipe.semantics, recipe.max_symbols), recipe, *cell)
 
 
 class Journal:

@@ -23,7 +23,7 @@ from typing import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY, read_formulas, tokenize
+from sit_fairseq.logic.syntax import ARITY, read_formulas, read_sentences, tokenize
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -10,6 +10,7 @@ from command_line import script_module
 from conftest import needs_spot
 
 from sit_fairseq.data.grid import Grid
+from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.ltl import canonical_names, data_symbols, renamed
@@ -160,9 +161,9 @@ def test_ltl(ltl):
 
 
 @needs_spot
-def test_ltl_formulas_are_those_of_randltl(script):
+def test_ltl_formulas_are_those_of_randltl():
     size, symbols, length = 6000, ["p0", "p1"], 5
-    rng, sampler = Random(1), FormulaSampler(script.LTL_OPERATORS, 2, script.LTL_FORBIDDEN)
+    rng, sampler = Random(1), FormulaSampler(LTL_OPERATORS, 2, LTL_FORBIDDEN)
     drawn: Counter = Counter()
     while sum(drawn.values()) < size:
         formula = spots_own_form(sampler.draw(rng, length, symbols))
@@ -182,16 +183,15 @@ def test_ltl_formulas_are_those_of_randltl(script):
 
 
 @needs_spot
-def test_nothing_that_spot_leaves_alone_is_forbidden(script):
+def test_nothing_that_spot_leaves_alone_is_forbidden():
     found = set()
     for tokens in islice(random_formulas(1, 1, 7, seed=2), 20000):
         found.update(zip(tokens, tokens[1:]))  # an operator and what its first operand begins with
-    forbidden = script.LTL_FORBIDDEN
-    for (operator, index), roots in forbidden.items():
+    for (operator, index), roots in LTL_FORBIDDEN.items():
         if index == 0:
             assert not found & {(operator, root) for root in roots}
     allowed = {(o, r) for o in "!XU&" for r in ("!", "X", "U", "&", "0", "1", "p0")}
-    allowed -= {(o, r) for (o, index), roots in forbidden.items() if index == 0 for r in roots}
+    allowed -= {(o, r) for (o, index), roots in LTL_FORBIDDEN.items() if index == 0 for r in roots}
     assert {pair for pair in found if pair[0] in "!XU&"} == allowed
 
 
