@@ -62,7 +62,7 @@ train() {
     touch "$out/model/finished"
 }
 
-# answer NAME OPTIONS...: decodes and judges a test set that brings a dictionary of its own.
+# answer NAME OPTIONS...: decodes a test set that brings a dictionary of its own.
 answer() {
     local name=$1
     shift
@@ -70,7 +70,7 @@ answer() {
     [ -f "$out/$name.txt" ] && return
     echo "answering $name"
     fairseq-generate "$out/bin.$name" "${plug_in[@]}" --path "$out/model/checkpoint_last.pt" \
-        --scoring semantic --num-workers 0 "$@" \
+        --num-workers 0 "$@" \
         >"$out/$name.partial" 2>"$out/$name.log" || { cat "$out/$name.log" >&2; exit 1; }
     mv "$out/$name.partial" "$out/$name.txt"
 }

@@ -3,6 +3,6 @@
 #   bash examples/copying/evaluate.sh [mini|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
-python scripts/example_table.py "$out" test='10 training symbols' \
+python scripts/example_table.py "$out" test='8 training symbols' \
     unseen='16 symbols never seen' long='these, twice the length'
 grep -h "edit distance" "$out"/{test,unseen,long}.txt

@@ -6,10 +6,10 @@ start copying "$@"
 strings() { pairs "$1" generate_copy.py "${@:2}"; }
 
 if [ "$scale" = mini ]; then
-    step "data: strings of 5 to 20 tokens over 10 symbols"
-    strings train --symbols 10 --min-length 5 --max-length 20 --size 30000 --seed 1
-    strings valid --symbols 10 --min-length 5 --max-length 20 --size 500 --seed 2
-    strings test --symbols 10 --min-length 5 --max-length 20 --size 1000 --seed 3
+    step "data: strings of 5 to 20 tokens over 8 symbols"
+    strings train --symbols 8 --min-length 5 --max-length 20 --size 30000 --seed 1
+    strings valid --symbols 8 --min-length 5 --max-length 20 --size 500 --seed 2
+    strings test --symbols 8 --min-length 5 --max-length 20 --size 1000 --seed 3
     strings unseen --symbols "$(echo {k..z} | tr ' ' ,)" --min-length 5 --max-length 20 \
         --size 1000 --seed 4
     strings long --symbols "$(echo {k..z} | tr ' ' ,)" --min-length 21 --max-length 40 \

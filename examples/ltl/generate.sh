@@ -5,5 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 step "answers, judged by Spot"
 for prefix in "$data"/{test,unseen}*.tgt; do
-    answer "$(basename "$prefix" .tgt)" --semantics ltl --beam 3 --batch-size 100 --max-len-b 100
+    name=$(basename "$prefix" .tgt)
+    answer "$name" --scoring semantic --semantics ltl --beam 3 --batch-size 100 \
+        --max-len-b 100
 done

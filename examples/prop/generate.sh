@@ -5,5 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 step "answers, judged by truth tables"
 for prefix in "$data"/{test,unseen}*.tgt; do
-    answer "$(basename "$prefix" .tgt)" --semantics prop --beam 3 --batch-size 100 --max-len-b 20
+    name=$(basename "$prefix" .tgt)
+    answer "$name" --scoring semantic --semantics prop --beam 3 --batch-size 100 \
+        --max-len-b 20
 done

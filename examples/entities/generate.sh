@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Meanings of the test sentences, as plain text.
+#   bash examples/entities/generate.sh [mini] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start entities "$@"
+step "meanings of the test sentences"
+for name in test unseen; do
+    answer "$name" --beam 3 --batch-size 50 --max-len-a 2 --max-len-b 20 \
+        --bpe sentencepiece --sentencepiece-model "$data/spm.model"
+done
+echo '<ent77> gave <ent3> to <ent41> after <ent3> slept' |
+    fairseq-interactive "$out/bin" "${plug_in[@]}" --path "$out/model/checkpoint_last.pt" --beam 3 \
+        --bpe sentencepiece --sentencepiece-model "$data/spm.model" 2>"$out/interactive.log" |
+    grep '^[SD]-'

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Data: English sentences about entities with their meaning, split by SentencePiece.
+#   bash examples/entities/prepare.sh [mini] [DIR]
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+start entities "$@"
+sentences() { pairs "$1" generate_entities.py "${@:2}"; }
+
+step "data: sentences about the entities <ent0> to <ent4>"
+sentences train.text --symbols '<ent0>..<ent4>' --size 20000 --seed 1
+sentences valid.text --symbols '<ent0>..<ent4>' --size 500 --seed 2
+sentences test.text --symbols '<ent0>..<ent4>' --size 500 --seed 3
+sentences unseen.text --symbols '<ent10>..<ent29>' --size 500 --seed 4
+[ -f "$data/spm.model" ] ||
+    python scripts/train_sentencepiece.py "$data"/train.text.{src,tgt} \
+        --model-prefix "$data/spm" --vocab-size 120 --symbols '<ent0>..<ent99>'
+for name in train valid test unseen; do
+    for side in src tgt; do
+        [ -f "$data/$name.$side" ] ||
+            python scripts/train_sentencepiece.py --encode "$data/spm.model" \
+                "$data/$name.text.$side" "$data/$name.$side"
+    done
+done
+binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
