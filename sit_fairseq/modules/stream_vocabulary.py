@@ -5,7 +5,7 @@ the paper's Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest num
 distinct symbols in one sentence of the batch).
 """
 
-from typing import List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,26 @@ def _to_bytes(text: str) -> Tensor:
 
 def _to_text(data: Tensor) -> str:
     return bytes(data.cpu().tolist()).decode("utf-8")
+
+
+def saved_vocabulary(
+    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
+) -> Optional[Tuple[List[str], str]]:
+    """Reads what a model keeps in its checkpoint of the data it was trained on.
+
+    Args:
+        state_dict: the model's weights.
+        prefix: of the names of the vocabulary's buffers, by default those of the stream
+            models' encoders.
+
+    Returns:
+        The base tokens beside fairseq's four special ones, and the pattern of the symbols;
+        None if this is no model with streams.
+    """
+    base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
+    if base_tokens is None or symbols is None:
+        return None
+    return [token for token in _to_text(base_tokens).split("\n") if token], _to_text(symbols)
 
 
 class StreamVocabulary(nn.Module):
@@ -150,14 +170,14 @@ class StreamVocabulary(nn.Module):
             UserError: if the data has a base token that the checkpoint does not know,
                 or its base tokens contradict ``--symbols``.
         """
-        saved = state_dict.get(prefix + "base_tokens"), state_dict.get(prefix + "symbols")
-        if saved[0] is not None and saved[1] is not None:
-            base_tokens = [token for token in _to_text(saved[0]).split("\n") if token]
+        saved = saved_vocabulary(state_dict, prefix)
+        if saved is not None:
+            base_tokens, pattern = saved
             if self.dictionary.pattern is None:
-                self.dictionary.set_pattern(_to_text(saved[1]))
+                self.dictionary.set_pattern(pattern)
             self._check(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
-            self.base_tokens = self.base_tokens.new_empty(saved[0].shape)
+            self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
             self.symbols = _to_bytes(self.dictionary.pattern).to(self.symbols.device)
             state_dict[prefix + "symbols"] = self.symbols.clone()
             mask = state_dict.get(prefix + "source_only")
