@@ -24,6 +24,7 @@ setup(
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "ltl": ["spottl"],
         "text": ["sentencepiece"],
+        "plots": ["matplotlib"],
         "dev": ["pytest"],
     },
 )
