@@ -1,5 +1,6 @@
 """Renamings of symbols: injective maps from names to names."""
 
+import itertools
 import math
 import random
 from typing import Dict, Iterable, List, Sequence
@@ -25,8 +26,36 @@ class Renaming:
         return " ".join(self.mapping.get(token, token) for token in sentence.split())
 
     def inverse(self) -> "Renaming":
-        """The renaming that undoes this one."""
-        return Renaming({new: old for old, new in self.mapping.items()})
+        """The renaming that undoes this one.
+
+        Old names that are no new names could occur in no renamed sentence, but a model may
+        produce one. They get the remaining names in turn, so that sentences that differ
+        still differ afterwards.
+        """
+        undone = {new: old for old, new in self.mapping.items()}
+        given_up = [old for old in self.mapping if old not in undone]
+        taken_up = [new for new in undone if new not in self.mapping]
+        return Renaming({**undone, **dict(zip(given_up, taken_up))})
+
+
+def renamings_into(
+    symbols: Sequence[str], names: Sequence[str], most: int, rng: random.Random
+) -> List[Renaming]:
+    """All renamings of ``symbols`` into ``names``, or a random choice if they are too many.
+
+    Args:
+        symbols: the distinct symbols of one problem.
+        names: the names to choose from, at least as many.
+        most: how many renamings are not too many.
+        rng: source of randomness.
+
+    Returns:
+        All P(V, k) renamings, or ``most`` distinct ones.
+    """
+    if math.perm(len(names), len(symbols)) > most:
+        return random_renamings(symbols, names, most, rng)
+    orders = itertools.permutations(names, len(symbols))
+    return [Renaming(dict(zip(symbols, order))) for order in orders]
 
 
 def random_renamings(

@@ -1,0 +1,288 @@
+"""Answers of a trained model, in this process and without binarised data."""
+
+import os
+import tempfile
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import numpy
+import torch
+from fairseq import checkpoint_utils, tasks, utils
+from fairseq.data import data_utils
+from torch import Tensor
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
+
+_TASK = "stream_translation"
+
+# The positions of some sentences, and the answers to each of them, best first.
+Batch = Tuple[List[int], List[List[str]]]
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How to search for answers; the names and the lengths are fairseq's.
+
+    Attributes:
+        beam: hypotheses kept at each step.
+        nbest: answers returned for each sentence, at most ``beam``.
+        lenpen: exponent of the length by which a score is divided.
+        max_len_a: an answer has at most ``max_len_a * source length + max_len_b`` tokens.
+        max_len_b: see above.
+        batch_size: sentences decoded together.
+        max_tokens: tokens decoded together, None for no limit.
+        device: where to compute, e.g. ``cpu`` or ``cuda``.
+    """
+
+    beam: int = 3
+    nbest: int = 1
+    lenpen: float = 1.0
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    batch_size: int = 64
+    max_tokens: Optional[int] = None
+    device: str = "cpu"
+
+    def check(self) -> None:
+        """Refuses values that cannot be used.
+
+        Raises:
+            UserError: naming the option.
+        """
+        for name in ("beam", "batch_size", "max_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"--{name.replace('_', '-')} {value}: it must be at least 1.")
+        if self.max_len_a < 0 or self.max_len_b < 0 or self.max_len_a + self.max_len_b < 1:
+            raise UserError(
+                f"--max-len-a {self.max_len_a} --max-len-b {self.max_len_b}: neither may be "
+                "negative, and together they must allow for one token."
+            )
+        try:
+            torch.zeros(1, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).split("\n")[0]
+            raise UserError(f"--device {self.device} cannot be used here ({reason}); try cpu.")
+
+
+class CheckpointDecoder:
+    """A checkpoint of fairseq-train that answers sentences.
+
+    A stream model knows its base tokens and which tokens are symbols, so that it needs no
+    data directory. Any other model of the ``stream_translation`` task (fairseq's own
+    ``transformer``, for example) needs the dictionary it was trained with.
+
+    Args:
+        path: the checkpoint.
+        options: how to search.
+        data: a directory written by fairseq-preprocess.
+        symbols: pattern of the symbols, if it is to differ from the one in the checkpoint.
+
+    Raises:
+        UserError: the checkpoint, the directory or an option cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        options: DecodingOptions,
+        *,
+        data: Optional[str] = None,
+        symbols: Optional[str] = None,
+    ) -> None:
+        options.check()
+        if not os.path.isfile(path):
+            raise UserError(f"There is no checkpoint {path}; name one of fairseq-train by --path.")
+        overrides: Dict[str, Any] = {"validate_semantics": None}
+        if data is not None:
+            overrides["data"] = data
+            if symbols is not None:
+                overrides["symbols"] = symbols
+        state = checkpoint_utils.load_checkpoint_to_cpu(path, overrides)
+        name = state["cfg"]["task"]["_name"]
+        if name != _TASK:
+            raise UserError(
+                f"{path} was trained with --task {name}; only models of --task {_TASK} can be "
+                "evaluated."
+            )
+        vocabulary = saved_vocabulary(state["model"])
+        if data is not None:
+            self._task = tasks.setup_task(state["cfg"]["task"], from_checkpoint=True)
+        elif vocabulary is not None:
+            self._task = _task_of_vocabulary(state["cfg"], vocabulary[0], symbols or vocabulary[1])
+        else:
+            raise UserError(
+                f"{path} is no model with streams and does not hold its dictionary: name the "
+                "directory it was trained on by --data."
+            )
+        self._closed = vocabulary is None
+        self._device = torch.device(options.device)
+        self._options = options
+        self._model = self._load(path, state)
+        self._dictionary: StreamDictionary = self._task.source_dictionary
+        self._generator = self._task.build_generator(
+            [self._model],
+            Namespace(
+                beam=options.beam,
+                lenpen=options.lenpen,
+                max_len_a=options.max_len_a,
+                max_len_b=options.max_len_b,
+            ),
+        )
+
+    def _load(self, path: str, state: Dict[str, Any]):
+        try:
+            models, _, _ = checkpoint_utils.load_model_ensemble_and_task(
+                [path], task=self._task, state=state
+            )
+        except RuntimeError as error:
+            # The first line of torch's message names the class only.
+            reason = str(error).strip().split("\n")[-1].strip()
+            raise UserError(
+                f"The weights of {path} do not fit the dictionary ({reason}); name the directory "
+                "the model was trained on by --data."
+            )
+        model = models[0]
+        model.make_generation_fast_()
+        return model.to(self._device)
+
+    @property
+    def base_tokens(self) -> List[str]:
+        """The tokens with a fixed identity, beside fairseq's special ones."""
+        return self._dictionary.base_tokens()
+
+    def is_symbol(self, token: str) -> bool:
+        """Whether a token is interchangeable.
+
+        Raises:
+            UserError: nobody has said which tokens are.
+        """
+        if self._dictionary.pattern is None:
+            raise UserError(
+                "The checkpoint does not say which tokens are interchangeable: pass --symbols "
+                "REGEX."
+            )
+        return self._dictionary.is_symbol(token)
+
+    def symbol_names(self, count: int) -> List[str]:
+        """Names that the model takes for symbols.
+
+        Args:
+            count: how many.
+
+        Returns:
+            The symbols of the dictionary; for a model with streams then a, b, ..., z, p0, p1,
+            ... as far as the pattern matches them.
+
+        Raises:
+            UserError: there are too few.
+        """
+        candidates = self._dictionary.known_symbols()
+        if not self._closed:
+            candidates += [chr(ord("a") + i) for i in range(26)] + [f"p{i}" for i in range(count)]
+        names = [name for name in dict.fromkeys(candidates) if name not in ARITY]
+        names = [name for name in names if self.is_symbol(name)][:count]
+        if len(names) < count:
+            raise UserError(
+                f"{count} symbols are more than the {len(names)} known to a model whose pattern "
+                f"is {self._dictionary.pattern!r}; widen it by --symbols, or ask for fewer."
+            )
+        return names
+
+    def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
+        """Answers sentences, those of similar length together.
+
+        Which sentences make up a batch depends on ``sources`` and the options alone, so that
+        an interrupted run can be repeated in part.
+
+        Args:
+            sources: sentences of space-separated tokens.
+            skip: positions whose answers are not wanted; a batch is left out if it has no
+                other.
+
+        Yields:
+            The positions of the sentences in a batch, and for each its ``nbest`` answers, best
+            first. Every sentence is in one batch.
+
+        Raises:
+            UserError: a sentence cannot be read by the model.
+        """
+        if not sources:
+            return
+        tokens, lengths = self._encode(sources)
+        dataset = self._task.build_dataset_for_inference(tokens, lengths)
+        for batch in self._batches(lengths):
+            if all(position in skip for position in batch):
+                continue
+            sample = dataset.collater([dataset[position] for position in batch])
+            # The collater sorts once more.
+            positions = sample["id"].tolist()
+            sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
+            hypotheses = self._task.inference_step(self._generator, [self._model], sample)
+            yield positions, [
+                [self._text(hypothesis["tokens"]) for hypothesis in nbest[: self._options.nbest]]
+                for nbest in hypotheses
+            ]
+
+    def _encode(self, sources: Sequence[str]) -> Tuple[List[Tensor], List[int]]:
+        if self._closed:
+            self._refuse_unknown_tokens(sources)
+        lines = list(sources)
+        tokens, lengths = self._task.get_interactive_tokens_and_lengths(lines, lambda line: line)
+        longest = utils.resolve_max_positions(
+            self._task.max_positions(), self._model.max_positions()
+        )[0]
+        most = min(longest, self._options.max_tokens or longest)
+        for number, length in enumerate(lengths, start=1):
+            if length > most:
+                option = "--max-tokens" if most < longest else "--max-source-positions of training"
+                raise UserError(
+                    f"Sentence {number} has {length} tokens with its </s>, but {option} is {most}: "
+                    "raise it, or remove the sentence."
+                )
+        return tokens, lengths
+
+    def _refuse_unknown_tokens(self, sources: Sequence[str]) -> None:
+        """A model without streams has no embedding for a symbol that is not in its file."""
+        for number, line in enumerate(sources, start=1):
+            for token in line.split():
+                if token not in self._dictionary:
+                    raise UserError(
+                        f"{token!r} in sentence {number} is not in the dictionary of --data, and a "
+                        "model without streams cannot be given new tokens: remove the sentence."
+                    )
+
+    def _batches(self, lengths: List[int]) -> List[List[int]]:
+        # The longest first: if the memory is too small, that shows at once.
+        order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
+        batches = data_utils.batch_by_size(
+            numpy.array(order),
+            num_tokens_fn=lambda position: lengths[position],
+            max_tokens=self._options.max_tokens,
+            max_sentences=self._options.batch_size,
+            required_batch_size_multiple=1,
+        )
+        return [list(map(int, batch)) for batch in batches]
+
+    def _text(self, tokens: Tensor) -> str:
+        return self._task.target_dictionary.string(tokens.int().cpu())
+
+
+def _task_of_vocabulary(cfg, base_tokens: List[str], symbols: str):
+    """A task whose dictionary has these base tokens and no symbol yet."""
+    dictionary = StreamDictionary()
+    for token in base_tokens:
+        dictionary.add_symbol(token)
+    with tempfile.TemporaryDirectory() as folder:
+        for side in ("src", "tgt"):
+            dictionary.save(os.path.join(folder, f"dict.{side}.txt"))
+        # The pattern is set below: none of the symbols is in the file.
+        own = {"data": folder, "source_lang": "src", "target_lang": "tgt", "symbols": None}
+        cfg.task.update(own)
+        task = tasks.setup_task(cfg.task, from_checkpoint=True)
+    task.source_dictionary.set_pattern(symbols)
+    return task

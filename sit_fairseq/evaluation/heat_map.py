@@ -1,0 +1,125 @@
+"""Accuracy by number of symbols and length (Figure "Heatmaps", section 5.4 of the paper)."""
+
+from typing import Any, Dict, List, NamedTuple, Sequence
+
+import numpy
+
+from sit_fairseq.data.grid import Cell
+from sit_fairseq.evaluation import plots
+from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.validation.verdict import Verdict
+
+_COLORS = "RdYlGn"
+
+
+class Box(NamedTuple):
+    """The part of the grid that training data come from.
+
+    Attributes:
+        symbols: most symbols.
+        length: most tokens.
+    """
+
+    symbols: int
+    length: int
+
+
+def measure_heat_map(
+    cells: Sequence[Cell], verdicts: Sequence[Verdict], box: Box
+) -> Dict[str, Any]:
+    """Counts right answers in each cell.
+
+    Args:
+        cells: of the grid.
+        verdicts: of the best answer to each of its lines.
+        box: what was trained on.
+
+    Returns:
+        The cells, and the proportions ``overall``, ``inside_box`` and ``outside_box``: all
+        right answers out of all sentences, whichever cell they are in.
+    """
+    found = []
+    for cell in cells:
+        own = verdicts[cell.first : cell.first + cell.count]
+        found.append(
+            {
+                "symbols": cell.symbols,
+                "length": cell.length,
+                "count": cell.count,
+                "correct": own.count(Verdict.satisfied),
+            }
+        )
+
+    def is_inside(cell: Dict[str, int]) -> bool:
+        return cell["symbols"] <= box.symbols and cell["length"] <= box.length
+
+    return {
+        "overall": _total(found),
+        "inside_box": _total([cell for cell in found if is_inside(cell)]),
+        "outside_box": _total([cell for cell in found if not is_inside(cell)]),
+        "box": box._asdict(),
+        "cells": found,
+    }
+
+
+def _total(cells: Sequence[Dict[str, int]]) -> Proportion:
+    return Proportion(sum(c["correct"] for c in cells), sum(c["count"] for c in cells))
+
+
+def heat_map_table(result: Dict[str, Any]) -> List[List[Any]]:
+    """The rows of a table for people: one for each number of symbols, then the totals."""
+    rows = [["symbols", "sentences", "correct and 95 % interval"]]
+    for symbols in sorted({cell["symbols"] for cell in result["cells"]}):
+        own = _total([cell for cell in result["cells"] if cell["symbols"] == symbols])
+        rows.append([symbols, own.total, own])
+    for name in ("inside_box", "outside_box", "overall"):
+        rows.append([name.replace("_", " "), result[name].total, result[name]])
+    return rows
+
+
+def heat_map_image(cells: Sequence[Dict[str, int]], full: int) -> numpy.ndarray:
+    """The colours of the cells.
+
+    Args:
+        cells: with ``symbols``, ``length``, ``count`` and ``correct``.
+        full: number of samples that have full brightness; fewer are darker in proportion,
+            none are black.
+
+    Returns:
+        (K + 1, L, 3) red, green and blue in [0, 1], for 0 .. K symbols and 1 .. L tokens.
+    """
+    shape = (1 + max(cell["symbols"] for cell in cells), max(cell["length"] for cell in cells))
+    accuracy, brightness = numpy.zeros(shape), numpy.zeros(shape)
+    for cell in cells:
+        place = cell["symbols"], cell["length"] - 1
+        accuracy[place] = _total([cell]).share
+        brightness[place] = min(1.0, cell["count"] / full)
+    return plots.color_map(_COLORS)(accuracy)[..., :3] * brightness[..., None]
+
+
+def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
+    """Draws the figure.
+
+    Args:
+        result: of :func:`measure_heat_map`, with at least one cell.
+        path: the PNG file to write.
+        full: see :func:`heat_map_image`.
+    """
+    image = heat_map_image(result["cells"], full)
+    rows, columns, _ = image.shape
+    figure = plots.new_figure(11, 3.2)
+    axes = figure.add_subplot()
+    # Cells are centred on their numbers.
+    axes.imshow(image, origin="lower", aspect="auto", extent=(0.5, columns + 0.5, -0.5, rows - 0.5))
+    box = result["box"]
+    right, top = box["length"] + 0.5, box["symbols"] + 0.5
+    axes.plot([0.5, right, right, 0.5, 0.5], [-0.5, -0.5, top, top, -0.5], "w--", clip_on=False)
+    axes.set_xlim(0.5, max(columns + 0.5, right))
+    axes.set_ylim(-0.5, max(rows - 0.5, top))
+    axes.set_facecolor("black")
+    axes.set_xlabel("length (tokens)")
+    axes.set_ylabel("symbols")
+    axes.set_yticks(range(rows))
+    axes.set_title(f"correct overall: {result['overall']}")
+    plots.add_color_bar(figure, axes, _COLORS, f"correct (full brightness: {full} samples)")
+    plots.save_png(figure, path)

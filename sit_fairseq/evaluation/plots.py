@@ -1,0 +1,68 @@
+"""Figures in files. The only place that imports matplotlib, which is optional."""
+
+import logging
+import os
+from importlib.util import find_spec
+
+from sit_fairseq.errors import UserError
+
+
+def require_matplotlib() -> None:
+    """Checks that figures can be drawn, before anything else is done.
+
+    Raises:
+        UserError: matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise UserError("Figures need matplotlib, which is not installed: pip install matplotlib.")
+
+
+def new_figure(width: float, height: float):
+    """An empty figure.
+
+    Args:
+        width: in inches.
+        height: in inches.
+
+    Returns:
+        A ``matplotlib.figure.Figure``, which needs no window.
+    """
+    # fairseq has the root logger print everything, down to matplotlib's search for fonts.
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def color_map(name: str):
+    """A colour map of matplotlib: from arrays of numbers in [0, 1] to RGBA in [0, 1]."""
+    from matplotlib import colormaps
+
+    return colormaps[name]
+
+
+def add_color_bar(figure, axes, name: str, label: str) -> None:
+    """Shows what the colours between 0 and 1 mean.
+
+    Args:
+        figure: the figure.
+        axes: what it is put beside.
+        name: the colour map.
+        label: what is shown.
+    """
+    from matplotlib.cm import ScalarMappable
+
+    figure.colorbar(ScalarMappable(cmap=color_map(name)), ax=axes, label=label, pad=0.01)
+
+
+def save_png(figure, path: str) -> None:
+    """Writes a figure; a file that was there is replaced.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        figure.savefig(path + ".tmp", format="png", dpi=150)
+        os.replace(path + ".tmp", path)
+    except OSError as error:
+        raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")

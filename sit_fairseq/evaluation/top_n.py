@@ -1,0 +1,37 @@
+"""Is one of the first n answers right? (appendix "Top-N Accuracy" of the paper)"""
+
+from typing import Any, Dict, List, Sequence
+
+from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.validation.verdict import Verdict
+
+
+def measure_top_n(
+    verdicts: Sequence[Sequence[Verdict]], ns: Sequence[int]
+) -> Dict[str, Proportion]:
+    """Counts sentences that have a right answer among the first n.
+
+    The paper decodes anew with a beam of n; here the beam is as wide as the largest n, and
+    the others are read off its ranking.
+
+    Args:
+        verdicts: of the answers to each sentence, best answer first.
+        ns: how many to look at.
+
+    Returns:
+        A proportion of all sentences for each n.
+    """
+    return {
+        str(n): Proportion(
+            sum(Verdict.satisfied in ranked[:n] for ranked in verdicts), len(verdicts)
+        )
+        for n in sorted(ns)
+    }
+
+
+def top_n_table(result: Dict[str, Proportion]) -> List[List[Any]]:
+    """The rows of a table for people."""
+    rows = [["first n", "sentences", "share and 95 % interval"]]
+    for n, found in result.items():
+        rows.append([n, found.count, found])
+    return rows

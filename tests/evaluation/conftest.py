@@ -1,0 +1,37 @@
+"""Checkpoints of hardly trained models, and sentences for them."""
+
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from command_line import preprocess, script, train
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory) -> SimpleNamespace:
+    """Formulas over a to e; a model with streams, whose data directory is gone, and fairseq's
+    own, which needs ``data``."""
+    root = tmp_path_factory.mktemp("models")
+    options = ("--max-length", 9, "--workers", 1)
+    script("generate_prop.py", root / "train", "--size", 300, "--seed", 1, *options)
+    script("generate_prop.py", root / "test", "--size", 45, "--seed", 3, *options)
+    files = ("--trainpref", root / "train", "--testpref", root / "test")
+    data = preprocess(root / "trained_on", *files)
+    training = ("--max-update", 8, "--disable-validation", "--no-epoch-checkpoints")
+    stream = train(data, root / "stream", *training)
+    sizes = [("layers", 1), ("embed-dim", 16), ("ffn-embed-dim", 16), ("attention-heads", 2)]
+    plain = train(
+        data,
+        root / "plain",
+        *("--arch", "transformer", "--criterion", "cross_entropy", *training),
+        *[x for side in ("en", "de") for name, n in sizes for x in (f"--{side}coder-{name}", n)],
+    )
+    shutil.move(data, root / "bin")
+    return SimpleNamespace(
+        data=root / "bin",
+        stream=stream,
+        plain=plain,
+        prefix=root / "test",
+        sources=(root / "test.src").read_text().splitlines(),
+        targets=(root / "test.tgt").read_text().splitlines(),
+    )

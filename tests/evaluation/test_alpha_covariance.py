@@ -1,0 +1,114 @@
+import random
+
+import pytest
+from fake_decoder import FakeDecoder
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.alpha_covariance import (
+    alpha_covariance,
+    alpha_covariance_table,
+    choose_problems,
+    measure_alpha_covariance,
+)
+from sit_fairseq.evaluation.answer_journal import AnswerJournal
+from sit_fairseq.evaluation.answering import answer_all
+
+
+def is_symbol(token):
+    return token in "abcdef"
+
+
+def choose(sources, names="abc", counts=(1,), samples=10, max_renamings=120, seed=1):
+    rng = random.Random(seed)
+    return choose_problems(
+        sources, is_symbol, list(names), list(counts), samples, max_renamings, rng
+    )
+
+
+def measured(tmp_path, answer, sources, counts=(1,), **options):
+    """The result for a model that answers by a function."""
+    problems = choose(sources, counts=counts, **options)
+    renamed = [source for problem in problems for source in problem.sources]
+    with AnswerJournal(str(tmp_path / "answers.jsonl"), {}) as journal:
+        answered = answer_all(FakeDecoder(lambda source: [answer(source)]), renamed, journal)
+    return measure_alpha_covariance(problems, [entry.answers[0] for entry in answered], counts)
+
+
+def test_definition():
+    assert alpha_covariance(["a", "a", "a"]) == 1.0
+    assert alpha_covariance(["a", "b", "c"]) == 0.0
+    assert alpha_covariance(["a", "b", "a", "a", "c"]) == 0.5
+    with pytest.raises(ValueError):
+        alpha_covariance(["a"])
+
+
+def test_a_model_that_renames_its_answer_has_one(tmp_path):
+    result = measured(tmp_path, lambda source: f"{source.split()[1]} 0", ["! a", "! b"])
+    assert result["1"]["mean"] == 1.0
+    assert result["1"]["all_agree"].share == 1.0
+    assert (result["1"]["samples"], result["1"]["renamings"]) == (2, 3)
+
+
+def test_a_model_that_always_says_the_same_has_zero(tmp_path):
+    # ! a, ! b, ! c are all answered a 0: undone, that is a 0, b 0 and c 0.
+    result = measured(tmp_path, lambda source: "a 0", ["! a"])
+    assert result["1"]["mean"] == 0.0
+    assert result["1"]["all_agree"].share == 0.0
+
+
+def test_a_model_that_fails_on_one_name_of_three_has_a_half(tmp_path):
+    def answer(source):
+        return "c 1" if "c" in source else f"{source.split()[1]} 0"
+
+    # Undone: a 0, a 0, a 1, so two distinct answers to three renamings.
+    assert measured(tmp_path, answer, ["! a"])["1"]["mean"] == 0.5
+
+
+def test_means_by_number_of_symbols(tmp_path):
+    def answer(source):
+        """Invariant for one symbol, constant for two."""
+        symbols = [token for token in source.split() if is_symbol(token)]
+        return f"{symbols[0]} 1" if len(set(symbols)) == 1 else "1"
+
+    sources = ["a", "& a b", "| a a", "& a & b c"]
+    result = measured(tmp_path, answer, sources, counts=(1, 2))
+    assert [result[k]["samples"] for k in ("1", "2")] == [2, 1]
+    assert [result[k]["renamings"] for k in ("1", "2")] == [3, 6]
+    assert [result[k]["mean"] for k in ("1", "2")] == [1.0, 1.0]  # an answer without names is fine
+
+
+def test_the_inverses_are_those_of_the_renamings_that_were_applied(tmp_path):
+    sources = ["& a & b & c & d e"]
+    result = measured(
+        tmp_path,
+        lambda source: " ".join(token + " 1" for token in source.split() if is_symbol(token)),
+        sources,
+        counts=(5,),
+        names="abcdef",
+        max_renamings=50,
+    )
+    assert result["5"] == {**result["5"], "renamings": 50, "mean": 1.0}
+
+
+def test_the_first_samples_with_so_many_symbols_are_taken():
+    sources = ["& a b", "a", "| a a", "! b", "& a & b c"]
+    problems = choose(sources, counts=(1, 3), samples=2)
+    assert [problem.source for problem in problems] == ["a", "| a a", "& a & b c"]
+    assert [len(problem.renamings) for problem in problems] == [3, 3, 6]
+
+
+def test_a_count_that_no_sentence_has_is_reported_as_such(tmp_path):
+    result = measured(tmp_path, lambda source: source, ["a"], counts=(1, 2))
+    assert result["2"]["samples"] == 0 and result["2"]["mean"] is None
+    head, ones, twos = alpha_covariance_table(result)
+    assert list(map(str, ones))[:4] == ["1", "1", "3", "100.00 %"]
+    assert twos == ["2", 0, "", "", ""] and len(head) == 5
+
+
+@pytest.mark.parametrize(
+    "counts, names, words",
+    [((4,), "abc", "3 names"), ((1,), "a", "1 names"), ((2,), "abc", "no s")],
+)
+def test_what_cannot_be_measured_is_refused(counts, names, words):
+    with pytest.raises(UserError, match=words):
+        choose(["a"], counts=counts, names=names)

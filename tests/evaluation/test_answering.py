@@ -1,0 +1,167 @@
+import json
+import threading
+
+import pytest
+from fake_decoder import FakeDecoder
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.answer_journal import AnswerJournal
+from sit_fairseq.evaluation.answering import GeneratedAnswers, answer_all
+from sit_fairseq.validation.judge import Judge
+from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.validation.verdict import Verdict
+
+SOURCES = [f"| a {name}" for name in "bcdefghijk"]
+
+
+def first_symbol(source):
+    return [f"{source.split()[1]} 1", f"{source.split()[2]} 1", "a"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "answers.jsonl")
+
+
+def answer(path, decoder, sources=SOURCES, origin=None, restart=False):
+    with AnswerJournal(path, origin or {"beam": 3}, restart) as journal:
+        with JudgePool("prop", workers=0) as judges:
+            return answer_all(decoder, sources, journal, judges)
+
+
+def seen(answered):
+    """All but the time."""
+    return [(entry.answers, entry.verdicts) for entry in answered]
+
+
+def test_answers_come_in_the_order_of_the_sentences(path):
+    answered = answer(path, FakeDecoder(first_symbol))
+    assert [entry.answers for entry in answered] == [first_symbol(source) for source in SOURCES]
+    expected = [Verdict.satisfied, Verdict.satisfied, Verdict.invalid]
+    assert all(entry.verdicts == expected for entry in answered)
+    assert all(entry.seconds > 0 for entry in answered)
+
+
+def test_an_interrupted_run_continues_where_it_stopped(path):
+    whole = seen(answer(path, FakeDecoder(first_symbol)))
+    interrupted = FakeDecoder(first_symbol, interrupt_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        answer(path, interrupted, restart=True)
+    # Both batches that were decoded are on disk, the one that was being judged too.
+    assert len(interrupted.decoded) == len(open(path).readlines()) - 1 == 6
+    rest = FakeDecoder(first_symbol)
+    assert seen(answer(path, rest)) == whole
+    assert sorted(rest.decoded + interrupted.decoded) == SOURCES
+    complete = FakeDecoder(first_symbol)
+    assert seen(answer(path, complete)) == whole
+    assert complete.decoded == []
+
+
+def test_half_a_line_is_answered_again(path):
+    whole = seen(answer(path, FakeDecoder(first_symbol)))
+    with open(path, "rb+") as file:
+        file.truncate(len(file.read()) - 20)
+    again = FakeDecoder(first_symbol)
+    assert seen(answer(path, again)) == whole
+    assert again.decoded == SOURCES[:1]  # a batch of its own
+    entries = [json.loads(line) for line in open(path)][1:]
+    assert sorted(entry["index"] for entry in entries) == list(range(10))
+
+
+def test_answers_of_another_origin_are_refused_and_kept(path):
+    answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 3})
+    before = open(path).read()
+    with pytest.raises(UserError, match=r"other beam\).*--restart"):
+        answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 5})
+    assert open(path).read() == before
+    decoder = FakeDecoder(first_symbol)
+    answer(path, decoder, origin={"checkpoint": "x", "beam": 5}, restart=True)
+    assert len(decoder.decoded) == 10
+
+
+@pytest.mark.parametrize("damage", ["not JSON\n", "[]\n", '{"hash": "x"}\n{"index": 0}\n'])
+def test_a_damaged_journal_is_named(path, damage):
+    answer(path, FakeDecoder(first_symbol))
+    with open(path, "w") as file:
+        file.write(damage)
+    with pytest.raises(UserError, match="answers.jsonl.*--restart"):
+        answer(path, FakeDecoder(first_symbol))
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Cannot write .*--result"):
+        AnswerJournal(str(tmp_path / "file" / "answers.jsonl"), {})
+
+
+def test_a_batch_is_judged_while_the_next_one_is_decoded(path):
+    second_begun = threading.Event()
+
+    class Patient(Judge):
+        semantics, name, quick = "prop", "patient", True
+
+        def verify(self, problem, answer):
+            # Would wait in vain if the second batch were decoded after this.
+            return Verdict.satisfied if second_begun.wait(20) else Verdict.timeout
+
+    class Signalling(FakeDecoder):
+        def decode(self, sources, skip=()):
+            for number, batch in enumerate(super().decode(sources, skip)):
+                if number == 1:
+                    second_begun.set()
+                yield batch
+
+    with AnswerJournal(path, {}) as journal, JudgePool("prop", Patient()) as judges:
+        answered = answer_all(Signalling(first_symbol), SOURCES[:6], journal, judges)
+    assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
+
+
+def test_what_the_judge_raises_reaches_the_caller(path):
+    class Broken(Judge):
+        semantics, name, quick = "prop", "broken", True
+
+        def verify(self, problem, answer):
+            raise RuntimeError("broken judge")
+
+    with AnswerJournal(path, {}) as journal, JudgePool("prop", Broken()) as judges:
+        with pytest.raises(RuntimeError, match="broken judge"):
+            answer_all(FakeDecoder(first_symbol), SOURCES, journal, judges)
+
+
+GENERATED = """2026-01-01 | INFO | fairseq | loaded
+S-1\t| b c
+T-1\tb 1
+H-1\t-0.5\tc 1
+D-1\t-0.5\tc 1
+P-1\t-0.1 -0.2
+H-1\t-0.9\tb 1
+S-0\t! <unk>
+T-0\ta 0
+H-0\t-0.1\ta 0
+"""
+
+
+def test_output_of_fairseq_generate_in_the_order_of_the_lines(tmp_path, path):
+    (tmp_path / "out.txt").write_text(GENERATED)
+    decoder = GeneratedAnswers(str(tmp_path / "out.txt"))
+    answered = answer(path, decoder, ["! a", "| b c"])
+    assert seen(answered) == [(["a 0"], [Verdict.satisfied]), (["c 1"], [Verdict.satisfied])]
+
+
+@pytest.mark.parametrize(
+    "sources, words",
+    [
+        (["! a", "| b c", "a"], "answers to 2 sentences, but there are 3"),
+        (["! a", "| b d"], "does not answer line 2"),
+        (["! ! a", "| b c"], "does not answer line 1"),
+    ],
+)
+def test_output_of_other_data_is_refused(tmp_path, sources, words):
+    (tmp_path / "out.txt").write_text(GENERATED)
+    with pytest.raises(UserError, match=words):
+        list(GeneratedAnswers(str(tmp_path / "out.txt")).decode(sources))
+
+
+def test_missing_output_is_named(tmp_path):
+    with pytest.raises(UserError, match="none.txt"):
+        GeneratedAnswers(str(tmp_path / "none.txt"))

@@ -1,0 +1,42 @@
+from sit_fairseq.evaluation.correct import correct_table, measure_correct
+from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.validation.judge import Judge, make_judge
+from sit_fairseq.validation.verdict import Verdict
+
+SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
+TARGETS = ["a 1 b 1", "a 1", "a 1", "a 1", "b 1"]
+ANSWERS = ["b 1 a 1", "a 1", "b 1", "a 1 a 0", "b 2"]
+
+
+def test_every_sentence_is_in_the_denominator():
+    judge = make_judge("prop")
+    verdicts = list(map(judge.verify, SOURCES, ANSWERS))
+    result = measure_correct(judge, SOURCES, TARGETS, ANSWERS, verdicts)
+    assert result["correct"] == Proportion(3, 5)
+    assert result["exact"] == Proportion(1, 5)
+    assert result["exact_modulo_order"] == Proportion(2, 5)
+    counted = {name: count for name, count in result["verdicts"].items() if count}
+    assert counted == {"satisfied": 3, "vacuous": 1, "invalid": 1}
+    assert set(result["verdicts"]) == {verdict.value for verdict in Verdict}
+    assert "mean_edit_distance" not in result
+    rows = correct_table(result)
+    assert [row[0] for row in rows[1:4]] == ["correct", "exact", "exact modulo order"]
+    assert ["vacuous", 1] in [row[:2] for row in rows]
+
+
+def test_distance_where_the_judge_knows_one():
+    class LengthJudge(Judge):
+        semantics, name = "length", "length"
+
+        def verify(self, problem, answer):
+            return Verdict.satisfied if len(problem) == len(answer) else Verdict.violated
+
+        def distance(self, problem, answer):
+            return abs(len(problem) - len(answer))
+
+    judge = LengthJudge()
+    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.violated]
+    result = measure_correct(judge, ["a", "bb", "cc"], ["a", "b", "c"], ["a", "b", ""], verdicts)
+    assert result["mean_edit_distance"] == 1.0
+    assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
+    assert ["mean edit distance", "", "1.000"] in correct_table(result)

@@ -1,0 +1,156 @@
+"""Decoding in process, compared with fairseq-generate."""
+
+import random
+import re
+
+import pytest
+import torch
+from command_line import generate
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.cost import synthetic_sentences
+from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.evaluation.renaming import Renaming
+
+OPTIONS = dict(beam=3, nbest=2, max_len_b=8)
+LONG = synthetic_sentences(["a", "b"], ["&"], 1101, 1, random.Random(1))[0]
+
+
+def answers(decoder, sources, skip=()):
+    """The answers in order, None where there is none."""
+    found = {}
+    for positions, nbest in decoder.decode(sources, skip):
+        assert not found.keys() & set(positions)
+        found.update(zip(positions, nbest))
+    return [found.get(position) for position in range(len(sources))]
+
+
+def load(path, data=None, symbols=None, **options):
+    options = DecodingOptions(**{**OPTIONS, **options})
+    return CheckpointDecoder(str(path), options, data=data and str(data), symbols=symbols)
+
+
+@pytest.mark.parametrize("kind", ["stream", "plain"])
+def test_answers_are_those_of_fairseq_generate(models, kind, tmp_path, capsys):
+    path = getattr(models, kind)
+    capsys.readouterr()
+    options = ("--beam", 3, "--nbest", 2, "--lenpen", 0.5, "--max-len-b", 8)
+    generate(models.data, path, *options, "--required-batch-size-multiple", 1)
+    (tmp_path / "output").write_text(capsys.readouterr().out)
+    expected = read_generate_output(str(tmp_path / "output"))
+    data = models.data if kind == "plain" else None
+    found = answers(load(path, data, lenpen=0.5), models.sources)
+    assert found == [[h.text for h in sentence.hypotheses] for sentence in expected]
+    assert all(len(nbest) == 2 for nbest in found) and len(found) == 45
+
+
+@pytest.mark.parametrize("limit", [{"batch_size": 7}, {"max_tokens": 25}, {"batch_size": 1}])
+def test_every_sentence_in_whatever_batches(models, limit):
+    decoder = load(models.stream, **limit)
+    batches = list(decoder.decode(models.sources))
+    assert sorted(position for batch, _ in batches for position in batch) == list(range(45))
+    for positions, nbest in batches:
+        lengths = [len(models.sources[position].split()) + 1 for position in positions]
+        assert len(positions) <= limit.get("batch_size", 64) and len(positions) == len(nbest)
+        assert max(lengths) * len(positions) <= limit.get("max_tokens", 1000)
+    assert answers(decoder, models.sources) == answers(load(models.stream), models.sources)
+
+
+def test_what_is_not_wanted_is_not_decoded(models):
+    decoder = load(models.stream, batch_size=5)
+    batches = [positions for positions, _ in decoder.decode(models.sources)]
+    skip = {*batches[0], *batches[1], *batches[2][1:]}
+    # A batch is decoded as a whole or not at all: its numbers are those of a complete run.
+    assert [positions for positions, _ in decoder.decode(models.sources, skip)] == batches[2:]
+    assert list(decoder.decode([])) == []
+
+
+def test_names_never_seen_need_no_more_than_a_pattern(models):
+    renaming = Renaming({"a": "p17", "b": "speed_limit", "c": "a", "d": "b", "e": "z"})
+    renamed = [renaming(source) for source in models.sources]
+    wider = load(models.stream, symbols=r"(?!xor)[a-z]\w*")
+    expected = answers(load(models.stream), models.sources)
+    assert answers(wider, renamed) == [[renaming(a) for a in nbest] for nbest in expected]
+    with pytest.raises(UserError, match="unknown token 'p17'"):
+        answers(load(models.stream), ["! p17"])
+
+
+def test_what_the_model_takes_for_what(models):
+    stream, plain = load(models.stream), load(models.plain, models.data)
+    assert stream.base_tokens == plain.base_tokens
+    assert set(stream.base_tokens) <= {"!", "&", "|", "xor", "<->", "0", "1"}
+    assert stream.is_symbol("q") and not stream.is_symbol("xor")
+    assert stream.symbol_names(3) == ["a", "b", "c"]
+    assert sorted(plain.symbol_names(5)) == list("abcde")
+    wide = load(models.stream, symbols=r"[a-z]|p\d+").symbol_names(40)
+    assert wide[24:28] == ["y", "z", "p0", "p1"] and len(set(wide)) == 40
+    with pytest.raises(UserError, match="27 symbols are more than the 26 .*--symbols"):
+        stream.symbol_names(27)
+    with pytest.raises(UserError, match="6 symbols are more than the 5"):
+        plain.symbol_names(6)
+
+
+@pytest.mark.parametrize(
+    "options, sources, words",
+    [
+        ({}, ["! a", "! #"], "unknown token '#'"),
+        ({}, ["! a", ""], "is empty"),
+        ({}, ["! a", "& a"], "is not one formula"),
+        ({}, ["! a", LONG], "Sentence 2 has 1102 tokens .*--max-source-positions .* is 1024"),
+        ({"max_tokens": 5}, ["& a & b & c d"], "Sentence 1 has 8 tokens .*--max-tokens is 5"),
+    ],
+)
+def test_sentences_that_cannot_be_read_are_named(models, options, sources, words):
+    with pytest.raises(UserError, match=words):
+        list(load(models.stream, **options).decode(sources))
+
+
+def test_a_model_without_streams_knows_the_tokens_of_its_dictionary_only(models):
+    with pytest.raises(UserError, match="'z' in sentence 2 is not in the dictionary"):
+        list(load(models.plain, models.data).decode(["! a", "! z"]))
+
+
+def test_unsuitable_checkpoints_are_explained(models, tmp_path):
+    with pytest.raises(UserError, match="no checkpoint .*none.pt.*--path"):
+        load(tmp_path / "none.pt")
+    (tmp_path / "text.pt").write_text("no checkpoint")
+    with pytest.raises(UserError, match="not a readable fairseq checkpoint"):
+        load(tmp_path / "text.pt")
+    with pytest.raises(UserError, match="does not hold its dictionary.*--data"):
+        load(models.plain)
+    with pytest.raises(UserError, match="not a directory written by fairseq-preprocess"):
+        load(models.plain, tmp_path / "nothing")
+    with pytest.raises(UserError, match="matches the operator '!'"):
+        load(models.stream, symbols="[a-z!]")
+    state = torch.load(models.plain)
+    state["cfg"]["task"]["symbols"] = None
+    torch.save(state, tmp_path / "unsaid.pt")
+    with pytest.raises(UserError, match="which tokens are interchangeable: pass --symbols"):
+        load(tmp_path / "unsaid.pt", models.data).is_symbol("a")
+    assert load(tmp_path / "unsaid.pt", models.data, symbols="[a-z]").is_symbol("a")
+    state["cfg"]["task"]["_name"] = "translation"
+    torch.save(state, tmp_path / "other.pt")
+    with pytest.raises(UserError, match="--task translation"):
+        load(tmp_path / "other.pt", models.data)
+    state["cfg"]["task"]["_name"] = "stream_translation"
+    table = state["model"]["encoder.embed_tokens.weight"]
+    state["model"]["encoder.embed_tokens.weight"] = torch.cat((table, table))
+    torch.save(state, tmp_path / "large.pt")
+    with pytest.raises(UserError, match="do not fit the dictionary.*size mismatch.*--data"):
+        load(tmp_path / "large.pt", models.data)
+
+
+@pytest.mark.parametrize(
+    "option, words",
+    [
+        ({"beam": 0}, "--beam 0"),
+        ({"batch_size": -1}, "--batch-size -1"),
+        ({"max_tokens": 0}, "--max-tokens 0"),
+        ({"max_len_b": 0}, "--max-len-b 0"),
+        ({"device": "abacus"}, "--device abacus"),
+    ],
+)
+def test_options_that_cannot_be_used_are_named(models, option, words):
+    with pytest.raises(UserError, match=re.escape(words)):
+        load(models.stream, **option)

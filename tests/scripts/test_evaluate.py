@@ -1,0 +1,242 @@
+"""The metrics command line, run as users run it."""
+
+import hashlib
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+from command_line import generate, preprocess_lines, script, train
+from conftest import needs_spot
+
+from sit_fairseq.data.grid import Cell, Grid
+from sit_fairseq.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = ("--device", "cpu", "--max-len-b", 8)
+PROP = ("--semantics", "prop", *SHORT)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A hardly trained model."""
+    root = tmp_path_factory.mktemp("evaluate")
+    options = ("--max-length", 9, "--workers", 1)
+    script("generate_prop.py", root / "train", "--size", 300, "--seed", 1, *options)
+    sources, targets = (
+        (root / f"train.{side}").read_text().splitlines() for side in ("src", "tgt")
+    )
+    data = preprocess_lines(root / "data", sources, targets, split="valid")
+    return train(data, root / "model", "--max-update", 8, "--disable-validation")
+
+
+@pytest.fixture
+def evaluate(model, tmp_path, capsys):
+    """Runs a sub-command on the model; returns the result file's content and the table."""
+    main = runpy.run_path(str(ROOT / "scripts" / "evaluate.py"))["main"]
+
+    def run(*arguments, path=("--path", model), result=tmp_path / "out" / "result.json"):
+        capsys.readouterr()
+        main(list(map(str, [*arguments, *path, "--result", result])))
+        return json.loads(Path(result).read_text()), capsys.readouterr().out
+
+    return run
+
+
+def write(tmp_path, sources, targets=None):
+    """Writes text files and returns their prefix."""
+    for side, lines in (("src", sources), ("tgt", targets)):
+        if lines is not None:
+            (tmp_path / f"text.{side}").write_text("".join(line + "\n" for line in lines))
+    return tmp_path / "text"
+
+
+SOURCES = ["& a b", "! a", "| & a b c", "a", "xor a b", "<-> b c", "! ! d", "& ! a ! e"]
+TARGETS = ["a 1 b 1", "a 0", "c 1", "a 1", "a 1 b 0", "b 1 c 1", "d 1", "a 0 e 0"]
+
+
+def test_correct(evaluate, model, tmp_path):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    found, table = evaluate("correct", prefix, *PROP, "--seed", 7)
+    assert found["metric"] == "correct" and found["seed"] == 7 and found["samples"] == 8
+    assert found["seconds"] > 0 and found["command"][:2] == ["evaluate.py", "correct"]
+    assert set(found["versions"]) == {"sit_fairseq", "fairseq", "torch", "spot", "python"}
+    for path in (f"{prefix}.src", f"{prefix}.tgt", model):
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        assert found["files"][str(path)] == digest
+    assert sum(found["result"]["verdicts"].values()) == found["result"]["correct"]["total"] == 8
+    assert found["result"]["correct"]["count"] == found["result"]["verdicts"]["satisfied"]
+    assert "| correct | " in table and "| exact modulo order | " in table
+    answers = [json.loads(line) for line in open(tmp_path / "out" / "result.answers.jsonl")][1:]
+    assert sorted((entry["index"], entry["source"]) for entry in answers) == list(
+        enumerate(SOURCES)
+    )
+
+
+def test_generated_output_gives_the_same_numbers(evaluate, model, tmp_path, capsys):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    expected, _ = evaluate("correct", prefix, *PROP)
+    data = preprocess_lines(tmp_path / "data", SOURCES, TARGETS)
+    capsys.readouterr()
+    generate(data, model, "--beam", 3, "--max-len-b", 8)
+    (tmp_path / "printed.txt").write_text(capsys.readouterr().out)
+    given = ("--generated", tmp_path / "printed.txt")
+    found, _ = evaluate("correct", prefix, *PROP, path=given, result=tmp_path / "given.json")
+    assert found["result"] == expected["result"]
+    assert str(tmp_path / "printed.txt") in found["files"]
+
+
+@needs_spot
+def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
+    formulas = ["U a b", "G a", "& a ! a"]
+    prefix = write(tmp_path, formulas, ["{ b }", "{ a }", "{ 0 }"])
+    lines = [f"S-{i}\t{formula}\nH-{i}\t-0.1\t{{ 0 }}\n" for i, formula in enumerate(formulas)]
+    (tmp_path / "cheat.txt").write_text("".join(lines))
+    path = ("--generated", tmp_path / "cheat.txt")
+    found, table = evaluate("correct", prefix, "--semantics", "ltl", "--workers", 0, path=path)
+    assert found["result"]["correct"]["count"] == 0
+    assert found["result"]["verdicts"]["vacuous"] == 3
+    assert found["result"]["exact"]["count"] == 1
+    assert "| vacuous | 3 | 100.00 %" in table
+
+
+def test_alpha_covariance(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES)
+    found, table = evaluate(
+        "alpha-covariance", prefix, *SHORT, "--counts", "2,3", "--names", "a,b,c,d,e,q"
+    )
+    # P(6, 2) = 30 and P(6, 3) = 120 renamings of 4 and 1 problems; built to be invariant.
+    assert found["samples"] == 4 * 30 + 120
+    for count, samples, renamings in (("2", 4, 30), ("3", 1, 120)):
+        entry = found["result"][count]
+        assert (entry["samples"], entry["renamings"], entry["mean"]) == (samples, renamings, 1.0)
+    assert "| 3 | 1 | 120 | 100.00 % |" in table
+    fewer, _ = evaluate(
+        "alpha-covariance",
+        *(prefix, *SHORT, "--counts", "2", "--samples", 2, "--max-renamings", 7),
+        result=tmp_path / "fewer.json",
+    )
+    # Names are by default those in the file: a to e.
+    assert fewer["options"]["names"] == list("abcde") and fewer["samples"] == 14
+
+
+def test_top_n(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES)
+    found, _ = evaluate("top-n", prefix, *PROP, "--n", "3,1,10")
+    assert list(found["result"]) == ["1", "3", "10"]
+    counts = [entry["count"] for entry in found["result"].values()]
+    assert counts == sorted(counts) and counts[-1] > 0
+    assert found["options"]["beam"] == found["options"]["nbest"] == 10
+    answers = [json.loads(line) for line in open(tmp_path / "out" / "result.answers.jsonl")][1:]
+    for n in (1, 3, 10):
+        assert found["result"][str(n)]["count"] == sum(
+            "satisfied" in entry["verdicts"][:n] for entry in answers
+        )
+
+
+def test_heat_map(evaluate, tmp_path):
+    sources = ["! a", "! b", "& a b", "xor & a b c"]
+    cells = [Cell(1, 2, 0, 2), Cell(2, 3, 2, 1), Cell(3, 5, 3, 1), Cell(3, 6, 4, 0)]
+    Grid(cells, sources, ["a 0", "b 0", "a 1 b 1", "c 1 a 0"]).write(str(tmp_path / "grid"))
+    box = ("--training-symbols", 2, "--training-length", 3)
+    found, table = evaluate("heat-map", tmp_path / "grid", *PROP, *box)
+    result = found["result"]
+    assert [cell["count"] for cell in result["cells"]] == [2, 1, 1, 0]
+    assert (result["inside_box"]["total"], result["outside_box"]["total"]) == (3, 1)
+    assert result["overall"]["count"] == sum(cell["correct"] for cell in result["cells"])
+    assert "| overall | 4 |" in table
+    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
+    names = {Path(path).name for path in found["files"]}
+    assert names == {"grid.src", "grid.tgt", "manifest.json", "checkpoint_last.pt"}
+
+
+def test_cost(evaluate, tmp_path):
+    options = ("--counts", "1,4", "--samples", 3, "--repetitions", 2, "--length", 9)
+    found, table = evaluate("cost", *SHORT, *options)
+    assert list(found["result"]) == ["1", "4"] and found["samples"] == 6
+    for entry in found["result"].values():
+        assert len(entry["seconds"]) == 2 and entry["median_seconds"] > 0
+        assert entry["mean_source_tokens"] == 9
+    assert "| 4 |" in table
+    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
+
+
+def without_time(result):
+    return {name: value for name, value in result.items() if name != "seconds"}
+
+
+def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    command = ("correct", prefix, *PROP, "--batch-size", 3)
+    whole, _ = evaluate(*command)
+    journal, result = tmp_path / "out" / "result.answers.jsonl", tmp_path / "out" / "result.json"
+    lines = journal.read_text().splitlines(keepends=True)
+    result.unlink()
+    journal.write_text("".join(lines[:5]) + lines[5][:10])
+    again, _ = evaluate(*command)
+    assert without_time(again) == without_time(whole)
+    # What a complete batch had was not asked for again: an edited answer is still there.
+    edited = json.loads(lines[1])
+    edited["verdicts"] = ["timeout"]
+    journal.write_text("".join([lines[0], json.dumps(edited) + "\n", *lines[2:4]]))
+    third, _ = evaluate(*command)
+    assert third["result"]["verdicts"]["timeout"] == 1
+    fresh, _ = evaluate(*command, "--restart")
+    assert fresh["result"] == whole["result"]
+
+
+def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    evaluate("correct", prefix, *PROP)
+    with pytest.raises(UserError, match=r"other beam\).*--restart"):
+        evaluate("correct", prefix, *PROP, "--beam", 2)
+    write(tmp_path, SOURCES[:-1], TARGETS[:-1])
+    with pytest.raises(UserError, match=r"other sentences\).*--restart"):
+        evaluate("correct", prefix, *PROP)
+
+
+@pytest.mark.parametrize(
+    "command, options, words",
+    [
+        ("correct", ("--semantics", "prpo"), "Unknown semantics 'prpo'"),
+        ("correct", (*PROP, "--timeout", 0), "--timeout 0"),
+        ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
+        ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),
+        ("alpha-covariance", (*SHORT, "--names", "a,b"), "2 names allow for no two renamings of 3"),
+        ("alpha-covariance", (*SHORT, "--counts", "5"), "no sentence has so many"),
+        ("alpha-covariance", (*SHORT, "--max-renamings", 1), "--max-renamings 1"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(evaluate, tmp_path, command, options, words):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    with pytest.raises(UserError, match=words):
+        evaluate(command, prefix, *options)
+    assert not (tmp_path / "out" / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    "sources, targets, words",
+    [(["a", "b"], ["a 1"], "2 lines but .tgt has 1"), ([], [], "no sentences")],
+)
+def test_unsuitable_files_are_told(evaluate, tmp_path, sources, targets, words):
+    with pytest.raises(UserError, match=words):
+        evaluate("correct", write(tmp_path, sources, targets), *PROP)
+
+
+def test_other_mistakes(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    with pytest.raises(UserError, match="no checkpoint none.pt"):
+        evaluate("correct", prefix, *PROP, path=("--path", "none.pt"))
+    with pytest.raises(UserError, match="Cannot write .*--result"):
+        evaluate("correct", prefix, *PROP, result=f"{prefix}.src/result.json")
+    with pytest.raises(UserError, match="missing.src"):
+        evaluate("top-n", tmp_path / "missing", *PROP)
+    with pytest.raises(UserError, match="manifest.json"):
+        evaluate("heat-map", tmp_path / "missing", *PROP)
+    with pytest.raises(UserError, match="20 symbols need at least 39"):
+        evaluate("cost", *SHORT, "--length", 9)
+    with pytest.raises(UserError, match="30 symbols are more than the 26"):
+        evaluate("cost", *SHORT, "--counts", "30")
+    with pytest.raises(SystemExit) as usage:
+        evaluate("top-n", tmp_path / "missing", *PROP, "--n", "1,x")
+    assert usage.value.code == 2
