@@ -23,12 +23,12 @@ such formulas are (see ``sit_fairseq/data/sampling.py``). What is rejected after
   to be copied are not.
 
 The k symbols are the first k, in any order. Labels are those of the generators: smallest
-assignments, traces of Spot, the string itself. Formulas without symbols exist in LTL only: in
-propositional logic they are tautologies or unsatisfiable, so that row is left out, as it is
-in the published figure. A cell has fewer samples than asked for if thousands of draws in a
-row brought no new one. For each cell the manifest says how many candidates were drawn and
-how many of them dropped for which reason; ``timeout`` and ``error`` count formulas that Spot
-was stopped at or failed on.
+assignments, traces of Spot, the string itself. Only the grid of LTL begins with formulas
+without symbols: in propositional logic these are tautologies or unsatisfiable, and the
+published figure has no such row either. A cell has fewer samples than asked for if thousands
+of draws in a row brought no new one. For each cell the manifest says how many candidates were
+drawn and how many of them dropped for which reason; ``timeout`` and ``error`` count formulas
+that Spot was stopped at or failed on.
 
 The data of a seed depend neither on the number of workers nor on interruptions, as long
 as no formula comes close to the time-out.
