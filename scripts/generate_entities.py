@@ -8,11 +8,10 @@ writes ``data/train.src`` (``<ent3> met <ent0> in <ent1> after <ent0> called <en
 """
 
 import argparse
-import os
 from random import Random
 from typing import List, Optional, Sequence, Set, Tuple
 
-from sit_fairseq.data.generated_files import parse_names, replacing
+from sit_fairseq.data.generated_files import parse_names, writing_pairs
 from sit_fairseq.errors import UserError
 
 # Ways to say an event, with its formal notation; A, B and C are distinct entities.
@@ -77,7 +76,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         argv: the command line, without the program's name; None for the real one.
 
     Raises:
-        UserError: an option cannot be used.
+        UserError: an option or a file cannot be used.
     """
     args = parse_args(argv)
     names = parse_names(args.symbols)
@@ -88,8 +87,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         )
     rng = Random(args.seed)
     seen: Set[str] = set()
-    os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
-    with replacing(args.out_prefix + ".src", args.out_prefix + ".tgt") as (src, tgt):
+    with writing_pairs(args.out_prefix) as (src, tgt):
         known = 0
         while len(seen) < args.size:
             if known == _PATIENCE:

@@ -4,19 +4,16 @@ Every entry point is given the same three sentence pairs with one fault in the s
 """
 
 import contextlib
-import importlib.util
 import io
 import sys
-from pathlib import Path
 
 import fairseq_cli.preprocess
 import pytest
-from command_line import PLUG_IN, preprocess, run, script, train
+from command_line import PLUG_IN, preprocess, run, script, script_module, train
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES, TARGETS = [b"& a b", b"! a", b"a"], [b"a 1 b 1", b"a 0", b"a 1"]
 
 
@@ -43,14 +40,8 @@ FAULTS = {
 @pytest.fixture(scope="module", autouse=True)
 def scripts():
     """The scripts as modules; worker processes look them up by name."""
-    names = ("judge", "generate_prop", "generate_ltl", "import_dataset")
-    for name in names:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    yield
-    for name in names:
-        del sys.modules[name]
+    for name in ("judge", "generate_prop", "generate_ltl", "import_dataset"):
+        script_module(name)
 
 
 def call(name, *arguments):
