@@ -6,25 +6,17 @@ prefix ends with a semicolon, the braces hold the steps that repeat, and steps a
 prefix notation as formulas are. DeepLTL writes the same without the spaces.
 """
 
-import re
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
+from sit_fairseq.logic.infix import infix, infix_tokens, to_prefix
 from sit_fairseq.logic.propositional import check_propositional
-from sit_fairseq.logic.syntax import (
-    ARITY,
-    CONSTANTS,
-    MalformedFormula,
-    check_formula,
-    formula_symbols,
-    parse,
-)
+from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula, formula_symbols
 
 # Tokens that give a trace its shape; none of them can be a symbol.
 SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
 
-# Names anybody, Spot included, reads as one symbol; others are quoted for people. A
-# capital letter may be an operator (Ga is G a), and two words are constants of Spot.
-_PLAIN_NAME = re.compile(r"(?!(true|false)$)[a-z_][a-zA-Z0-9_]*", re.ASCII)
+# What stands before the cycle where people read.
+_CYCLE_WORD = "cycle"
 
 Step = Tuple[str, ...]
 
@@ -66,7 +58,7 @@ class Trace(NamedTuple):
     def infix(self) -> str:
         """The trace for people, and in the notation of Spot: ``a; a & b; cycle{b}``."""
         cycle = "; ".join(map(infix, self.cycle))
-        return "; ".join([*map(infix, self.prefix), f"cycle{{{cycle}}}"])
+        return "; ".join([*map(infix, self.prefix), f"{_CYCLE_WORD}{{{cycle}}}"])
 
 
 def check_ltl(tokens: Sequence[str]) -> None:
@@ -119,6 +111,38 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
     return Trace(tuple(map(tuple, prefix)), tuple(map(tuple, cycle)))
 
 
+def read_infix_trace(text: str) -> Trace:
+    """Reads what :meth:`Trace.infix` writes.
+
+    Parentheses may be left out where operators bind as in :mod:`sit_fairseq.logic.infix`.
+
+    Args:
+        text: e.g. ``a; a & !b; cycle{b}``.
+
+    Returns:
+        The trace.
+
+    Raises:
+        MalformedTrace: the text is not one.
+    """
+    tokens: List[str] = []
+    step: List[str] = []
+    try:
+        for token in infix_tokens(text):
+            if token not in (SEPARATOR, CYCLE_START, CYCLE_END):
+                step.append(token)
+                continue
+            if token == CYCLE_START and step != [_CYCLE_WORD]:
+                raise MalformedTrace(f"'{CYCLE_START}' does not follow the word '{_CYCLE_WORD}'")
+            if token != CYCLE_START and step:
+                tokens += to_prefix(step)
+            tokens.append(token)
+            step = []
+    except MalformedFormula as error:
+        raise MalformedTrace(str(error))
+    return parse_trace(tokens + step)
+
+
 def _split(tokens: Sequence[str]) -> List[List[str]]:
     """Splits tokens at separators; n separators make n + 1 steps, empty ones included."""
     steps: List[List[str]] = [[]]
@@ -128,61 +152,6 @@ def _split(tokens: Sequence[str]) -> List[List[str]]:
         else:
             steps[-1].append(token)
     return steps
-
-
-def quoted(symbol: str) -> str:
-    """Writes a symbol so that nothing in its name can be taken for an operator.
-
-    Args:
-        symbol: any name.
-
-    Returns:
-        The name, in double quotes unless it is plain.
-    """
-    if _PLAIN_NAME.fullmatch(symbol):
-        return symbol
-    escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def infix(tokens: Sequence[str]) -> str:
-    """Writes a formula for people, and in the notation of Spot, however deep it is.
-
-    Every binary operator below another operator is in parentheses, so that nobody has to
-    know which of them binds tighter.
-
-    Args:
-        tokens: a formula in prefix notation.
-
-    Returns:
-        The formula in infix notation, e.g. ``(a U b) & !X c``.
-
-    Raises:
-        MalformedFormula: the tokens are not one formula.
-    """
-    parts: List[str] = []
-    todo: List = [parse(tokens)]  # subtrees, and text in lists; the next one is on top
-    while todo:
-        item = todo.pop()
-        if isinstance(item, list):
-            parts += item
-        elif isinstance(item, str):
-            parts.append(item if item in CONSTANTS else quoted(item))
-        elif len(item) == 2:
-            operator, operand = item
-            # A letter needs a space, or it could run into a name.
-            parts.append(operator if operator == "!" else operator + " ")
-            todo += _bracketed(operand)
-        else:
-            operator, left, right = item
-            todo += [*_bracketed(right), [f" {operator} "], *_bracketed(left)]
-    return "".join(parts)
-
-
-def _bracketed(operand) -> List:
-    """What is to be written for an operand, last thing first."""
-    binary = isinstance(operand, tuple) and len(operand) == 3
-    return [[")"], operand, ["("]] if binary else [operand]
 
 
 def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:

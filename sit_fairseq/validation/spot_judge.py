@@ -8,13 +8,13 @@ import logging
 from functools import lru_cache
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
+from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import (
     MalformedTrace,
     Step,
     Trace,
     canonical_names,
     check_ltl,
-    infix,
     parse_trace,
     renamed,
 )

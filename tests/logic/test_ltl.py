@@ -8,62 +8,11 @@ from sit_fairseq.logic.ltl import (
     canonical_names,
     check_ltl,
     data_symbols,
-    infix,
     parse_trace,
-    quoted,
+    read_infix_trace,
     renamed,
 )
 from sit_fairseq.logic.syntax import MalformedFormula
-
-
-@pytest.mark.parametrize(
-    "prefix, text",
-    [
-        ("a", "a"),
-        ("1", "1"),
-        ("! a", "!a"),
-        ("! ! a", "!!a"),
-        ("X X a", "X X a"),
-        ("& U a b ! X c", "(a U b) & !X c"),
-        ("U a & b c", "a U (b & c)"),
-        ("! U 1 b", "!(1 U b)"),
-        ("G F -> a <-> b xor 0 c", "G F (a -> (b <-> (0 xor c)))"),
-        ("R W a b M c | d e", "(a W b) R (c M (d | e))"),
-        ("& speed_limit X1", 'speed_limit & "X1"'),
-        ("U true Ga", '"true" U "Ga"'),
-    ],
-)
-def test_infix(prefix, text):
-    assert infix(prefix.split()) == text
-
-
-@pytest.mark.parametrize("operator", ["!", "X", "U a", "& a"])
-def test_depth_is_not_limited(operator):
-    depth = 3000
-    formula = operator.split() * depth + ["b"]
-    text = infix(formula)
-    assert text.replace("(", "").replace(")", "").replace(" ", "") == (
-        "".join(reversed(operator.split())) * depth + "b"
-    )
-    assert text.count("(") == text.count(")") == (depth - 1 if " " in operator else 0)
-
-
-@pytest.mark.parametrize(
-    "name, text",
-    [
-        ("a", "a"),
-        ("speedLimit_2", "speedLimit_2"),
-        ("X1", '"X1"'),
-        ("false", '"false"'),
-        ("2nd", '"2nd"'),
-        ("a-b", '"a-b"'),
-        ("é", '"é"'),
-        ('say"no"', '"say\\"no\\""'),
-        ("back\\slash", '"back\\\\slash"'),
-    ],
-)
-def test_quoted(name, text):
-    assert quoted(name) == text
 
 
 @pytest.mark.parametrize(
@@ -88,7 +37,13 @@ def test_malformed_formulas(text, message):
         ("a ; & a b ; { b }", ["a", "& a b"], ["b"], "a; a & b; cycle{b}"),
         ("{ a ; ! b ; 0 }", [], ["a", "! b", "0"], "cycle{a; !b; 0}"),
         ("| ! a & b c ; { X1 }", ["| ! a & b c"], ["X1"], '!a | (b & c); cycle{"X1"}'),
-        ("xor a b ; { -> a <-> b 1 }", ["xor a b"], ["-> a <-> b 1"], None),
+        (
+            "xor a b ; { -> a <-> b 1 }",
+            ["xor a b"],
+            ["-> a <-> b 1"],
+            "a xor b; cycle{a -> (b <-> 1)}",
+        ),
+        ("cycle ; { cycle }", ["cycle"], ["cycle"], "cycle; cycle{cycle}"),
     ],
 )
 def test_traces(text, prefix, cycle, people):
@@ -97,7 +52,8 @@ def test_traces(text, prefix, cycle, people):
         tuple(tuple(step.split()) for step in prefix), tuple(tuple(step.split()) for step in cycle)
     )
     assert trace.tokens == text.split()
-    assert people is None or trace.infix() == people
+    assert trace.infix() == people
+    assert read_infix_trace(people) == trace
 
 
 def test_symbols_of_a_trace():
@@ -133,12 +89,48 @@ def test_malformed_traces(text, message):
         parse_trace(text.split())
 
 
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("a & b & !c | d ;cycle {1}\n", "| & & a b ! c d ; { 1 }"),
+        ("cycle{a;\n  b}", "{ a ; b }"),
+    ],
+)
+def test_traces_for_people_may_be_written_freely(text, tokens):
+    assert read_infix_trace(text).tokens == tokens.split()
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("a; b", "one '{'.* not 0"),
+        ("a; {b}", "does not follow the word 'cycle'"),
+        ("a cycle{b}", "does not follow the word 'cycle'"),
+        ("cycle{{b}}", "does not follow the word 'cycle'"),
+        ("cycle{b", "one '}'.* not 0"),
+        ("cycle{b} and so on", "ends with its cycle"),
+        ("cycle{}", "step 1: the formula is empty"),
+        ("a; ; cycle{b}", "step 2: the formula is empty"),
+        ("cycle{b;}", "step 2: the formula is empty"),
+        ("a; X b; cycle{b}", "'X' is neither"),
+        ("a U b; cycle{b}", "'U' is neither"),
+        ("a &; cycle{b}", "'&' is out of place"),
+        ("The trace: cycle{b}", "'The' is neither"),
+    ],
+)
+def test_malformed_traces_for_people(text, message):
+    with pytest.raises(MalformedTrace, match=message):
+        read_infix_trace(text)
+
+
 def test_long_and_deep_traces():
     tokens = ["a", ";"] * 20000 + ["{"] + ["!"] * 20000 + ["a", "}"]
     trace = parse_trace(tokens)
     assert len(trace.steps) == 20001
     assert trace.tokens == tokens
     assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
+    assert read_infix_trace(trace.infix()) == trace
 
 
 def test_canonical_names_and_renaming():

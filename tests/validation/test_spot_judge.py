@@ -13,7 +13,8 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.ltl import Trace, infix, parse_trace
+from sit_fairseq.logic.infix import infix
+from sit_fairseq.logic.ltl import Trace, parse_trace
 from sit_fairseq.logic.syntax import ARITY, formula_symbols
 from sit_fairseq.validation import spot_judge
 from sit_fairseq.validation.judge import make_judge
