@@ -22,6 +22,7 @@ setup(
     install_requires=["numpy", "omegaconf", "torch>=2.0", "tqdm"],
     extras_require={
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
+        "llm": ["openai>=3"],
         "ltl": ["spottl"],
         "text": ["sentencepiece"],
         "plots": ["matplotlib"],

@@ -1,0 +1,1 @@
+"""Putting the problems to a language model behind an OpenAI-compatible endpoint."""
