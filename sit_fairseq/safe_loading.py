@@ -2,10 +2,13 @@
 
 import argparse
 import collections
+import contextlib
 import functools
 import pickle
+import struct
 import typing
 import zipfile
+from typing import Iterator
 
 import numpy
 import omegaconf
@@ -14,6 +17,22 @@ from fairseq import checkpoint_utils
 from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
+
+# What reading damaged bytes or a file of another kind ends in, by experiment.
+_UNREADABLE = (
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pickle.PickleError,
+    struct.error,
+    zipfile.BadZipFile,
+)
 
 
 def _numpy_globals() -> list:
@@ -58,6 +77,27 @@ def register_safe_globals() -> None:
     )
 
 
+@contextlib.contextmanager
+def explained(path: str, remedy: str) -> Iterator[None]:
+    """Around the reading of a checkpoint: names the file if it is damaged.
+
+    Args:
+        path: the file.
+        remedy: what to do about it.
+
+    Raises:
+        UserError: instead of whatever reading a damaged or foreign file raises.
+    """
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(
+            f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
+            f"kind: {reason}); {remedy}"
+        )
+
+
 def explain_unreadable_checkpoints() -> None:
     """Makes fairseq name the file that is damaged instead of printing a traceback.
 
@@ -69,14 +109,8 @@ def explain_unreadable_checkpoints() -> None:
 
     @functools.wraps(load)
     def load_or_explain(path, *args, **kwargs):
-        try:
+        options = "--path, --restore-file or --finetune-from-model"
+        with explained(path, f"name another file with {options}"):
             return load(path, *args, **kwargs)
-        except (EOFError, OSError, RuntimeError, zipfile.BadZipFile, pickle.PickleError) as error:
-            reason = str(error).strip().split("\n")[0] or type(error).__name__
-            raise UserError(
-                f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
-                f"kind: {reason}); name another file with --path, --restore-file or "
-                "--finetune-from-model"
-            )
 
     checkpoint_utils.load_checkpoint_to_cpu = load_or_explain

@@ -1,0 +1,1 @@
+"""Turning trained models of other kinds into models over streams."""

@@ -1,0 +1,182 @@
+"""Which weight goes where: the paper's section "Converting & Fine-Tuning Pre-Trained Models".
+
+One symbol lends its rows to *actual*, another one to *placeholder*; base tokens keep
+theirs, found by string; everything else is carried over one to one.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Dict, List, Optional, Tuple
+
+import torch
+from omegaconf import DictConfig
+from torch import Tensor
+
+from sit_fairseq.conversion.original import Original, Table
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """What is interchangeable in the converted model.
+
+    Attributes:
+        pattern: matches the symbols.
+        actual: the symbol whose rows become *actual*.
+        placeholder: the symbol whose rows become *placeholder*.
+    """
+
+    pattern: str
+    actual: str
+    placeholder: str
+
+
+@dataclass
+class Account:
+    """Where the tensors went.
+
+    Attributes:
+        kept: tensors of the original that are one tensor of the converted model.
+        joined: tensors of the original that are parts of one.
+        split: tables of the original that gave the rows of some of their tokens.
+        dropped: tensors of the original that the converted model does not need.
+        new: tensors of the converted model that the original had not.
+    """
+
+    kept: List[str] = field(default_factory=list)
+    joined: List[str] = field(default_factory=list)
+    split: List[str] = field(default_factory=list)
+    dropped: List[str] = field(default_factory=list)
+    new: List[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = []
+        for kind, names in vars(self).items():
+            # One name for all layers and for the weight and bias of a module.
+            modules = [re.sub(r"\.(weight|bias)$", "", name) for name in names]
+            counts = Counter(re.sub(r"\.layers\.\d+\.", ".layers.*.", name) for name in modules)
+            lines.append(f"{kind:8}{len(names):4} tensors")
+            lines += [f"{count:12} {name}" for name, count in counts.items()]
+        return "\n".join(lines)
+
+
+def convert(
+    original: Original, symbols: Symbols, cfg: DictConfig
+) -> Tuple[SymbolInvariantTransformerModel, Account]:
+    """Makes a model over streams out of a trained one.
+
+    Args:
+        original: the trained model.
+        symbols: what becomes interchangeable.
+        cfg: all options of the new model. Aggregated attentions, which the original
+            cannot have, start with an output of zero: with a layer norm before them
+            (``aggregated_normalize_before``) they change nothing.
+
+    Returns:
+        the model, and where the weights of the original went.
+
+    Raises:
+        UserError: if the symbols are not those of the original, or its weights do not
+            fit.
+    """
+    dictionary = stream_dictionary(original, symbols)
+    task = SimpleNamespace(source_dictionary=dictionary)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)  # for whatever is new
+        model = SymbolInvariantTransformerModel.build_model(cfg, task)
+    source_only = _source_only(original, dictionary)
+    account = Account()
+    state = model.state_dict()
+    for name, value in state.items():
+        if ".vocabulary." in name:
+            account.new.append(name)
+        elif ".aggregated_attn" in name:
+            if ".out_proj." in name:
+                value.zero_()
+            account.new.append(name)
+        elif name in original.tables:
+            table = original.tables[name]
+            state[name] = _rows(original, table, model.vocabulary.index_of_row, dictionary, symbols)
+            account.split.append(table.name)
+        else:
+            parts = original.parts(name)
+            state[name] = _joined(name, value, parts, original.tensors)
+            (account.joined if len(parts) > 1 else account.kept).extend(parts)
+    if source_only is not None:
+        for name in [name for name in state if name.endswith(".vocabulary.symbols")]:
+            name = name.replace(".symbols", ".source_only")
+            state[name] = source_only
+            account.new.append(name)
+    used = {*account.kept, *account.joined, *account.split}
+    account.dropped = [*original.unused, *(name for name in original.tensors if name not in used)]
+    model.load_state_dict(state, strict=True)
+    return model.eval(), account
+
+
+def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
+    """All tokens of the original, split into base tokens and symbols.
+
+    Raises:
+        UserError: if the symbols are not symbols of the original.
+    """
+    dictionary = StreamDictionary()
+    sides = original.dictionaries.source, original.dictionaries.target
+    for side in sides:
+        for token in side.symbols[side.nspecial :]:
+            dictionary.add_symbol(token)
+    dictionary.set_pattern(symbols.pattern)
+    known = [token for token in dictionary.known_symbols() if all(token in side for side in sides)]
+    for option in ("actual", "placeholder"):
+        token = getattr(symbols, option)
+        if token not in known:
+            raise UserError(
+                f"--{option} {token!r} is no symbol of the checkpoint: --symbols "
+                f"{symbols.pattern!r} matches {' '.join(known) or 'nothing'} in the dictionaries "
+                f"of {original.dictionaries.data}"
+            )
+    if symbols.actual == symbols.placeholder:
+        raise UserError(
+            f"--actual and --placeholder are both {symbols.actual!r}, so that a stream could not "
+            "tell its symbol from the others; choose two symbols"
+        )
+    return dictionary
+
+
+def _rows(
+    original: Original,
+    table: Table,
+    index_of_row: Tensor,
+    dictionary: StreamDictionary,
+    symbols: Symbols,
+) -> Tensor:
+    """The rows of the base tokens, of *actual* and of *placeholder*, in this order."""
+    tokens = [dictionary[index] for index in index_of_row.tolist()]
+    # Where a table lacks a token of the other side's dictionary, its model read <unk>.
+    rows = [table.dictionary.index(t) for t in (*tokens, symbols.actual, symbols.placeholder)]
+    return original.tensors[table.name][rows]
+
+
+def _source_only(original: Original, dictionary: StreamDictionary) -> Optional[Tensor]:
+    """(V_n,) the base tokens that the original cannot produce, None if there are none."""
+    target = original.dictionaries.target
+    missing = [token not in target for token in dictionary.base_tokens()]
+    if not any(missing):
+        return None
+    return torch.tensor([False] * dictionary.nspecial + missing)
+
+
+def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tensor]) -> Tensor:
+    missing = [part for part in parts if part not in tensors]
+    if missing:
+        raise UserError(f"the checkpoint has no {missing[0]}, which {name} is to be made of")
+    joined = torch.cat([tensors[part] for part in parts]) if len(parts) > 1 else tensors[parts[0]]
+    if joined.shape != value.shape:
+        raise UserError(
+            f"{' and '.join(parts)} of the checkpoint make {tuple(joined.shape)}, but {name} is "
+            f"{tuple(value.shape)}"
+        )
+    return joined

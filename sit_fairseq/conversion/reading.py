@@ -1,0 +1,169 @@
+"""Reading checkpoints and dictionaries, without trusting them."""
+
+import os
+import zipfile
+from argparse import Namespace
+from typing import Any, Dict, NamedTuple, Optional
+
+import torch
+from fairseq import utils
+from fairseq.data import Dictionary, data_utils
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.safe_loading import explained
+
+
+class Dictionaries(NamedTuple):
+    """The tokens that a model was trained on.
+
+    Attributes:
+        data: the directory they were read from.
+        source_lang: the language of the sources.
+        target_lang: the language of the targets.
+        source: the tokens of the sources.
+        target: the tokens of the targets, maybe the same ones.
+    """
+
+    data: str
+    source_lang: str
+    target_lang: str
+    source: Dictionary
+    target: Dictionary
+
+
+def read_state(path: str) -> Dict[str, Any]:
+    """Reads a checkpoint of fairseq; nothing that it holds is executed.
+
+    Raises:
+        UserError: if it cannot be read, or is no checkpoint of fairseq.
+    """
+    if not os.path.isfile(path):
+        raise UserError(f"{path} does not exist or is no file; name a checkpoint of fairseq")
+    with explained(path, "name another file"):
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                damaged = archive.testzip()  # torch.load does not look at checksums
+            if damaged is not None:
+                raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    complaint = _foreign(state)
+    if complaint:
+        raise UserError(f"{path} is no checkpoint of fairseq: {complaint}; name another file")
+    return state
+
+
+def _foreign(state: Any) -> Optional[str]:
+    if not isinstance(state, dict):
+        return "it holds no dictionary"
+    if "fsdp_metadata" in state:
+        return (
+            "it is one shard of a model trained with --ddp-backend fully_sharded; first save the "
+            "whole model in one file, without --use-sharded-state"
+        )
+    if not _is_weights(state.get("model")):
+        return "it lacks 'model', the weights by name"
+    if not _options(state, "model"):
+        return "it lacks 'cfg' or 'args', the options of the model"
+    return None
+
+
+def _is_weights(weights: Any) -> bool:
+    return (
+        isinstance(weights, dict)
+        and len(weights) > 0
+        and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
+    )
+
+
+def _options(state: Dict[str, Any], section: str) -> Dict[str, Any]:
+    # Files from before fairseq 0.11 hold all options in one namespace.
+    options = state.get("args") or (state.get("cfg") or {})
+    if isinstance(options, dict):
+        options = options.get(section)
+    if isinstance(options, Namespace):
+        options = vars(options)
+    return dict(options) if isinstance(options, dict) else {}
+
+
+def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
+    """The options of the model, as the file has them."""
+    return _options(state, "model")
+
+
+def task_options(state: Dict[str, Any]) -> Dict[str, Any]:
+    """The options of the task, as the file has them."""
+    return _options(state, "task")
+
+
+def weights(state: Dict[str, Any], path: str, ema: bool) -> Dict[str, Tensor]:
+    """The weights by name, in float32, as fairseq loads them.
+
+    Args:
+        state: see :func:`read_state`.
+        path: its name, for messages.
+        ema: take the moving average that ``--store-ema`` saves beside the weights.
+
+    Raises:
+        UserError: if there is no moving average.
+    """
+    chosen = state["model"]
+    if ema:
+        chosen = moving_average(state)
+        if chosen is None:
+            raise UserError(
+                f"{path} holds no moving average of the weights (it was trained without "
+                "--store-ema); leave out --ema"
+            )
+    return {n: t.float() if t.is_floating_point() else t for n, t in chosen.items()}
+
+
+def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:
+    """The moving average of the weights, if the file has one."""
+    extra = state.get("extra_state")
+    average = extra.get("ema") if isinstance(extra, dict) else None
+    return average if _is_weights(average) else None
+
+
+def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionaries:
+    """Finds and reads the dictionaries that a model was trained with.
+
+    Args:
+        options: of its task.
+        data: the directory to look in; None for the one named by the options.
+
+    Raises:
+        UserError: if they cannot be found or read.
+    """
+    if data is None:
+        recorded = options.get("data")
+        data = utils.split_paths(recorded)[0] if recorded and isinstance(recorded, str) else None
+        if data is None or not os.path.isdir(data):
+            raise UserError(
+                f"the data directory recorded in the checkpoint, {recorded!r}, does not exist; "
+                "name the directory that holds its dict.*.txt with --data"
+            )
+    if not os.path.isdir(data):
+        raise UserError(f"--data {data}: no such directory; name one that holds dict.*.txt")
+    langs = [options.get(f"{side}_lang") for side in ("source", "target")]
+    if not all(isinstance(lang, str) for lang in langs):
+        langs = list(data_utils.infer_language_pair(data))
+    if None in langs:
+        raise UserError(
+            f"{data} holds no binarised data to tell the source language from the target "
+            "language; name with --data a directory that fairseq-preprocess wrote"
+        )
+    dictionaries = []
+    for lang in langs:
+        path = os.path.join(data, f"dict.{lang}.txt")
+        if not os.path.isfile(path):
+            raise UserError(f"{path} is missing; name the directory of the dictionaries with --data")
+        try:
+            dictionary = Dictionary.load(path)
+        except (UnicodeError, ValueError, RuntimeError) as error:
+            raise UserError(f"{path} is no dictionary of fairseq: {error}")
+        if len(set(dictionary.symbols)) < len(dictionary):
+            raise UserError(f"{path} holds a token twice (#fairseq:overwrite), so that its row is "
+                            "ambiguous; remove one of the two lines and retrain")
+        dictionaries.append(dictionary)
+    return Dictionaries(data, *langs, *dictionaries)

@@ -1,0 +1,218 @@
+"""Does a converted model do what the original does?
+
+On sentences whose only symbol is the one that lent its rows to *actual* there is one
+stream, and it must be computed as the original computes the sentence. The original is
+restricted to what both can produce: base tokens and that symbol.
+"""
+
+import itertools
+import math
+import os
+import random
+from dataclasses import dataclass
+from typing import Iterator, List, NamedTuple
+
+import torch
+from fairseq.checkpoint_utils import load_model_ensemble_and_task
+from fairseq.data import data_utils
+from omegaconf import DictConfig
+
+from sit_fairseq.conversion.original import Original
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+
+SENTENCES = 64
+_SCANNED = 100_000  # sentences of a split to look at
+_BATCH = 16
+BEAM = 5
+# Rounding of float32, relative to the largest logit if that is above 1.
+TOLERANCE = 1e-5
+
+
+class Pair(NamedTuple):
+    """A source and a target, as tokens without ``</s>``."""
+
+    source: List[str]
+    target: List[str]
+
+
+@dataclass
+class Comparison:
+    """How far two models differ.
+
+    Attributes:
+        sentences: how many were compared.
+        columns: how many tokens both can produce.
+        difference: the largest difference of two logits.
+        largest: the largest absolute logit.
+        answers: how many best answers of beam search are equal.
+        ties: how many differ, but score the same.
+    """
+
+    sentences: int = 0
+    columns: int = 0
+    difference: float = 0.0
+    largest: float = 0.0
+    answers: int = 0
+    ties: int = 0
+
+    @property
+    def allowed(self) -> float:
+        """What rounding explains."""
+        return TOLERANCE * max(1.0, self.largest)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the two compute the same."""
+        return (
+            self.sentences > 0
+            and self.difference <= self.allowed
+            and self.answers + self.ties == self.sentences
+        )
+
+    def __str__(self) -> str:
+        ties = f", {self.ties} more score the same" if self.ties else ""
+        return (
+            f"logits of {self.columns} tokens: largest difference {self.difference:.1e} "
+            f"(allowed {self.allowed:.1e})\n"
+            f"beam search, width {BEAM}: {self.answers} of {self.sentences} best answers are "
+            f"equal{ties}"
+        )
+
+
+def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
+    """Loads a converted model as fairseq-generate does, knowing no token beforehand."""
+    dictionary = StreamDictionary()
+    task = StreamTranslationTask(cfg.task, dictionary, dictionary)
+    return load_model_ensemble_and_task([path], task=task)[0][0]
+
+
+def sentences(original: Original, dictionary: StreamDictionary, actual: str):
+    """Sentences whose only symbol is ``actual``.
+
+    Args:
+        original: the model to be converted.
+        dictionary: tells symbols from base tokens.
+        actual: the symbol.
+
+    Returns:
+        a list of :class:`Pair`, and where they come from: the first split that has any,
+        of valid, test and train; without one, base tokens at random with ``actual``
+        among them.
+    """
+    for split in ("valid", "test", "train"):
+        found = list(itertools.islice(_of_split(original, split, dictionary, actual), SENTENCES))
+        if found:
+            return found, f"the {split} split of {original.dictionaries.data}"
+    return _at_random(original, dictionary, actual), "random sentences of base tokens"
+
+
+def _limits(original: Original) -> List[int]:
+    return [original.model_options[f"max_{side}_positions"] for side in ("source", "target")]
+
+
+def _of_split(
+    original: Original, split: str, dictionary: StreamDictionary, actual: str
+) -> Iterator[Pair]:
+    read = original.dictionaries
+    languages = (read.source_lang, read.target_lang)
+    prefix = os.path.join(read.data, f"{split}.{'-'.join(languages)}")
+    words = (read.source, read.target)
+    data = [data_utils.load_indexed_dataset(f"{prefix}.{lang}", d) for lang, d in zip(languages, words)]
+    if any(side is None for side in data):
+        return
+    # What each index is: 0 a base token, 1 the symbol looked for, 2 another one.
+    kinds = [
+        torch.tensor([(t != actual) + 1 if dictionary.is_symbol(t) else 0 for t in d.symbols])
+        for d in words
+    ]
+    for index in range(min(_SCANNED, *map(len, data))):
+        tokens = [side[index].long() for side in data]
+        if any(int(t.max()) >= len(d) for t, d in zip(tokens, words)):
+            raise UserError(f"{prefix} holds tokens that the dictionaries beside it lack; run "
+                            "fairseq-preprocess again with the dictionaries of the checkpoint")
+        most = [int(kind[t].max()) for t, kind in zip(tokens, kinds)]
+        fits = all(t.numel() <= limit for t, limit in zip(tokens, _limits(original)))
+        if most[0] == 1 and most[1] < 2 and fits:
+            yield Pair(*([d[int(i)] for i in t[:-1]] for t, d in zip(tokens, words)))
+
+
+def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
+    rng = random.Random(1)
+    sides = (original.dictionaries.source, original.dictionaries.target)
+    choices = [[t for t in dictionary.base_tokens() if t in side] + [actual] for side in sides]
+    drawn = []
+    for _ in range(SENTENCES):
+        source, target = (
+            rng.choices(tokens, k=rng.randint(1, max(1, min(20, limit - 1))))
+            for tokens, limit in zip(choices, _limits(original))
+        )
+        source[rng.randrange(len(source))] = actual
+        drawn.append(Pair(source, target))
+    return drawn
+
+
+@torch.no_grad()
+def compare(
+    original: Original,
+    converted: SymbolInvariantTransformerModel,
+    pairs: List[Pair],
+    actual: str,
+    device: str = "cpu",
+) -> Comparison:
+    """Computes both models on the same sentences.
+
+    Args:
+        original: the model that was converted.
+        converted: what it became.
+        pairs: sentences whose only symbol is ``actual``.
+        actual: the symbol.
+        device: where to compute.
+    """
+    converted = converted.to(device).eval()
+    reference = original.in_slot_space(converted.vocabulary, actual).to(device).eval()
+    dictionary = converted.vocabulary.dictionary
+    comparison = Comparison(sentences=len(pairs))
+    for first in range(0, len(pairs), _BATCH):
+        sample = _sample(dictionary, pairs[first : first + _BATCH], device)
+        logits = [model(**sample["net_input"])[0] for model in (reference, converted)]
+        real = sample["net_input"]["prev_output_tokens"].ne(dictionary.pad())
+        possible = [x[real].isfinite() for x in logits]
+        if not torch.equal(*possible):
+            comparison.difference = math.inf
+            continue
+        expected, found = (x[real][possible[0]] for x in logits)
+        comparison.columns = int(possible[0][0].sum())
+        comparison.largest = max(comparison.largest, float(expected.abs().max()))
+        comparison.difference = max(comparison.difference, float((expected - found).abs().max()))
+        best = [
+            [hypotheses[0] for hypotheses in _generator(model, dictionary).generate([model], sample)]
+            for model in (reference, converted)
+        ]
+        for one, other in zip(*best):
+            if torch.equal(one["tokens"], other["tokens"]):
+                comparison.answers += 1
+            elif abs(float(one["score"] - other["score"])) <= comparison.allowed:
+                comparison.ties += 1
+    return comparison
+
+
+def _generator(model, dictionary: StreamDictionary) -> StreamSequenceGenerator:
+    return StreamSequenceGenerator([model], dictionary, beam_size=BEAM, max_len_a=1, max_len_b=10)
+
+
+def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str):
+    """A batch as fairseq's data sets collate it."""
+    sources, targets = (
+        [torch.tensor([*map(dictionary.index, s), dictionary.eos()]) for s in side]
+        for side in zip(*pairs)
+    )
+    pad, eos = dictionary.pad(), dictionary.eos()
+    source = data_utils.collate_tokens(sources, pad).to(device)
+    previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True).to(device)
+    lengths = source.ne(pad).sum(1)
+    net_input = {"src_tokens": source, "src_lengths": lengths, "prev_output_tokens": previous}
+    return {"net_input": net_input}

@@ -1,0 +1,117 @@
+"""Writing a converted model as a checkpoint that fairseq's commands accept."""
+
+import contextlib
+import os
+from typing import Any, Dict, Iterator, List
+
+import torch
+from fairseq import options
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from sit_fairseq.conversion.mapping import Symbols
+from sit_fairseq.conversion.original import Original
+from sit_fairseq.errors import UserError
+
+
+def training_options(original: Original, added: List[str]) -> List[str]:
+    """The options of fairseq-train that build the converted model.
+
+    Args:
+        original: the trained model.
+        added: aggregated attentions to add, ``EA``, ``DA`` or both.
+    """
+    pattern = ["EP", "DP", *(letters for letters in ("EA", "DA") if letters in added), "CP"]
+    chosen = {
+        "stream_attention": "-".join(pattern),
+        "aggregated_normalize_before": bool(added),
+        **original.model_options,
+    }
+    arguments = ["--arch", "symbol_invariant_transformer"]
+    for name, value in chosen.items():
+        flag = "--" + name.replace("_", "-")
+        if not isinstance(value, bool):
+            arguments += [flag, str(value)]
+        elif value:
+            arguments.append(flag)
+    return arguments
+
+
+def configuration(original: Original, symbols: Symbols, arguments: List[str]) -> DictConfig:
+    """The complete configuration that fairseq-train would have saved.
+
+    Args:
+        original: the trained model.
+        symbols: what is interchangeable.
+        arguments: see :func:`training_options`.
+    """
+    parser = options.get_training_parser()
+    given = ["data", "--task", "stream_translation", *arguments]
+    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, given))
+    with open_dict(cfg):
+        # Set here, because fairseq's way from arguments to values alters some strings.
+        cfg.task.update(original.task_options)
+        cfg.task.data = os.path.abspath(original.dictionaries.data)
+        cfg.task.source_lang = original.dictionaries.source_lang
+        cfg.task.target_lang = original.dictionaries.target_lang
+        cfg.task.symbols = symbols.pattern
+    return cfg
+
+
+def checkpoint(cfg: DictConfig, weights: Dict[str, Any]) -> Dict[str, Any]:
+    """What fairseq needs to find in a checkpoint; training starts at update 0."""
+    return {
+        "args": None,
+        "cfg": OmegaConf.to_container(cfg, resolve=True, enum_to_str=True),
+        "model": weights,
+        "criterion": None,
+        "optimizer_history": [
+            {
+                "criterion_name": None,
+                "optimizer_name": None,
+                "lr_scheduler_state": {},
+                "num_updates": 0,
+            }
+        ],
+        "task_state": {},
+        "extra_state": {"train_iterator": {"epoch": 1}},
+    }
+
+
+def check_destination(source: str, destination: str, overwrite: bool) -> None:
+    """Says before any work is done whether the result could be written.
+
+    Raises:
+        UserError: if not.
+    """
+    folder = os.path.dirname(os.path.abspath(destination))
+    if not os.path.isdir(folder):
+        raise UserError(f"{folder} does not exist; make it, or name another OUT")
+    if os.path.isdir(destination):
+        raise UserError(f"{destination} is a directory; name a file in it")
+    if not os.path.exists(destination):
+        return
+    if os.path.exists(source) and os.path.samefile(source, destination):
+        raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
+    if not overwrite:
+        raise UserError(f"{destination} exists; name another OUT, or pass --overwrite")
+
+
+@contextlib.contextmanager
+def replacing(destination: str) -> Iterator[str]:
+    """Gives a name to write to; the file takes its place at the end, if all went well."""
+    partial = f"{destination}.partial"
+    try:
+        yield partial
+        os.replace(partial, destination)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(partial)
+
+
+def save(state: Dict[str, Any], path: str) -> None:
+    """Writes a checkpoint, through to the disk."""
+    with open(path, "wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
