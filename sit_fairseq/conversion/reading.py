@@ -157,13 +157,17 @@ def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionar
     for lang in langs:
         path = os.path.join(data, f"dict.{lang}.txt")
         if not os.path.isfile(path):
-            raise UserError(f"{path} is missing; name the directory of the dictionaries with --data")
+            raise UserError(
+                f"{path} is missing; name the directory of the dictionaries with --data"
+            )
         try:
             dictionary = Dictionary.load(path)
         except (UnicodeError, ValueError, RuntimeError) as error:
             raise UserError(f"{path} is no dictionary of fairseq: {error}")
         if len(set(dictionary.symbols)) < len(dictionary):
-            raise UserError(f"{path} holds a token twice (#fairseq:overwrite), so that its row is "
-                            "ambiguous; remove one of the two lines and retrain")
+            raise UserError(
+                f"{path} holds a token twice (#fairseq:overwrite), so that its row is "
+                "ambiguous; remove one of the two lines and retrain"
+            )
         dictionaries.append(dictionary)
     return Dictionaries(data, *langs, *dictionaries)

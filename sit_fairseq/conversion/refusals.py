@@ -50,7 +50,7 @@ def refuse_architecture(path: str, options: Dict[str, Any]) -> None:
     Raises:
         UserError: naming the architecture.
     """
-    arch = options.get("arch") or options.get("_name")
+    arch = str(options.get("arch") or options.get("_name"))
     model = ARCH_MODEL_NAME_REGISTRY.get(arch, arch)
     if model == "transformer":
         return

@@ -108,7 +108,9 @@ def _check_numbers(path: str, cfg: TransformerConfig) -> None:
     # The options come from a file that nobody vouches for.
     whole = [f"max_{side}_positions" for side in ("source", "target")]
     for side in ("encoder", "decoder"):
-        whole += [f"{side}_{n}" for n in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")]
+        whole += [
+            f"{side}_{n}" for n in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
+        ]
     for name in whole:
         value = getattr(cfg, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -119,9 +121,7 @@ def _check_numbers(path: str, cfg: TransformerConfig) -> None:
             raise UserError(f"{path} holds {name} = {value!r}, which is no dropout rate")
 
 
-def _check_sizes(
-    path: str, weights: Dict[str, Tensor], dictionaries: reading.Dictionaries
-) -> None:
+def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: reading.Dictionaries) -> None:
     for side, dictionary in (("encoder", dictionaries.source), ("decoder", dictionaries.target)):
         table = weights.get(f"{side}.embed_tokens.weight")
         if table is not None and table.size(0) != len(dictionary):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Iterator, List, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from fairseq.checkpoint_utils import load_model_ensemble_and_task
 from fairseq.data import data_utils
 from omegaconf import DictConfig
@@ -48,6 +49,8 @@ class Comparison:
         columns: how many tokens both can produce.
         difference: the largest difference of two logits.
         largest: the largest absolute logit.
+        loss: of the original, in nats summed over all target tokens.
+        tokens: how many these are.
         answers: how many best answers of beam search are equal.
         ties: how many differ, but score the same.
     """
@@ -56,6 +59,8 @@ class Comparison:
     columns: int = 0
     difference: float = 0.0
     largest: float = 0.0
+    loss: float = 0.0
+    tokens: int = 0
     answers: int = 0
     ties: int = 0
 
@@ -76,6 +81,7 @@ class Comparison:
     def __str__(self) -> str:
         ties = f", {self.ties} more score the same" if self.ties else ""
         return (
+            f"loss of the original: {self.loss / max(self.tokens, 1):.2f} nats per target token\n"
             f"logits of {self.columns} tokens: largest difference {self.difference:.1e} "
             f"(allowed {self.allowed:.1e})\n"
             f"beam search, width {BEAM}: {self.answers} of {self.sentences} best answers are "
@@ -121,7 +127,9 @@ def _of_split(
     languages = (read.source_lang, read.target_lang)
     prefix = os.path.join(read.data, f"{split}.{'-'.join(languages)}")
     words = (read.source, read.target)
-    data = [data_utils.load_indexed_dataset(f"{prefix}.{lang}", d) for lang, d in zip(languages, words)]
+    data = [
+        data_utils.load_indexed_dataset(f"{prefix}.{lang}", d) for lang, d in zip(languages, words)
+    ]
     if any(side is None for side in data):
         return
     # What each index is: 0 a base token, 1 the symbol looked for, 2 another one.
@@ -132,8 +140,10 @@ def _of_split(
     for index in range(min(_SCANNED, *map(len, data))):
         tokens = [side[index].long() for side in data]
         if any(int(t.max()) >= len(d) for t, d in zip(tokens, words)):
-            raise UserError(f"{prefix} holds tokens that the dictionaries beside it lack; run "
-                            "fairseq-preprocess again with the dictionaries of the checkpoint")
+            raise UserError(
+                f"{prefix} holds tokens that the dictionaries beside it lack; run "
+                "fairseq-preprocess again with the dictionaries of the checkpoint"
+            )
         most = [int(kind[t].max()) for t, kind in zip(tokens, kinds)]
         fits = all(t.numel() <= limit for t, limit in zip(tokens, _limits(original)))
         if most[0] == 1 and most[1] < 2 and fits:
@@ -178,18 +188,26 @@ def compare(
     comparison = Comparison(sentences=len(pairs))
     for first in range(0, len(pairs), _BATCH):
         sample = _sample(dictionary, pairs[first : first + _BATCH], device)
+        names = converted.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         logits = [model(**sample["net_input"])[0] for model in (reference, converted)]
         real = sample["net_input"]["prev_output_tokens"].ne(dictionary.pad())
         possible = [x[real].isfinite() for x in logits]
         if not torch.equal(*possible):
             comparison.difference = math.inf
             continue
+        target = converted.vocabulary.encode(sample["target"], names)[real]
+        losses = F.cross_entropy(logits[0][real], target, reduction="none")
+        comparison.loss += float(losses[losses.isfinite()].sum())
+        comparison.tokens += int(losses.isfinite().sum())
         expected, found = (x[real][possible[0]] for x in logits)
         comparison.columns = int(possible[0][0].sum())
         comparison.largest = max(comparison.largest, float(expected.abs().max()))
         comparison.difference = max(comparison.difference, float((expected - found).abs().max()))
         best = [
-            [hypotheses[0] for hypotheses in _generator(model, dictionary).generate([model], sample)]
+            [
+                hypotheses[0]
+                for hypotheses in _generator(model, dictionary).generate([model], sample)
+            ]
             for model in (reference, converted)
         ]
         for one, other in zip(*best):
@@ -212,7 +230,8 @@ def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str):
     )
     pad, eos = dictionary.pad(), dictionary.eos()
     source = data_utils.collate_tokens(sources, pad).to(device)
+    target = data_utils.collate_tokens(targets, pad).to(device)
     previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True).to(device)
     lengths = source.ne(pad).sum(1)
     net_input = {"src_tokens": source, "src_lengths": lengths, "prev_output_tokens": previous}
-    return {"net_input": net_input}
+    return {"net_input": net_input, "target": target}

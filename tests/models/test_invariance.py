@@ -67,6 +67,24 @@ def test_other_patterns_and_linear_head(pattern):
     assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)
 
 
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_options_of_vanilla_transformers(positions):
+    dictionary = make_dictionary()
+    model = make_model(
+        dictionary,
+        encoder_positions=positions,
+        decoder_positions=positions,
+        decoder_embed_dim=30,
+        share_embeddings="none",
+        layernorm_embedding=True,
+        aggregated_normalize_before=True,
+        output_head="linear",
+    )
+    redraw(model)
+    cases = all_cases(dictionary)
+    assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)
+
+
 def test_training_on_renamed_data_gives_the_same_weights():
     dictionary = make_dictionary()
     model, twin = make_model(dictionary), make_model(dictionary)

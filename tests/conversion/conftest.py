@@ -1,0 +1,78 @@
+"""Vanilla models of many kinds, trained for a moment by fairseq's own commands."""
+
+import random
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import fairseq_cli.hydra_train
+import fairseq_cli.preprocess
+import fairseq_cli.train
+import pytest
+from command_line import IN_PROCESS, run, script
+from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> SimpleNamespace:
+    """The same text with one dictionary, and with two; ``test`` has only the symbol a."""
+    root, rng = tmp_path_factory.mktemp("vanilla_data"), random.Random(3)
+    splits = {
+        "train": [sentence(rng, rng.sample(SYMBOLS, rng.randint(1, 4))) for _ in range(40)],
+        "test": [sentence(rng, ["a"]) for _ in range(20)],
+    }
+    for split, pairs in splits.items():
+        for side, lines in zip(("src", "tgt"), zip(*pairs)):
+            (root / f"{split}.{side}").write_text("".join(line + "\n" for line in lines))
+    files = ("--trainpref", root / "train", "--testpref", root / "test")
+    for name, options in (("joined", ["--joined-dictionary"]), ("separate", [])):
+        run(
+            fairseq_cli.preprocess,
+            *("-s", "src", "-t", "tgt", "--destdir", root / name, *files, *options),
+        )
+    return SimpleNamespace(root=root, joined=root / "joined", separate=root / "separate")
+
+
+@pytest.fixture(scope="session")
+def vanilla(data, tmp_path_factory):
+    """Gives the checkpoint of a kind of model, trained when it is first asked for."""
+    root, trained = tmp_path_factory.mktemp("vanilla"), {}
+
+    def train(kind: str) -> Path:
+        directory = data.separate if kind.startswith("separate") else data.joined
+        if kind == "hydra":
+            (root / "hydra.yaml").write_text(HYDRA.format(data=directory, save_dir=root / kind))
+            arguments = ["fairseq-hydra-train", "--config-dir", root, "--config-name", "hydra"]
+            # Hydra's log would go to what is standard output now, in later tests too.
+            arguments += ["hydra/job_logging=none", "hydra/hydra_logging=none"]
+            with mock.patch.object(sys, "argv", [*map(str, arguments)]):
+                fairseq_cli.hydra_train.cli_main()
+        else:
+            run(
+                fairseq_cli.train,
+                *(directory, "--save-dir", root / kind, "--task", "translation"),
+                *("--arch", "transformer", *SIZES, *IN_PROCESS, "--no-epoch-checkpoints"),
+                *("--optimizer", "adam", "--lr", 0.01, "--batch-size", 8, "--max-update", 3),
+                *("--disable-validation", *KINDS[kind]),
+            )
+        return root / kind / "checkpoint_last.pt"
+
+    def checkpoint(kind: str) -> Path:
+        if kind not in trained:
+            trained[kind] = train(kind)
+        return trained[kind]
+
+    return checkpoint
+
+
+@pytest.fixture
+def convert(tmp_path, capsys):
+    """Runs the script; gives what it wrote and what it printed."""
+
+    def call(source: Path, *options, out: str = "stream.pt"):
+        capsys.readouterr()
+        script("convert_checkpoint.py", source, tmp_path / out, *CONVERSION, *options)
+        return tmp_path / out, capsys.readouterr().out
+
+    return call

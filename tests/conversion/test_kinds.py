@@ -1,0 +1,151 @@
+"""Every kind of vanilla model becomes a model over streams that computes the same.
+
+The script compares the two itself (``--verify``). Here its result is also compared with
+the original as fairseq loads it, for sentences of several symbols: without aggregated
+attention a stream is computed as the original computes the sentence in which the stream's
+symbol is called *actual* and every other one *placeholder*.
+"""
+
+import pytest
+import torch
+from fairseq import checkpoint_utils
+from fairseq.data import Dictionary, data_utils
+from vanilla_models import KINDS, OPERATORS, REGEX, load
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
+
+# Symbols that the originals never saw, in sources of 1, 3 and 2 of them.
+SOURCES = ["& c | ! c", "xor q & p7 x", "! d | d & a xor"]
+TARGETS = ["c 1", "x 0 1 p7", "1 a d a"]
+SYMBOLS = {"c", "q", "p7", "x", "d", "a"}
+
+
+def load_original(path, data):
+    return checkpoint_utils.load_model_ensemble_and_task([str(path)], {"data": str(data)})
+
+
+def load_converted(path):
+    dictionary = StreamDictionary()
+    dictionary.set_pattern(r"[a-z]\d*")
+    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+    return checkpoint_utils.load_model_ensemble_and_task([str(path)], task=task)[0][0]
+
+
+def batch(dictionary: Dictionary, lines, **options):
+    """Right-padded indices; symbols get an index if the dictionary is open."""
+    sentences = [[*map(dictionary.index, line.split()), dictionary.eos()] for line in lines]
+    tensors = [torch.tensor(sentence) for sentence in sentences]
+    return data_utils.collate_tokens(tensors, dictionary.pad(), dictionary.eos(), **options)
+
+
+def renamed(line: str, own: str) -> str:
+    return " ".join(
+        token if token not in SYMBOLS else "a" if token == own else "b" for token in line.split()
+    )
+
+
+def expected_logits(model, task, source: str, target: str):
+    """Logits of base tokens by name and of symbols by name: (T, ...) for one sentence."""
+    names = list(dict.fromkeys(token for token in source.split() if token in SYMBOLS))
+    streams = []
+    for name in names:
+        tokens = batch(task.source_dictionary, [renamed(source, name)], left_pad=True)
+        previous = [renamed(target, name)]
+        previous = batch(task.target_dictionary, previous, move_eos_to_beginning=True)
+        streams.append(model(tokens, None, previous)[0][0])
+    mean = torch.stack(streams).mean(0)
+    words = task.target_dictionary
+    base = {token: mean[:, index] for token, index in words.indices.items()}
+    own = words.index("a")
+    return base, {name: stream[:, own] for name, stream in zip(names, streams)}
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "hydra"])
+def test_converted_model_equals_the_original(vanilla, convert, data, kind):
+    path, printed = convert(vanilla(kind), "--verify")
+    assert "compared on 20 sentences whose only symbol is 'a', from the test split" in printed
+    assert "20 of 20 best answers are equal" in printed
+    directory = data.separate if kind.startswith("separate") else data.joined
+    [original], _, task = load_original(vanilla(kind), directory)
+    with torch.no_grad():
+        check_streams(original.eval(), task, load_converted(path).eval())
+
+
+def check_streams(original, task, converted):
+    """Compares the logits of sentences with several symbols."""
+    dictionary = converted.vocabulary.dictionary
+    previous = batch(dictionary, TARGETS, move_eos_to_beginning=True)
+    logits, _ = converted(batch(dictionary, SOURCES), None, previous)
+    base_tokens = [dictionary[i] for i in converted.vocabulary.index_of_row.tolist()]
+    assert base_tokens[4:] == sorted(["&", "|", "!", "xor", "0", "1"])
+    for row, (source, target) in enumerate(zip(SOURCES, TARGETS)):
+        base, symbols = expected_logits(original, task, source, target)
+        length = len(target.split()) + 1
+        columns = [base.get(token) for token in base_tokens] + list(symbols.values())
+        for column, expected in enumerate(columns):
+            found = logits[row, :length, column]
+            if expected is None:  # not in the original's target dictionary
+                assert base_tokens[column] in OPERATORS
+                assert bool((found == -torch.inf).all())
+            else:
+                torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+        assert bool((logits[row, :length, len(columns) :] == -torch.inf).all())
+
+
+def test_options_are_carried_over(vanilla, convert):
+    cfg = load(convert(vanilla("dropouts"))[0])["cfg"]
+    model, task = cfg["model"], cfg["task"]
+    rates = {name: model[f"{name}dropout"] for name in ("", "attention_", "activation_")}
+    assert rates == {"": 0.2, "attention_": 0.1, "activation_": 0.3}
+    assert (model["share_embeddings"], model["output_head"]) == ("all", "linear")
+    assert (model["encoder_layers"], model["decoder_attention_heads"]) == (2, 4)
+    assert model["stream_attention"] == "EP-DP-CP" and task["symbols"] == REGEX
+    assert task["left_pad_source"] is False and task["source_lang"] == "src"
+    model = load(convert(vanilla("tied-learned"), out="learned.pt")[0])["cfg"]["model"]
+    assert (model["max_source_positions"], model["max_target_positions"]) == (40, 30)
+    assert (model["encoder_positions"], model["decoder_positions"]) == ("learned", "learned")
+    model = load(convert(vanilla("hydra"), out="hydra.pt")[0])["cfg"]["model"]
+    assert (model["max_source_positions"], model["activation_fn"]) == (50, "gelu")
+    assert (model["encoder_embed_dim"], model["decoder_ffn_embed_dim"]) == (16, 20)
+
+
+def test_rows_are_taken_by_name(vanilla, convert, data):
+    """Also the row of the placeholder, which one symbol alone does not show."""
+    path = vanilla("separate-everything")
+    before, after = load(path)["model"], load(convert(path)[0])["model"]
+    words = {
+        "encoder.embed_tokens": Dictionary.load(str(data.separate / "dict.src.txt")),
+        "decoder.embed_tokens": Dictionary.load(str(data.separate / "dict.tgt.txt")),
+        "decoder.output_projection": Dictionary.load(str(data.separate / "dict.tgt.txt")),
+    }
+    rows = ["<s>", "<pad>", "</s>", "<unk>", "!", "&", "0", "1", "xor", "|", "a", "b"]
+    for name, dictionary in words.items():
+        weight = after[f"{name}.weight"]
+        assert weight.shape == (len(rows), 16)
+        for row, token in zip(weight, rows):
+            assert torch.equal(row, before[f"{name}.weight"][dictionary.index(token)])
+    # Operators are in the source dictionary alone, constants in the target's alone.
+    assert words["encoder.embed_tokens"].index("0") == 3
+    mask = after["decoder.output_projection.vocabulary.source_only"]
+    assert [row for row, only in zip(rows, mask.tolist()) if only] == ["!", "&", "xor", "|"]
+
+
+def test_account_names_every_tensor(vanilla, convert):
+    _, printed = convert(vanilla("shared"))
+    counts = dict(line.split()[:2] for line in printed.splitlines() if line.endswith(" tensors"))
+    # 2 encoder layers of 16 tensors and 2 decoder layers of 26; three names of one matrix.
+    assert counts == {"kept": "52", "joined": "32", "split": "2", "dropped": "3", "new": "4"}
+    assert "4 encoder.layers.*.self_attn.q_proj" in printed
+    assert "1 decoder.output_projection" in printed
+
+
+def test_moving_average(vanilla, convert, capsys):
+    path = vanilla("shared")
+    plain, printed = convert(path)
+    assert "--ema" in printed
+    average, printed = convert(path, "--ema", "--verify", out="ema.pt")
+    assert "20 of 20" in printed and "IN also holds" not in printed
+    average = load(average)["model"]["encoder.layers.0.fc1.weight"]
+    assert torch.equal(average, load(path)["extra_state"]["ema"]["encoder.layers.0.fc1.weight"])
+    assert not torch.equal(average, load(plain)["model"]["encoder.layers.0.fc1.weight"])

@@ -1,0 +1,114 @@
+"""Converted checkpoints go through fairseq's commands."""
+
+import re
+import shlex
+
+import fairseq_cli.generate
+import fairseq_cli.train
+import pytest
+import torch
+from command_line import IN_PROCESS, PLUG_IN, generate, interactive, run
+from vanilla_models import load
+
+TUNING = [
+    *("--criterion", "cross_entropy", "--optimizer", "adam", "--lr", 0.001, "--batch-size", 8),
+    *("--no-epoch-checkpoints", "--disable-validation", *IN_PROCESS),
+]
+
+
+def printed_options(printed: str):
+    """The options that the script prints for fairseq-train."""
+    return shlex.split(printed.split("fairseq-train builds this model with\n")[1])
+
+
+def tune(data, save_dir, printed, *options):
+    options = (*printed_options(printed), *options)
+    run(fairseq_cli.train, data, "--save-dir", save_dir, *PLUG_IN[:2], *TUNING, *options)
+    return load(save_dir / "checkpoint_last.pt")
+
+
+def answers(capsys):
+    """Source, best answer and its probabilities, by sentence."""
+    lines = re.findall(r"^([SHP])-(\d+)\t(.*)$", capsys.readouterr().out, re.M)
+    found = {}
+    for kind, number, text in lines:
+        found.setdefault(int(number), {})[kind] = text.split("\t")[-1]
+    return found
+
+
+RESETS = ["--reset-optimizer", "--reset-lr-scheduler", "--reset-meters", "--reset-dataloader"]
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        ("plain", ["--restore-file"]),
+        ("tied-learned", [*RESETS, "--restore-file"]),
+        ("separate-everything", ["--finetune-from-model"]),
+    ],
+)
+def test_training_goes_on(vanilla, convert, data, tmp_path, capsys, kind, options):
+    out, printed = convert(vanilla(kind), "--add", "EA,DA")
+    directory, still = data.joined, ("--max-update", 1, "--lr", 0)
+    unchanged = tune(directory, tmp_path / "same", printed, *options, out, *still)
+    before = load(out)["model"]
+    for name, value in unchanged["model"].items():
+        assert torch.equal(value, before[name]), name
+    tuned = tune(directory, tmp_path / "tuned", printed, *options, out, "--max-update", 7)
+    assert tuned["optimizer_history"][-1]["num_updates"] == 7
+    for name in ("encoder.layers.1.fc2.weight", "decoder.layers.0.encoder_attn.0.kv_proj.weight"):
+        assert not torch.equal(tuned["model"][name], before[name])
+    # Resuming finds an optimizer of the right kind.
+    resumed = tune(directory, tmp_path / "tuned", printed, "--max-update", 9)
+    assert resumed["optimizer_history"][-1]["num_updates"] == 9
+    capsys.readouterr()
+    generate(directory, tmp_path / "tuned" / "checkpoint_last.pt", "--beam", 2, "--max-len-b", 8)
+    assert len(answers(capsys)) == 20
+
+
+def test_label_smoothing_and_a_vocabulary_without_some_targets(vanilla, convert, data, tmp_path):
+    out, printed = convert(vanilla("separate-dictionaries"))
+    options = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1)
+    state = tune(
+        data.joined, tmp_path, printed, "--finetune-from-model", out, "--max-update", 3, *options
+    )
+    assert all(bool(t.isfinite().all()) for t in state["model"].values() if t.is_floating_point())
+    assert state["model"]["decoder.embed_tokens.vocabulary.source_only"].sum() == 4
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
+    """A model that learned to answer in base tokens and symbols of the source."""
+    common = ("--beam", beam, "--max-len-b", 6, "--required-batch-size-multiple", 1)
+    stock = ("--task", "translation", "--path", vanilla("trained"))
+    capsys.readouterr()
+    run(fairseq_cli.generate, data.joined, *stock, *IN_PROCESS, *common)
+    expected = answers(capsys)
+    out, _ = convert(vanilla("trained"))
+    generate(data.joined, out, *common)
+    found = answers(capsys)
+    assert len(expected) == len(found) == 20
+    assert {len(answer["H"]) for answer in expected.values()} > {1, 3}
+    for number, answer in expected.items():
+        assert (found[number]["S"], found[number]["H"]) == (answer["S"], answer["H"])
+
+
+def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, capsys):
+    out, _ = convert(vanilla("tied-learned"))
+    capsys.readouterr()
+    options = ("--symbols", r"[a-e]|p\d+", "--max-len-b", 5)
+    interactive(data.joined, out, ["& c ! p77", "p5 xor p5", "& d ! a"], tmp_path, *options)
+    found = answers(capsys)
+    assert found[0]["S"] == "& c ! p77"
+    # Names do not matter: the third line is the first one, renamed.
+    renamed = found[0]["H"].replace("c", "d").replace("p77", "a")
+    assert found[2]["H"] == renamed and found[2]["P"] == found[0]["P"]
+
+
+def test_help_says_what_works(convert, capsys):
+    with pytest.raises(SystemExit) as error:
+        convert("in.pt", "--help")
+    assert error.value.code == 0
+    text = capsys.readouterr().out
+    for option in ("--restore-file", "--finetune-from-model", "--reset-optimizer", "cross_entropy"):
+        assert option in text

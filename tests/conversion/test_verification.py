@@ -1,0 +1,150 @@
+"""The comparison of two models notices every difference."""
+
+import math
+
+import pytest
+import torch
+from vanilla_models import REGEX, failing
+
+from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
+from sit_fairseq.conversion.vanilla import read_vanilla
+
+SYMBOLS = Symbols(REGEX, "a", "b")
+
+
+@pytest.fixture
+def models(vanilla):
+    """Original, converted model, and sentences to compare them on."""
+
+    def make(kind, symbols=SYMBOLS, added=()):
+        path = str(vanilla(kind))
+        original = read_vanilla(path, reading.read_state(path))
+        arguments = writing.training_options(original, list(added))
+        cfg = writing.configuration(original, symbols, arguments)
+        converted, _ = convert(original, symbols, cfg.model)
+        dictionary = stream_dictionary(original, symbols)
+        pairs, _ = verification.sentences(original, dictionary, symbols.actual)
+        return original, converted, pairs
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["separate-everything", "two-sizes"])
+def test_every_weight_counts(models, kind):
+    original, converted, pairs = models(kind)
+    pairs = pairs[:4]
+    assert verification.compare(original, converted, pairs, "a").equal
+    for name, parameter in converted.named_parameters():
+        before = parameter.detach().clone()
+        with torch.no_grad():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+        comparison = verification.compare(original, converted, pairs, "a")
+        assert not comparison.equal, name
+        assert comparison.difference > 10 * comparison.allowed, name
+        with torch.no_grad():
+            parameter.copy_(before)
+    assert verification.compare(original, converted, pairs, "a").equal
+
+
+def test_wrong_symbol_counts(models):
+    """A row off by one, as in the published notebook, cannot go unnoticed."""
+    original, converted, pairs = models("plain", Symbols(REGEX, "c", "b"))
+    assert verification.compare(original, converted, pairs, "c").equal
+    comparison = verification.compare(original, converted, pairs, "a")
+    assert comparison.difference > 0.01 and not comparison.equal
+
+
+def test_an_answer_that_differs_counts(models, monkeypatch):
+    original, converted, pairs = models("plain")
+    generator = verification._generator
+
+    def wrong(model, dictionary):
+        made = generator(model, dictionary)
+        if model is converted:
+            made.search.step = _last_first(made.search.step)
+        return made
+
+    monkeypatch.setattr(verification, "_generator", wrong)
+    comparison = verification.compare(original, converted, pairs[:4], "a")
+    assert comparison.difference <= comparison.allowed
+    assert comparison.answers < 4 and not comparison.equal
+
+
+def _last_first(step):
+    """A beam search that prefers what is unlikely."""
+
+    def changed(index, lprobs, *args, **kwargs):
+        lprobs = torch.where(lprobs.isfinite(), -30 - lprobs, lprobs)
+        return step(index, lprobs, *args, **kwargs)
+
+    return changed
+
+
+def test_sentences_hold_one_symbol(models, data):
+    _, _, pairs = models("plain")
+    assert len(pairs) == 20
+    lines = (data.root / "test.src").read_text().splitlines()
+    assert [" ".join(pair.source) for pair in pairs] == lines
+    # The symbol c is not in the test split; the train split has other symbols beside it.
+    original, _, pairs = models("plain", Symbols(REGEX, "c", "b"))
+    lines = (data.root / "train.src").read_text().splitlines()
+    alone = [line for line in lines if "c" in line and not set("abde") & set(line.split())]
+    assert [" ".join(pair.source) for pair in pairs] == alone
+
+
+def test_loss_of_the_original(models):
+    """Eleven tokens are possible: 4 special ones, 6 base tokens and the symbol."""
+    original, converted, pairs = models("plain")
+    reference = original.in_slot_space(converted.vocabulary, "a")
+    with torch.no_grad():
+        reference.decoder.decoder.output_projection.weight.zero_()
+    comparison = verification.compare(original, converted, pairs, "a")
+    assert comparison.tokens == sum(len(pair.target) + 1 for pair in pairs)
+    assert comparison.loss / comparison.tokens == pytest.approx(math.log(11))
+    assert "2.40 nats per target token" in str(comparison) and not comparison.equal
+
+
+def test_a_difference_is_an_error_and_leaves_no_file(vanilla, convert, tmp_path, monkeypatch):
+    load = verification.load
+
+    def damaged(path, cfg):
+        model = load(path, cfg)
+        with torch.no_grad():
+            model.decoder.layers[0].fc1.bias += 0.01
+        return model
+
+    monkeypatch.setattr(verification, "load", damaged)
+    failing(lambda: convert(vanilla("plain"), "--verify"), "differs from the original")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "kind, added",
+    [
+        ("plain", ["EA"]),
+        ("plain", ["DA"]),
+        ("plain", ["EA", "DA"]),
+        ("pre-norm", ["EA", "DA"]),
+        ("mixed-norm", ["DA", "EA"]),
+    ],
+)
+def test_added_attentions_change_nothing_at_first(models, kind, added):
+    """Not a bit, for sentences of several symbols too; but they take part in training."""
+    _, converted, _ = models(kind)
+    _, extended, _ = models(kind, added=added)
+    generator = torch.Generator().manual_seed(1)
+    dictionary = converted.vocabulary.dictionary
+    base = dictionary.nspecial
+    source = torch.randint(base, len(dictionary), (6, 9), generator=generator)
+    previous = torch.randint(base, len(dictionary), (6, 5), generator=generator)
+    assert len(converted.vocabulary.canonicalise(source)[1][0]) > 2
+    before, after = (model(source, None, previous)[0] for model in (converted, extended))
+    assert torch.equal(before, after)
+    new = {n for n, _ in extended.named_parameters()} - {n for n, _ in converted.named_parameters()}
+    sides = {"EA": "encoder", "DA": "decoder"}
+    assert {name.split(".")[0] for name in new} == {sides[letters] for letters in added}
+    after.softmax(2)[:, :, 0].sum().backward()
+    for name, parameter in extended.named_parameters():
+        if "aggregated_attn.out_proj.weight" in name:
+            assert parameter.grad.abs().max() > 0, name
