@@ -70,12 +70,13 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         help="directory with the dictionaries that the model was trained with "
         "(default: the one recorded in IN)",
     )
-    add("--device", default="cpu", help="where --verify computes: cpu or cuda (default: cpu)")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="where --verify computes")
     add(
         "--verify",
         action="store_true",
         help="compare both models on sentences whose only symbol is the one of --actual, from "
-        "the data directory if it has any; if they differ, write nothing",
+        "the data directory if it has any; if they differ, write nothing. The loss it prints "
+        "tells whether the dictionaries are the right ones",
     )
     add("--overwrite", action="store_true", help="replace OUT if it exists")
     add("--ema", action="store_true", help="convert the moving average that --store-ema saved")
@@ -111,7 +112,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     """
     args = parse_args(argv)
     logging.getLogger("hydra").setLevel(logging.WARNING)
-    check_device(args.device)
+    if args.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
     writing.check_destination(args.source, args.destination, args.overwrite)
     state = reading.read_state(args.source)
     original = read_vanilla(args.source, state, data=args.data, ema=args.ema)
@@ -130,14 +132,6 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         f"{args.destination} written; fairseq-train builds this model with\n  "
         f"--task stream_translation --symbols {shlex.quote(args.symbols)} {shlex.join(arguments)}"
     )
-
-
-def check_device(device: str) -> None:
-    """Raises :class:`UserError` if there is no such device."""
-    if device not in ("cpu", "cuda"):
-        raise UserError(f"--device {device}: choose cpu or cuda")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
 
 
 def verify(original, converted, symbols: Symbols, device: str) -> None:

@@ -135,8 +135,8 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
         if token not in known:
             raise UserError(
                 f"--{option} {token!r} is no symbol of the checkpoint: --symbols "
-                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'} in the dictionaries "
-                f"of {original.dictionaries.data}"
+                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'} in the "
+                f"dictionaries of {original.dictionaries.data}"
             )
     if symbols.actual == symbols.placeholder:
         raise UserError(

@@ -162,7 +162,7 @@ def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionar
             )
         try:
             dictionary = Dictionary.load(path)
-        except (UnicodeError, ValueError, RuntimeError) as error:
+        except Exception as error:  # as fairseq raises for a wrong encoding
             raise UserError(f"{path} is no dictionary of fairseq: {error}")
         if len(set(dictionary.symbols)) < len(dictionary):
             raise UserError(

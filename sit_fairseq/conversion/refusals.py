@@ -10,37 +10,32 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 
 _RETRAIN = "train without it"
-# Options of TransformerConfig, the value (beside none) that does no harm, and a remedy.
-_FIXED = {
-    "adaptive_softmax_cutoff": (None, "an adaptive softmax has no row per token; " + _RETRAIN),
-    "tie_adaptive_weights": (False, _RETRAIN),
-    "tie_adaptive_proj": (False, _RETRAIN),
-    "adaptive_input": (False, "adaptive input has no row per token; " + _RETRAIN),
-    "quant_noise_pq": (0, "quantisation noise changes the embeddings; " + _RETRAIN),
-    "quant_noise_scalar": (0, "the weights are meant to be rounded; " + _RETRAIN),
-    "cross_self_attention": (False, _RETRAIN),
-    "no_cross_attention": (False, "a decoder over streams needs the source; " + _RETRAIN),
-    "base_layers": (0, "streams have no mixture-of-experts layers; " + _RETRAIN),
-    "char_inputs": (False, "streams are made of tokens; " + _RETRAIN),
-    "encoder_xformers_att_config": (None, "xFormers attention may be another one; " + _RETRAIN),
-    "decoder_xformers_att_config": (None, "xFormers attention may be another one; " + _RETRAIN),
-    "encoder_layers_to_keep": (
-        None,
-        "first save the pruned model, so that its file holds the layers that are kept alone",
-    ),
-    "decoder_layers_to_keep": (
-        None,
-        "first save the pruned model, so that its file holds the layers that are kept alone",
-    ),
+_PRUNED = "first save the pruned model, so that its file holds no other layers"
+# What must not be in use, and what to do about it: fields of TransformerConfig ...
+_OPTIONS = {
+    "adaptive_softmax_cutoff": "an adaptive softmax has no row per token; " + _RETRAIN,
+    "tie_adaptive_weights": _RETRAIN,
+    "tie_adaptive_proj": _RETRAIN,
+    "adaptive_input": "adaptive input has no row per token; " + _RETRAIN,
+    "quant_noise_pq": "quantisation noise has weights of its own; " + _RETRAIN,
+    "quant_noise_scalar": "the weights are meant to be rounded; " + _RETRAIN,
+    "cross_self_attention": _RETRAIN,
+    "no_cross_attention": "a decoder over streams needs the source; " + _RETRAIN,
+    "base_layers": "streams have no mixture-of-experts layers; " + _RETRAIN,
+    "char_inputs": "streams are made of tokens; " + _RETRAIN,
+    "encoder_xformers_att_config": "it may be another attention; " + _RETRAIN,
+    "decoder_xformers_att_config": "it may be another attention; " + _RETRAIN,
+    "encoder_layers_to_keep": _PRUNED,
+    "decoder_layers_to_keep": _PRUNED,
 }
-# Options that are no fields of TransformerConfig but reach the layers all the same.
-_EXTRA = {
-    "scale_attn": (False, _RETRAIN),
-    "scale_heads": (False, _RETRAIN),
-    "scale_fc": (False, _RETRAIN),
-    "scale_resids": (False, _RETRAIN),
-    "mha_heads_to_keep": (-1, "heads of unequal number per layer; convert the unpruned model"),
-    "ffn_blocks_to_remove": (-1, "layers of unequal size; convert the unpruned model"),
+# ... and options that are none but reach the layers all the same.
+_EXTRA_OPTIONS = {
+    "scale_attn": _RETRAIN,
+    "scale_heads": _RETRAIN,
+    "scale_fc": _RETRAIN,
+    "scale_resids": _RETRAIN,
+    "mha_heads_to_keep": "layers have unequal numbers of heads; convert the unpruned model",
+    "ffn_blocks_to_remove": "layers are of unequal size; convert the unpruned model",
 }
 
 
@@ -73,10 +68,10 @@ def refuse_options(path: str, cfg: TransformerConfig, extra: Dict[str, Any]) -> 
     Raises:
         UserError: naming the option and what to do.
     """
-    checks = [(utils.safe_getattr(cfg, name), name, *rest) for name, rest in _FIXED.items()]
-    checks += [(extra.get(name), name, *rest) for name, rest in _EXTRA.items()]
-    for value, name, harmless, remedy in checks:
-        if value and value != harmless:
+    checks = [(utils.safe_getattr(cfg, name), name, rest) for name, rest in _OPTIONS.items()]
+    checks += [(extra.get(name), name, rest) for name, rest in _EXTRA_OPTIONS.items()]
+    for value, name, remedy in checks:
+        if value and value != -1:  # what fairseq has for "not in use"
             _refuse(path, name, value, remedy)
     for name in ("decoder_input_dim", "decoder_output_dim"):
         value = getattr(cfg, name)

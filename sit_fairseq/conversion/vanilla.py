@@ -57,8 +57,11 @@ def read_vanilla(
     _check_sizes(path, weights, dictionaries)
     model = _build(path, cfg, weights, dictionaries)
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
-    source = Table("encoder.embed_tokens.weight", dictionaries.source)
-    target = Table("decoder.embed_tokens.weight", dictionaries.target)
+    words = {
+        "encoder.embed_tokens.weight": dictionaries.source,
+        "decoder.embed_tokens.weight": dictionaries.target,
+        "decoder.output_projection.weight": dictionaries.target,
+    }
     return Original(
         model_options=_stream_options(cfg, model),
         task_options={
@@ -68,13 +71,7 @@ def read_vanilla(
         },
         dictionaries=dictionaries,
         tensors=tensors,
-        tables={
-            "encoder.embed_tokens.weight": source,
-            "decoder.embed_tokens.weight": target,
-            "decoder.output_projection.weight": Table(
-                "decoder.output_projection.weight", dictionaries.target
-            ),
-        },
+        tables={name: Table(name, dictionary) for name, dictionary in words.items()},
         parts=_parts,
         unused=[name for name in weights if _REDUNDANT.fullmatch(name)],
         in_slot_space=lambda vocabulary, actual: _SlotSpaceTransformer(

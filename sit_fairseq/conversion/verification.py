@@ -10,7 +10,7 @@ import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Iterator, List, NamedTuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -96,7 +96,9 @@ def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
     return load_model_ensemble_and_task([path], task=task)[0][0]
 
 
-def sentences(original: Original, dictionary: StreamDictionary, actual: str):
+def sentences(
+    original: Original, dictionary: StreamDictionary, actual: str
+) -> Tuple[List[Pair], str]:
     """Sentences whose only symbol is ``actual``.
 
     Args:
@@ -105,7 +107,7 @@ def sentences(original: Original, dictionary: StreamDictionary, actual: str):
         actual: the symbol.
 
     Returns:
-        a list of :class:`Pair`, and where they come from: the first split that has any,
+        the sentences, and where they come from: the first split that has any,
         of valid, test and train; without one, base tokens at random with ``actual``
         among them.
     """
@@ -222,7 +224,7 @@ def _generator(model, dictionary: StreamDictionary) -> StreamSequenceGenerator:
     return StreamSequenceGenerator([model], dictionary, beam_size=BEAM, max_len_a=1, max_len_b=10)
 
 
-def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str):
+def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str) -> Dict[str, Any]:
     """A batch as fairseq's data sets collate it."""
     sources, targets = (
         [torch.tensor([*map(dictionary.index, s), dictionary.eos()]) for s in side]

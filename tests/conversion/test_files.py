@@ -235,7 +235,9 @@ def test_dictionaries_alone_are_enough(vanilla, convert, data, tmp_path):
     path = edited(vanilla("tied-learned"), tmp_path / "languages.pt", languages)
     _, printed = convert(path, "--data", directory, "--verify")
     assert "compared on 64 sentences" in printed and "random sentences" in printed
-    (directory / "dict.tgt.txt").write_text("no dictionary\n")
-    failing(lambda: convert(path, "--data", directory, "--overwrite"), "dict.tgt.txt is no dict")
+    for content in (b"no dictionary\n", b"\xff\xfe 1\n"):
+        (directory / "dict.tgt.txt").write_bytes(content)
+        action = lambda: convert(path, "--data", directory, "--overwrite")  # noqa: E731
+        failing(action, "dict.tgt.txt is no dictionary")
     (directory / "dict.tgt.txt").unlink()
     failing(lambda: convert(path, "--data", directory, "--overwrite"), "dict.tgt.txt is missing")

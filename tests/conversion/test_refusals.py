@@ -115,7 +115,6 @@ def test_no_moving_average(vanilla, convert):
         (("--symbols", "[a-"), ("not a regular expression",)),
         (("--symbols", "[A-Z]"), ("matches nothing",)),
         (("--symbols", ".*"), ("special token '<s>'",)),
-        (("--device", "tpu"), ("--device tpu", "cpu or cuda")),
     ],
 )
 def test_unsuitable_options(vanilla, convert, options, fragments):
