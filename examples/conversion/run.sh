@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The paper's experiment on pre-trained models: trains fairseq's own transformer on formulas
+# over five symbols, converts it, fine-tunes it for one and for five epochs, and compares it
+# with the same architecture trained from scratch.
+#   bash examples/conversion/run.sh [DIR]      results go to DIR (outputs/conversion)
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
+out=$(realpath -m "${1:-outputs/conversion}")
+data=$out/data
+mkdir -p "$data"
+formulas() { pairs "$1" generate_prop.py --max-length 7 "${@:2}"; }
+symbols=(--symbols '[a-z]')
+sizes=(--encoder-embed-dim 64 --encoder-ffn-embed-dim 256 --encoder-layers 2
+    --encoder-attention-heads 4 --decoder-layers 2 --decoder-attention-heads 4 --dropout 0)
+optimisation=(--optimizer adam --adam-betas '(0.9, 0.95)' --clip-norm 1.0 --lr-scheduler cosine
+    --criterion cross_entropy --batch-size 128 --num-workers 1 --no-epoch-checkpoints
+    --disable-validation --log-interval 50)
+
+step "data: formulas of at most 7 tokens over the symbols a to e; a test set over ten"
+formulas train --symbols 5 --size 20000 --seed 1
+formulas valid --symbols 5 --size 500 --seed 2 --exclude "$data/train"
+formulas test --symbols 5 --min-length 5 --size 1000 --seed 3 --exclude "$data"/{train,valid}
+formulas unseen --symbols 10 --min-length 5 --size 1000 --seed 4 --exclude "$data"/{train,valid}
+binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
+
+# trained NAME OPTIONS...: fairseq-train, unless it was done.
+trained() {
+    local name=$1
+    shift
+    [ -f "$out/$name/finished" ] && return
+    step "training: $name"
+    fairseq-train "$out/bin" "${optimisation[@]}" --save-dir "$out/$name" \
+        --log-file "$out/$name.log" "$@"
+    touch "$out/$name/finished"
+}
+
+# measured NAME CHECKPOINT SET: the share of correct answers, by greedy search.
+measured() {
+    [ -f "$out/$1.$3.json" ] ||
+        python scripts/evaluate.py correct "$data/$3" --semantics prop --path "$2" --beam 1 \
+            --max-len-b 20 --data "$out/bin" --result "$out/$1.$3.json" >"$out/$1.$3.md"
+}
+
+from_scratch=(--lr 3e-3 --warmup-updates 200 --max-update 2500)
+trained vanilla --task translation --arch transformer --share-all-embeddings \
+    "${sizes[@]}" "${from_scratch[@]}"
+[ -f "$out/converted.pt" ] ||
+    python scripts/convert_checkpoint.py "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
+        "${symbols[@]}" --actual a --placeholder b --verify | tee "$out/converted.txt"
+stream=("${plug_in[@]}" "${symbols[@]}" --arch symbol_invariant_transformer
+    --stream-attention EP-DP-CP --output-head linear "${sizes[@]}"
+    --encoder-positions sinusoidal --decoder-positions sinusoidal)
+for epochs in 1 5; do
+    trained "finetuned$epochs" "${stream[@]}" --finetune-from-model "$out/converted.pt" \
+        --lr 1e-3 --warmup-updates 20 --max-epoch "$epochs" --max-update "$((157 * epochs))"
+done
+trained scratch "${stream[@]}" "${from_scratch[@]}"
+
+step "answers"
+measured vanilla "$out/vanilla/checkpoint_last.pt" test
+measured converted "$out/converted.pt" test
+for name in finetuned1 finetuned5 scratch; do
+    for set in test unseen; do measured "$name" "$out/$name/checkpoint_last.pt" "$set"; done
+done
+measured converted "$out/converted.pt" unseen
+python - "$out" <<'TABLE'
+import json, os, sys
+print("| model | 5 symbols | 10 symbols |\n| --- | --- | --- |")
+for name, label in (
+    ("vanilla", "pre-trained transformer"),
+    ("converted", "converted"),
+    ("finetuned1", "converted and fine-tuned, 1 epoch"),
+    ("finetuned5", "converted and fine-tuned, 5 epochs"),
+    ("scratch", "EP-DP-CP trained from scratch"),
+):
+    cells = []
+    for test in ("test", "unseen"):
+        path = f"{sys.argv[1]}/{name}.{test}.json"
+        share = json.load(open(path))["result"]["correct"] if os.path.exists(path) else None
+        cells.append(f"{100 * share['share']:.1f} %" if share else "—")
+    print("|", " | ".join([label, *cells]), "|")
+TABLE
