@@ -17,18 +17,18 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 
 
-def check_same_base_tokens(models: List) -> None:
+def check_same_columns(models: List) -> None:
     """Members of an ensemble must agree on the columns they vote about.
 
     Raises:
-        UserError: if two models differ in their base tokens.
+        UserError: if two models differ in their base tokens or kind of symbols.
     """
-    first = models[0].vocabulary.base_tokens
     for model in models[1:]:
-        if not torch.equal(model.vocabulary.base_tokens, first):
+        if not model.vocabulary.same_columns(models[0].vocabulary):
             raise UserError(
-                "the checkpoints given to --path have different base tokens and cannot vote "
-                "as an ensemble; name one of them, or models trained on the same base tokens"
+                "the checkpoints given to --path have different base tokens or another "
+                "--symbol-embedding and cannot vote as an ensemble; name one of them, or models "
+                "trained on the same tokens"
             )
 
 
@@ -64,7 +64,7 @@ class StreamSequenceGenerator(SequenceGenerator):
     def __init__(self, models, tgt_dict, beam_size: int = 1, **kwargs) -> None:
         if kwargs.get("lm_model") is not None or kwargs.get("tokens_to_suppress"):
             raise UserError("--lm-path and suppressed tokens are not supported with streams")
-        check_same_base_tokens(models)
+        check_same_columns(models)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
         self._best_alive: Optional[Tensor] = None
@@ -159,7 +159,7 @@ class StreamSequenceScorer(SequenceScorer):
 
     def generate(self, models, sample, **kwargs):
         """As in fairseq; the target is compared in canonical ids."""
-        check_same_base_tokens(models)
+        check_same_columns(models)
         vocabulary = models[0].vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         target = vocabulary.encode(sample["target"], names)

@@ -69,7 +69,9 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
     for name in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads"):
         if f"decoder_{name}" not in options:
             setattr(cfg, f"decoder_{name}", getattr(cfg, f"encoder_{name}"))
-    task = SimpleNamespace(source_dictionary=dictionary or make_dictionary())
+    task = SimpleNamespace(
+        source_dictionary=dictionary or make_dictionary(), cfg=SimpleNamespace(seed=1)
+    )
     return SymbolInvariantTransformerModel.build_model(cfg, task)
 
 

@@ -124,7 +124,7 @@ class SentenceChecker:
             token = self.vocabulary.dictionary[int(target[at])]
             return f"line {first + line + 1} of the {split} target holds the {kind} {token!r}"
 
-        if missing.numel():
+        if missing.numel() and not self.vocabulary.produces_any_symbol:
             raise UserError(
                 f"{holds('symbol', int(place[missing[0]]))}, which its source does not; a symbol "
                 "without a stream cannot be produced: remove the pair, or narrow --symbols so "

@@ -20,8 +20,7 @@ class StreamDictionary(Dictionary):
     plain ``fairseq-preprocess`` can be read.
 
     Once a pattern is set, symbols that are in no file get an index when they are
-    first looked up, and nothing else can be added but by
-    :meth:`add_base_tokens`.
+    first looked up, and nothing else can be added but by :meth:`adopt`.
     """
 
     def __init__(self, **kwargs) -> None:
@@ -60,17 +59,20 @@ class StreamDictionary(Dictionary):
         """The symbols that have an index so far, in the order of their index."""
         return [token for token in self._words() if self.is_symbol(token)]
 
-    def base_tokens(self) -> List[str]:
-        """The file's base tokens beside fairseq's four special ones, sorted by string.
+    def own_tokens(self) -> List[str]:
+        """The file's tokens beside fairseq's four special ones, sorted by string.
 
         Sorting makes the order independent of token counts and of ``dict.txt``, so
-        that two models with the same base tokens agree on the rows of their matrix.
+        that two models with the same tokens agree on the rows of their matrix.
         """
-        words = set(self._words()).difference(self._adopted)
-        return sorted(token for token in words if not self.is_symbol(token))
+        return sorted(set(self._words()).difference(self._adopted))
 
-    def add_base_tokens(self, tokens: List[str]) -> None:
-        """Gives an index to base tokens that a checkpoint knows and this file lacks."""
+    def base_tokens(self) -> List[str]:
+        """The base tokens among :meth:`own_tokens`."""
+        return [token for token in self.own_tokens() if not self.is_symbol(token)]
+
+    def adopt(self, tokens: List[str]) -> None:
+        """Gives an index to tokens that a checkpoint has rows for and this file lacks."""
         for token in tokens:
             if token not in self.indices:
                 super().add_symbol(token, n=0)

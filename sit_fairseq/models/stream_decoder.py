@@ -12,7 +12,7 @@ from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_encoder import is_identity, stream_mask
 from sit_fairseq.modules.adacos_scale import AdaCosScale
 from sit_fairseq.modules.functional import dropout
-from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import DecoderLayerState, StreamDecoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
@@ -38,9 +38,9 @@ class StreamDecoder(FairseqIncrementalDecoder):
 
     def __init__(
         self,
-        embed_tokens: StreamEmbedding,
+        embed_tokens: TiedEmbedding,
         cfg: StackConfig,
-        output_projection: Optional[StreamEmbedding] = None,
+        output_projection: Optional[TiedEmbedding] = None,
     ) -> None:
         super().__init__(embed_tokens.vocabulary.dictionary)
         self.embed_tokens = embed_tokens
@@ -53,9 +53,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
         )
         self.layer_norm = cfg.optional_norm(cfg.final_norm)
         self.output_projection = output_projection
-        # Every symbol shares one row of the matrix, hence V_n + 1 classes.
-        num_classes = embed_tokens.vocabulary.num_base + 1
-        self.output_scale = AdaCosScale(num_classes) if embed_tokens.cosine else None
+        self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
         self._max_positions = cfg.max_positions
 
     def forward(

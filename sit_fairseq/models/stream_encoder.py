@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.modules.functional import dropout
-from sit_fairseq.modules.stream_embedding import StreamEmbedding
+from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 from sit_fairseq.modules.tree_positions import TreePositions
@@ -25,7 +25,7 @@ class StreamEncoder(FairseqEncoder):
         cfg: layers, positions and norms.
     """
 
-    def __init__(self, embed_tokens: StreamEmbedding, cfg: StackConfig) -> None:
+    def __init__(self, embed_tokens: TiedEmbedding, cfg: StackConfig) -> None:
         super().__init__(embed_tokens.vocabulary.dictionary)
         self.embed_tokens = embed_tokens
         self.dropout = cfg.layer.dropout
@@ -56,8 +56,9 @@ class StreamEncoder(FairseqEncoder):
         """
         src_tokens, padding = self._left_align(src_tokens)
         vocabulary = self.embed_tokens.vocabulary
+        self.embed_tokens.start_batch()
         canonical, names = vocabulary.canonicalise(src_tokens)
-        streams = Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
+        streams = vocabulary.streams(names)
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
         x = self.embed_tokens(canonical, streams)
         if self.embed_positions is not None:

@@ -17,8 +17,8 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
+from sit_fairseq.models.symbol_embeddings import SYMBOL_EMBEDDINGS, symbol_embedding
 from sit_fairseq.modules.attention_pattern import AttentionPattern
-from sit_fairseq.modules.stream_embedding import StreamEmbedding
 from sit_fairseq.modules.stream_layers import LayerConfig
 from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 
@@ -29,6 +29,21 @@ _NAME = "symbol_invariant_transformer"
 class SymbolInvariantTransformerConfig(FairseqDataclass):
     """Options of the model; the defaults are the paper's for propositional logic."""
 
+    symbol_embedding: ChoiceEnum(list(SYMBOL_EMBEDDINGS)) = field(
+        default="streams",
+        metadata={
+            "help": "how symbols get their vectors: streams, one for each symbol; or, in baselines "
+            "with one stream per sentence, fixed (a learnt row for each name), canonical (for the "
+            "first, second, ... symbol of a sentence), random (a shared row and a random code)"
+        },
+    )
+    symbol_code_dim: int = field(
+        default=8,
+        metadata={
+            "help": "channels of the codes of --symbol-embedding random: they tell 2 to the power "
+            "of that many symbols apart"
+        },
+    )
     stream_attention: str = field(
         default="EP-DP-EA-DA-CP",
         metadata={
@@ -107,8 +122,15 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
     no_scale_embedding: bool = field(
         default=False,
         metadata={
-            "help": "do not multiply embeddings by the square root of their dimension (the "
-            "cosine head never does)"
+            "help": "under the linear head, do not multiply embeddings by the square root of "
+            "their dimension"
+        },
+    )
+    scale_cosine_embedding: bool = field(
+        default=False,
+        metadata={
+            "help": "multiply embeddings by the square root of their dimension under the cosine "
+            "head too, as the paper's baselines do"
         },
     )
     layernorm_embedding: bool = field(
@@ -152,12 +174,7 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
                 f"{cfg.decoder_embed_dim} differ, so that one matrix cannot serve both; change "
                 "one of them, or pass --share-embeddings decoder"
             )
-        vocabulary = StreamVocabulary(task.source_dictionary)
-
-        def embedding(dim: int) -> StreamEmbedding:
-            cosine, scaled = str(cfg.output_head) == "cosine", not cfg.no_scale_embedding
-            return StreamEmbedding(vocabulary, dim, cosine=cosine, scaled=scaled)
-
+        embedding = symbol_embedding(cfg, task, pattern)
         encoder = StreamEncoder(embedding(cfg.encoder_embed_dim), sides[0])
         own = encoder.embed_tokens if share == "all" else embedding(cfg.decoder_embed_dim)
         output = embedding(cfg.decoder_embed_dim) if share == "none" else None
@@ -256,6 +273,35 @@ _architecture(
 )
 _architecture(
     "copy",
+    encoder_embed_dim=128,
+    encoder_ffn_embed_dim=128,
+    encoder_layers=6,
+    encoder_attention_heads=8,
+    encoder_positions="rope",
+)
+# The same table, rows of the baselines, scaled as in the commands published with them
+# (Isik et al. 2025). Another baseline is chosen by --symbol-embedding.
+_BASELINE = dict(symbol_embedding="fixed", stream_attention="EP-DP-CP", scale_cosine_embedding=True)
+_architecture(
+    "prop_baseline",
+    **_BASELINE,
+    encoder_embed_dim=132,
+    encoder_ffn_embed_dim=512,
+    encoder_layers=6,
+    encoder_attention_heads=6,
+)
+_architecture(
+    "ltl_baseline",
+    **_BASELINE,
+    symbol_code_dim=5,  # published for this task only
+    encoder_embed_dim=128,
+    encoder_ffn_embed_dim=1024,
+    encoder_layers=8,
+    encoder_attention_heads=8,
+)
+_architecture(
+    "copy_baseline",
+    **_BASELINE,
     encoder_embed_dim=128,
     encoder_ffn_embed_dim=128,
     encoder_layers=6,

@@ -27,6 +27,11 @@ class AttentionPattern:
     decoder_aggregated: bool
     cross: Tuple[str, ...]
 
+    @property
+    def aggregated(self) -> bool:
+        """Whether any attention sees streams together (EA, DA or CA)."""
+        return self.encoder_aggregated or self.decoder_aggregated or "CA" in self.cross
+
     @classmethod
     def parse(cls, text: str) -> "AttentionPattern":
         """Reads a pattern such as ``EP-DP-EA-DA-CP``; only the order of CP and CA counts.

@@ -10,33 +10,105 @@ from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 from sit_fairseq.modules.streams import Streams
 
 
-class StreamEmbedding(nn.Module):
-    """Embeds streams (Algorithm 1) and projects them to logits (Algorithm 5).
+class TiedEmbedding(nn.Module):
+    """A matrix that embeds canonical ids and projects hidden states to their logits.
 
-    The matrix has ``V_n + 2`` rows: the base tokens, then *actual* (the symbol a stream
-    belongs to), then *placeholder* (every other symbol). It does not know how many
-    symbols there are. In the paper's models input and output, encoder and decoder share
-    one matrix (three-way tying).
+    Its rows are L2-normalised for both uses under the cosine head, so are the features
+    before projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's
+    models input and output, encoder and decoder share one matrix (three-way tying).
 
     Args:
-        vocabulary: gives V_n, and changes it when a checkpoint is loaded.
+        vocabulary: what the ids mean; it may change when a checkpoint is loaded.
+        num_rows: learnt rows, as many as a loaded checkpoint has.
         embed_dim: C.
-        cosine: L2-normalise the rows for both uses and the features before projection,
-            so that logits are cosines (section 3.3, "Cosine loss").
-        scaled: without ``cosine``, multiply the embedding by the square root of C as
-            fairseq does.
+        row_dim: channels of a learnt row.
+        cosine: whether logits are cosines.
+        scaled: multiply the embedding by the square root of C.
     """
 
     def __init__(
-        self, vocabulary: StreamVocabulary, embed_dim: int, *, cosine: bool, scaled: bool = True
+        self,
+        vocabulary: StreamVocabulary,
+        num_rows: int,
+        embed_dim: int,
+        row_dim: int,
+        *,
+        cosine: bool,
+        scaled: bool,
     ) -> None:
         super().__init__()
         self.vocabulary = vocabulary
         self.cosine = cosine
-        self.scale = 1.0 if cosine or not scaled else math.sqrt(embed_dim)
-        self.weight = nn.Parameter(torch.empty(vocabulary.num_base + 2, embed_dim))
+        self.scale = math.sqrt(embed_dim) if scaled else 1.0
+        self.weight = nn.Parameter(torch.empty(num_rows, row_dim))
         # Directions only matter under the cosine head; a linear head wants small logits.
         nn.init.normal_(self.weight, std=1.0 if cosine else embed_dim**-0.5)
+
+    @property
+    def num_classes(self) -> int:
+        """Among how many vectors a target token is chosen, for AdaCos."""
+        raise NotImplementedError
+
+    def start_batch(self) -> None:
+        """Called before a batch is encoded, for embeddings that are drawn at random."""
+
+    def forward(self, canonical: Tensor, streams: Streams) -> Tensor:
+        """(B*K, T) canonical ids to (N*K, T, C) embeddings over streams."""
+        raise NotImplementedError
+
+    def project(self, hidden: Tensor, streams: Streams) -> Tensor:
+        """(N*K, T, C) features to (B*K, T, V) float32 (or float64) logits."""
+        # Half precision has too few digits for cosines.
+        with torch.autocast(hidden.device.type, enabled=False):
+            hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
+            return self._project(F.normalize(hidden, dim=2) if self.cosine else hidden, streams)
+
+    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
+        raise NotImplementedError
+
+    def _lookup(self, ids: Tensor) -> Tensor:
+        embedded = F.embedding(ids, self._matrix())
+        return embedded if self.scale == 1.0 else embedded * self.scale
+
+    def _matrix(self) -> Tensor:
+        """One row per vector, as both uses see it."""
+        if not self.cosine:
+            return self.weight
+        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
+        return F.normalize(weight, dim=1).to(self.weight.dtype)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over the number of rows of a checkpoint."""
+        saved = state_dict.get(prefix + "weight")
+        if saved is not None and saved.dim() == 2 and saved.size(1) == self.weight.size(1):
+            self.weight.data = self.weight.data.new_empty(saved.shape)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+
+class StreamEmbedding(TiedEmbedding):
+    """Embeds streams (Algorithm 1) and projects them to logits (Algorithm 5).
+
+    The matrix has ``V_n + 2`` rows: the base tokens, then *actual* (the symbol a stream
+    belongs to), then *placeholder* (every other symbol). It does not know how many
+    symbols there are.
+
+    Args:
+        vocabulary: gives V_n.
+        embed_dim: C.
+        cosine: see :class:`TiedEmbedding`.
+        scaled: likewise.
+    """
+
+    def __init__(
+        self, vocabulary: StreamVocabulary, embed_dim: int, *, cosine: bool, scaled: bool
+    ) -> None:
+        num_rows = vocabulary.num_base + 2
+        super().__init__(vocabulary, num_rows, embed_dim, embed_dim, cosine=cosine, scaled=scaled)
+
+    @property
+    def num_classes(self) -> int:
+        """Every symbol shares one row of the matrix, hence V_n + 1."""
+        return self.vocabulary.num_base + 1
 
     def forward(self, canonical: Tensor, streams: Streams) -> Tensor:
         """Embeds each sequence once per stream.
@@ -53,10 +125,9 @@ class StreamEmbedding(nn.Module):
         tokens = streams.expand(canonical)
         slot = streams.slot.repeat_interleave(streams.hypotheses).unsqueeze(1)
         special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
-        embedded = F.embedding(torch.where(tokens < num_base, tokens, special), self._matrix())
-        return embedded if self.scale == 1.0 else embedded * self.scale
+        return self._lookup(torch.where(tokens < num_base, tokens, special))
 
-    def project(self, hidden: Tensor, streams: Streams) -> Tensor:
+    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
         """Base logits from the mean over streams, symbol logits from their own stream.
 
         The projection is linear, so that the mean of the streams' base logits is
@@ -67,19 +138,10 @@ class StreamEmbedding(nn.Module):
             streams: their layout.
 
         Returns:
-            (B*K, T, V_n + S) float32 (or float64) logits, ``-inf`` for the slots that a
-            sentence does not have and for base tokens of sources only.
+            (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have
+            and for base tokens of sources only.
         """
-        # Half precision has too few digits for cosines.
-        with torch.autocast(hidden.device.type, enabled=False):
-            return self._project(
-                hidden if hidden.dtype == torch.float64 else hidden.float(), streams
-            )
-
-    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
         num_base = self.vocabulary.num_base
-        if self.cosine:
-            hidden = F.normalize(hidden, dim=2)
         matrix = self._matrix().to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
         if self.vocabulary.source_only is not None:
@@ -91,16 +153,3 @@ class StreamEmbedding(nn.Module):
         missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)
         symbol = own[rows].masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)
         return torch.cat((base, symbol), dim=2)
-
-    def _matrix(self) -> Tensor:
-        if not self.cosine:
-            return self.weight
-        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
-        return F.normalize(weight, dim=1).to(self.weight.dtype)
-
-    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
-        """Takes over the number of base tokens of a checkpoint."""
-        saved = state_dict.get(prefix + "weight")
-        if saved is not None and saved.dim() == 2 and saved.size(1) == self.weight.size(1):
-            self.weight.data = self.weight.data.new_empty(saved.shape)
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

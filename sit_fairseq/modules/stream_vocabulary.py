@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.modules.streams import Streams
 
 
 def _to_bytes(text: str) -> Tensor:
@@ -54,6 +55,8 @@ class StreamVocabulary(nn.Module):
     fairseq dictionary), then the base tokens sorted by string.
 
     Attributes:
+        one_stream: every sentence has one stream only (the baselines).
+        produces_any_symbol: a target may hold symbols that its source does not.
         source_only: (V_n,) True for the base tokens that no target can hold, or None if
             all can. Only models converted from one with separate dictionaries of source
             and target have it, in their checkpoint.
@@ -63,10 +66,13 @@ class StreamVocabulary(nn.Module):
             told the base tokens and the pattern of a loaded checkpoint.
     """
 
+    one_stream = False
+    produces_any_symbol = False
+
     def __init__(self, dictionary: StreamDictionary) -> None:
         super().__init__()
         self.dictionary = dictionary
-        base_tokens = dictionary.base_tokens() if dictionary.pattern is not None else []
+        base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", _to_bytes("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", _to_bytes(dictionary.pattern or "\n"))
         self.register_buffer("source_only", None)
@@ -138,6 +144,14 @@ class StreamVocabulary(nn.Module):
         symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
         return torch.where(rows < 0, symbol, rows)
 
+    def streams(self, names: Tensor) -> Streams:
+        """The layout of the streams of sentences with these slots, one for each."""
+        return Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
+
+    def same_columns(self, other: "StreamVocabulary") -> bool:
+        """Whether a model with the other vocabulary has the same columns of output."""
+        return type(self) is type(other) and torch.equal(self.base_tokens, other.base_tokens)
+
     def decode(self, canonical: Tensor, names: Tensor) -> Tensor:
         """Canonical ids of one sentence back to dictionary indices.
 
@@ -147,15 +161,22 @@ class StreamVocabulary(nn.Module):
         """
         return torch.cat((self.index_of_row, names))[canonical]
 
+    def _rows_needed(self) -> List[str]:
+        """The tokens of the data that must have a row of their own, sorted by string."""
+        return self.dictionary.base_tokens()
+
+    def _has_row(self, token: str) -> bool:
+        return not self.dictionary.is_symbol(token)
+
     def _index(self, base_tokens: List[str]) -> None:
         """Rebuilds the tables for these base tokens and the dictionary as it is."""
         dictionary = self.dictionary
-        dictionary.add_base_tokens(base_tokens)
+        dictionary.adopt(base_tokens)
         tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
         row_of_token = {token: row for row, token in enumerate(tokens)}
         unk = dictionary.unk()
         rows = [
-            -1 if dictionary.is_symbol(token) else row_of_token.get(token, unk)
+            row_of_token.get(token, unk) if self._has_row(token) else -1
             for token in dictionary.symbols
         ]
         device = self.base_tokens.device
@@ -186,21 +207,22 @@ class StreamVocabulary(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _check(self, base_tokens: List[str]) -> None:
-        clash = [token for token in base_tokens if self.dictionary.is_symbol(token)]
+        clash = [token for token in base_tokens if not self._has_row(token)]
         if clash:
             raise UserError(
-                f"--symbols {self.dictionary.pattern!r} matches {_listing(clash)}, which "
+                f"--symbols {self.dictionary.pattern!r} matches {listing(clash)}, which "
                 "the checkpoint was trained with as base tokens; change --symbols or leave it out"
             )
         unknown = sorted(set(self.dictionary.base_tokens()) - set(base_tokens))
         if unknown:
             raise UserError(
-                f"the data has base tokens that the checkpoint does not know: {_listing(unknown)}; "
+                f"the data has base tokens that the checkpoint does not know: {listing(unknown)}; "
                 "remove them from the data, or pass a --symbols pattern that matches them if "
                 "they are interchangeable"
             )
 
 
-def _listing(tokens: List[str], most: int = 20) -> str:
+def listing(tokens: List[str], most: int = 20) -> str:
+    """Tokens for an error message, at most ``most`` of them."""
     shown = " ".join(repr(token) for token in tokens[:most])
     return shown if len(tokens) <= most else f"{shown} and {len(tokens) - most} more"

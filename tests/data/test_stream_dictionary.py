@@ -52,7 +52,7 @@ def test_base_tokens_are_fixed_once_the_pattern_is_set():
     assert line[0] == dictionary.unk() and len(dictionary) == size
     assert dictionary.add_symbol("&") == dictionary.indices["&"]
     assert dictionary.add_symbol("z") == size
-    dictionary.add_base_tokens(["NEW", "&"])
+    dictionary.adopt(["NEW", "&"])
     assert dictionary.index("NEW") == size + 1 == len(dictionary) - 1
 
 

@@ -15,7 +15,8 @@ SLOTS = [2, 0, 1]
 
 def build(cosine, dtype=torch.float64):
     dictionary = make_dictionary()
-    embedding = StreamEmbedding(StreamVocabulary(dictionary), 10, cosine=cosine).to(dtype)
+    vocabulary = StreamVocabulary(dictionary)
+    embedding = StreamEmbedding(vocabulary, 10, cosine=cosine, scaled=not cosine).to(dtype)
     canonical, _ = embedding.vocabulary.canonicalise(encode(dictionary, SENTENCES))
     return embedding, canonical
 

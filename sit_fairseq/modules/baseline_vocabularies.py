@@ -1,0 +1,152 @@
+"""What canonical ids mean for the baselines, which have one stream per sentence.
+
+Shapes as in :mod:`sit_fairseq.modules.stream_vocabulary`; J symbols in the dictionary.
+"""
+
+import logging
+from typing import List, Tuple
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+from sit_fairseq.modules.stream_vocabulary import StreamVocabulary, listing
+from sit_fairseq.modules.streams import Streams
+
+logger = logging.getLogger(__name__)
+
+
+class _OneStreamVocabulary(StreamVocabulary):
+    """Sentences have one anonymous stream, whatever symbols they hold."""
+
+    one_stream = True
+
+    def streams(self, names: Tensor) -> Streams:
+        """One stream per sentence."""
+        return Streams.of_slots(names.new_zeros(names.size(0)))
+
+
+class FixedVocabulary(_OneStreamVocabulary):
+    """Every symbol has a row of its own, like any other token.
+
+    In the checkpoint symbols are listed among ``base_tokens``, so that their rows are
+    addressed by string too.
+    """
+
+    produces_any_symbol = True
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """The row of each token; nothing is renamed.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, 0) no slots.
+
+        Raises:
+            UserError: if a symbol has no row.
+        """
+        rows = self.rows(tokens)
+        unknown = tokens[rows < 0].unique().tolist()
+        if unknown:
+            raise _no_rows(sorted(self.dictionary[index] for index in unknown))
+        return rows, tokens.new_empty(tokens.size(0), 0)
+
+    def _rows_needed(self) -> List[str]:
+        return self.dictionary.own_tokens()
+
+    def _has_row(self, token: str) -> bool:
+        return True
+
+    def _check(self, base_tokens: List[str]) -> None:
+        super()._check(base_tokens)
+        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
+        if unknown:
+            raise _no_rows(unknown)
+
+
+def _no_rows(symbols: List[str]) -> UserError:
+    return UserError(
+        f"the data has symbols that the checkpoint has no embedding for: {listing(symbols)}; "
+        "with --symbol-embedding fixed the dictionary must list them when fairseq-train starts "
+        "(fairseq-preprocess --srcdict), else use data without them"
+    )
+
+
+class CanonicalVocabulary(_OneStreamVocabulary):
+    """The first symbol of a sentence has the first row after the base tokens, and so on.
+
+    There are as many such rows as the dictionary has symbols when training starts. A
+    symbol beyond them reads as ``<unk>`` and cannot be produced.
+    """
+
+    def __init__(self, dictionary: StreamDictionary) -> None:
+        super().__init__(dictionary)
+        self.register_buffer("symbol_rows", torch.tensor(len(dictionary.known_symbols())))
+        self._warned = False
+
+    @property
+    def num_symbol_rows(self) -> int:
+        """How many symbols a sentence may hold."""
+        return int(self.symbol_rows)
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """Replaces every symbol by its slot, in order of first appearance.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, R) the dictionary index of the slot that each of
+            the R rows for symbols stands for, ``<unk>`` where there is none.
+        """
+        canonical, slots = super().canonicalise(tokens)
+        num_rows, unk = self.num_symbol_rows, self.dictionary.unk()
+        if slots.size(1) > num_rows and not self._warned:
+            self._warned = True
+            logger.warning(
+                "a sentence has %d different symbols, but --symbol-embedding canonical was trained "
+                "with %d: those after the first %d read as <unk> and cannot be produced",
+                slots.size(1),
+                num_rows,
+                num_rows,
+            )
+        names = tokens.new_full((tokens.size(0), num_rows), unk)
+        slots = slots[:, :num_rows]
+        names[:, : slots.size(1)] = slots.masked_fill(slots.eq(self.dictionary.pad()), unk)
+        return canonical.masked_fill(canonical >= self.num_base + num_rows, unk), names
+
+    def same_columns(self, other: StreamVocabulary) -> bool:
+        """As for streams; the rows for symbols must be equally many."""
+        return super().same_columns(other) and self.num_symbol_rows == other.num_symbol_rows
+
+
+class NamedVocabulary(_OneStreamVocabulary):
+    """Slots are the symbols of the dictionary, for every sentence the same.
+
+    The dictionary may gain symbols at any time, and the ids with it.
+    """
+
+    produces_any_symbol = True
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """Replaces every symbol by its place among the symbols of the dictionary.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, J) the dictionary index of each slot.
+        """
+        names = self._symbols().to(tokens).expand(tokens.size(0), -1)
+        return self.encode(tokens, names), names
+
+    def symbol_names(self) -> List[str]:
+        """The J symbols of the dictionary."""
+        return [self.dictionary[index] for index in self._symbols().tolist()]
+
+    def _symbols(self) -> Tensor:
+        tokens = torch.arange(len(self.dictionary), device=self.row_of_index.device)
+        return tokens[self.rows(tokens) < 0]
