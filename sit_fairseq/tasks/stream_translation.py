@@ -13,8 +13,10 @@ from fairseq.data import LanguagePairDataset, data_utils
 from fairseq.logging import metrics
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
+from omegaconf import II
 
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
+from sit_fairseq.data.alpha_renaming import AlphaRenaming
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
@@ -39,6 +41,14 @@ class StreamTranslationConfig(TranslationConfig):
             "with the model, so that only fairseq-train needs it"
         },
     )
+    alpha_renaming: bool = field(
+        default=False,
+        metadata={
+            "help": "in training, rename the symbols of each pair at random among all symbols of "
+            "the dictionary, anew in each epoch"
+        },
+    )
+    seed: int = II("common.seed")
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
@@ -80,6 +90,8 @@ class StreamTranslationTask(TranslationTask):
         self._scorer: Any = None
         self._validation_generator: Any = None
         self._judges: Optional[JudgePool] = None
+        self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
+        self._epoch = 1
 
     # Dictionaries and data.
 
@@ -138,6 +150,8 @@ class StreamTranslationTask(TranslationTask):
                 "fairseq-preprocess begins with a byte order mark; save the files without one and "
                 "run it again"
             )
+        if cfg.alpha_renaming and cfg.symbols is None:
+            raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)
             if not dictionary.known_symbols():
@@ -255,8 +269,16 @@ class StreamTranslationTask(TranslationTask):
             )
         return super().build_criterion(cfg, **kwargs)
 
+    def begin_epoch(self, epoch: int, model) -> None:
+        """Notes the epoch, also when training is resumed in its middle."""
+        super().begin_epoch(epoch, model)
+        self._epoch = epoch
+
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        """As in fairseq; a dummy batch must not reach the statistics of the scale."""
+        """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not
+        reach the statistics of the scale."""
+        if self._renaming is not None:
+            sample = self._renaming.rename(sample, self._epoch)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
         scale = _output_scale(model)
         if ignore_grad and scale is not None:
