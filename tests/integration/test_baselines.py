@@ -1,0 +1,194 @@
+"""The baselines on the command line: same data, same trainer, same tables."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+from command_line import generate, interactive, preprocess, preprocess_lines, train
+
+from sit_fairseq.criterions.adacos import AdaCosCriterion
+from sit_fairseq.errors import UserError
+
+ONE_STREAM = ("--stream-attention", "EP-DP-CP")
+KINDS = ("fixed", "canonical", "random")
+# What each model may know when it starts: 40 pairs over a, b and c.
+FORMULAS = ["& a b", "| b ! c", "xor c a", "<-> a ! b", "& ! c a", "! b", "a", "| c b"]
+ANSWERS = ["a 1 b 1", "b 1", "c 1 a 0", "a 1 b 0", "c 0 a 1", "b 0", "a 1", "c 1"]
+
+
+@pytest.fixture(scope="module")
+def six(tmp_path_factory) -> SimpleNamespace:
+    """Pairs over a, b, c with a dictionary that lists a to f, as the README says to make it."""
+    root = tmp_path_factory.mktemp("six")
+    own = preprocess_lines(root / "own", FORMULAS * 5, ANSWERS * 5)
+    text = root / "own" / "text"
+    listed = root / "dict.txt"
+    listed.write_text((own / "dict.src.txt").read_text() + "d 0\ne 0\nf 0\n")
+    data = preprocess(
+        root / "bin",
+        *("--trainpref", text, "--validpref", text, "--testpref", text),
+        *("--joined-dictionary", "--srcdict", listed),
+    )
+    # Another order of dict.txt, and symbols that only the longer dictionary lists.
+    test = preprocess_lines(root / "test", ["& f e", "! d"], ["f 1 e 1", "d 0"])
+    return SimpleNamespace(own=own, data=data, test=test)
+
+
+def brief(kind, data, save_dir, *arguments):
+    """A model after three updates."""
+    options = ("--symbol-embedding", kind, *ONE_STREAM, "--symbol-code-dim", 6)
+    return train(data, save_dir, *options, "--max-update", 3, *arguments)
+
+
+@pytest.fixture(scope="module")
+def models(six, tmp_path_factory) -> dict:
+    """A briefly trained model of each kind."""
+    root = tmp_path_factory.mktemp("models")
+    return {kind: brief(kind, six.data, root / kind) for kind in KINDS}
+
+
+def load(path) -> dict:
+    return torch.load(path, weights_only=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trains_and_answers_a_test_set_with_another_dictionary(kind, six, models, capsys):
+    saved = load(models[kind])
+    assert saved["cfg"]["model"]["symbol_embedding"] == kind
+    assert 0 < saved["extra_state"]["val_loss"] < 10
+    # Four special tokens, five operators, two constants; a to f.
+    rows, channels = saved["model"]["encoder.embed_tokens.weight"].shape
+    assert (rows, channels) == {"random": (12, 58)}.get(kind, (17, 64))
+    capsys.readouterr()
+    generate(six.test, models[kind], "--scoring", "semantic", "--semantics", "prop")
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("H-") for line in lines) == 2
+    assert re.search(r"correct [\d.]+ %", lines[-1])
+
+
+def test_resuming_draws_the_codes_of_an_uninterrupted_training(six, tmp_path):
+    # Within one epoch, since fairseq composes the batches of a resumed epoch anew.
+    options = ("--dropout", 0, "--disable-validation", "--batch-size", 8)
+    whole = load(brief("random", six.data, tmp_path / "whole", *options))
+    for updates in (1, 3):
+        limit = ("--max-update", updates)
+        parts = load(brief("random", six.data, tmp_path / "parts", *options, *limit))
+    assert parts["optimizer_history"][-1]["num_updates"] == 3
+    for name, value in whole["model"].items():
+        assert torch.equal(parts["model"][name], value), name
+
+
+def test_seed_of_generation_draws_the_codes(six, models, capsys):
+    def scores(*arguments):
+        capsys.readouterr()
+        generate(six.test, models["random"], *arguments)
+        return re.findall(r"^H-.*\t(-[\d.]+)\t", capsys.readouterr().out, re.M)
+
+    first = scores()
+    assert len(first) == 2 and scores("--seed", 1) == first
+    assert scores("--seed", 2) != first
+
+
+def test_names_that_no_dictionary_lists(six, models, capsys, tmp_path):
+    for kind in ("canonical", "random"):
+        capsys.readouterr()
+        interactive(six.data, models[kind], ["& z y"], tmp_path)
+        assert "H-0" in capsys.readouterr().out
+    with pytest.raises(UserError, match="no embedding for: 'y' 'z';.*--srcdict"):
+        interactive(six.data, models["fixed"], ["& z y"], tmp_path)
+    data = preprocess_lines(tmp_path / "more", ["& a g"], ["a 1 g 1"])
+    with pytest.raises(UserError, match="no embedding for: 'g'; with --symbol-embedding fixed"):
+        generate(data, models["fixed"])
+
+
+def test_more_symbols_than_rows_are_answered_without_a_crash(models, capsys, tmp_path, caplog):
+    formula = "& & & g h & i j & & k l & m n"
+    data = preprocess_lines(tmp_path, [formula], ["g 1"])
+    generate(data, models["canonical"], "--scoring", "semantic", "--semantics", "prop")
+    assert "correct 0.00 %" in capsys.readouterr().out
+    assert sum("8 different symbols" in r.getMessage() for r in caplog.records) == 1
+
+
+def test_symbols_that_only_the_target_holds(six, tmp_path):
+    data = preprocess_lines(tmp_path / "data", ["a", "& a b"], ["a 1", "b 1 c 0"], split="valid")
+    for kind in ("fixed", "random"):
+        brief(kind, data, tmp_path / kind, "--disable-validation")
+    with pytest.raises(UserError, match="line 2 of the valid target holds the symbol 'c'"):
+        brief("canonical", data, tmp_path / "canonical")
+
+
+# Alpha-renaming.
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What models are given: whether to train on it, and (source, target) by index."""
+    batches = []
+    forward = AdaCosCriterion.forward
+
+    def record(self, model, sample, reduce=True):
+        dictionary = self.task.source_dictionary
+        sides = [
+            [dictionary.string(row[row.ne(dictionary.pad())]) for row in side]
+            for side in (sample["net_input"]["src_tokens"], sample["target"])
+        ]
+        batches.append((model.training, dict(zip(sample["id"].tolist(), zip(*sides)))))
+        return forward(self, model, sample, reduce)
+
+    monkeypatch.setattr(AdaCosCriterion, "forward", record)
+    return batches
+
+
+# Three batches in each epoch.
+ALPHA = ("--alpha-renaming", "--batch-size", 16)
+
+
+def by_epoch(batches):
+    return [
+        {index: pair for batch in batches[first : first + 3] for index, pair in batch.items()}
+        for first in (0, 3, 6)
+    ]
+
+
+def test_training_pairs_are_renamed_anew_in_each_epoch(six, seen, tmp_path):
+    brief("fixed", six.data, tmp_path, *ALPHA, "--max-update", 9)
+    trained = [batch for training, batch in seen if training]
+    assert len(trained) == 9
+    epochs = by_epoch(trained)
+    assert all(sorted(epoch) == list(range(40)) for epoch in epochs)
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+    text = " ".join(source for epoch in epochs for source, _ in epoch.values())
+    assert set("abcdef") <= set(text.split())  # d, e and f are in no training pair
+    validation = {i: pair for training, batch in seen if not training for i, pair in batch.items()}
+    assert validation == dict(enumerate(zip(FORMULAS * 5, ANSWERS * 5)))
+
+
+def test_renaming_does_not_depend_on_workers_or_interruption(six, seen, tmp_path):
+    options = (*ALPHA, "--disable-validation")
+    brief("fixed", six.data, tmp_path / "whole", *options, "--max-update", 9)
+    expected = by_epoch([batch for _, batch in seen])
+    seen.clear()
+    for updates in (4, 9):  # 4 is in the middle of the second epoch
+        limit = ("--max-update", updates, "--num-workers", 2)
+        brief("fixed", six.data, tmp_path / "parts", *options, *limit)
+    assert len(seen) == 9
+    # fairseq composes the batches of a resumed epoch anew, but a pair gets the same names.
+    for update, (_, batch) in enumerate(seen):
+        for index, pair in batch.items():
+            assert pair == expected[update // 3][index]
+
+
+def test_stock_transformer_can_be_trained_on_renamed_pairs(six, seen, tmp_path):
+    sizes = ("--encoder-embed-dim", 16, "--encoder-ffn-embed-dim", 16, "--encoder-layers", 1)
+    decoder = [str(o).replace("encoder", "decoder") for o in sizes]
+    options = ("--arch", "transformer", "--criterion", "cross_entropy", "--max-update", 2)
+    heads = ("--encoder-attention-heads", 2, "--decoder-attention-heads", 2)
+    path = train(six.data, tmp_path, *options, *sizes, *decoder, *heads, "--alpha-renaming")
+    assert load(path)["optimizer_history"][-1]["num_updates"] == 2
+
+
+def test_symbols_must_be_declared_to_be_renamed(six, tmp_path):
+    options = ("--arch", "transformer", "--criterion", "cross_entropy", "--alpha-renaming")
+    with pytest.raises(UserError, match="--alpha-renaming.*--symbols"):
+        train(six.data, tmp_path, *options, symbols=None)
