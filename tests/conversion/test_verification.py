@@ -13,16 +13,19 @@ from sit_fairseq.conversion.vanilla import read_vanilla
 SYMBOLS = Symbols(REGEX, "a", "b")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def models(vanilla):
     """Original, converted model, and sentences to compare them on."""
+    configurations = {}
 
     def make(kind, symbols=SYMBOLS, added=()):
         path = str(vanilla(kind))
         original = read_vanilla(path, reading.read_state(path))
-        arguments = writing.training_options(original, list(added))
-        cfg = writing.configuration(original, symbols, arguments)
-        converted, _ = convert(original, symbols, cfg.model)
+        key = (kind, symbols, *added)
+        if key not in configurations:  # slow to make, and changed by nobody
+            arguments = writing.training_options(original, list(added))
+            configurations[key] = writing.configuration(original, symbols, arguments)
+        converted, _ = convert(original, symbols, configurations[key].model)
         dictionary = stream_dictionary(original, symbols)
         pairs, _ = verification.sentences(original, dictionary, symbols.actual)
         return original, converted, pairs
@@ -33,7 +36,7 @@ def models(vanilla):
 @pytest.mark.parametrize("kind", ["separate-everything", "two-sizes"])
 def test_every_weight_counts(models, kind):
     original, converted, pairs = models(kind)
-    pairs = pairs[:4]
+    pairs = pairs[:2]
     assert verification.compare(original, converted, pairs, "a").equal
     for name, parameter in converted.named_parameters():
         before = parameter.detach().clone()
