@@ -337,12 +337,15 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         argv: the command line, without the program's name; None for the real one.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: an option or a file cannot be used, or the run was interrupted.
     """
     command = ["evaluate.py", *(sys.argv[1:] if argv is None else argv)]
     args = parse_args(argv)
     run = EvaluationRun(args.metric, command, args.seed, args.result, args.restart)
-    args.function(args, run)
+    try:
+        args.function(args, run)
+    except KeyboardInterrupt:
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 
 
 if __name__ == "__main__":

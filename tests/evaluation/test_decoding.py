@@ -57,6 +57,14 @@ def test_every_sentence_in_whatever_batches(models, limit):
     assert answers(decoder, models.sources) == answers(load(models.stream), models.sources)
 
 
+def test_the_judges_of_training_are_not_started(models, tmp_path):
+    state = torch.load(models.stream)
+    state["cfg"]["task"]["validate_semantics"] = "of another machine"
+    torch.save(state, tmp_path / "judged.pt")
+    found = answers(load(tmp_path / "judged.pt"), models.sources)
+    assert found == answers(load(models.stream), models.sources)
+
+
 def test_what_is_not_wanted_is_not_decoded(models):
     decoder = load(models.stream, batch_size=5)
     batches = [positions for positions, _ in decoder.decode(models.sources)]

@@ -11,6 +11,7 @@ from conftest import needs_spot
 
 from sit_fairseq.data.grid import Cell, Grid
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--device", "cpu", "--max-len-b", 8)
@@ -183,6 +184,20 @@ def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path):
     assert third["result"]["verdicts"]["timeout"] == 1
     fresh, _ = evaluate(*command, "--restart")
     assert fresh["result"] == whole["result"]
+
+
+def test_ctrl_c_is_no_traceback(evaluate, tmp_path, monkeypatch):
+    def interrupted(decoder, sources, skip=()):
+        yield [3], [["a 1"]]
+        raise KeyboardInterrupt
+
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointDecoder, "decode", interrupted)
+        with pytest.raises(UserError, match="Interrupted"):
+            evaluate("correct", prefix, *PROP)
+    header, kept = (tmp_path / "out" / "result.answers.jsonl").read_text().splitlines()
+    assert json.loads(kept)["verdicts"] == ["satisfied"]
 
 
 def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
