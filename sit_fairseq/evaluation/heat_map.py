@@ -119,7 +119,7 @@ def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
     axes.set_facecolor("black")
     axes.set_xlabel("length (tokens)")
     axes.set_ylabel("symbols")
-    axes.set_yticks(range(rows))
+    axes.locator_params(axis="y", integer=True, nbins=12)
     axes.set_title(f"correct overall: {result['overall']}")
     plots.add_color_bar(figure, axes, _COLORS, f"correct (full brightness: {full} samples)")
     plots.save_png(figure, path)
