@@ -160,7 +160,8 @@ class Runner:
             f"task.data={run.data}",
             f"checkpoint.save_dir={run.folder / 'model'}",
             f"hydra.run.dir={run.folder / 'hydra'}",
-            *run.overrides,
+            # With ++, as options that the configuration leaves out may be named too.
+            *(f"++{override}" for override in run.overrides),
         )
         finished.touch()
 
