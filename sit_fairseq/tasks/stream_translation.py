@@ -154,11 +154,6 @@ class StreamTranslationTask(TranslationTask):
             raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)
-            if not dictionary.known_symbols():
-                raise UserError(
-                    f"--symbols {cfg.symbols!r} matches no token of {files[0]}; choose a regular "
-                    "expression that matches whole tokens"
-                )
         logger.info("dictionary: %d tokens", len(dictionary))
         return cls(cfg, dictionary, dictionary)
 
@@ -230,11 +225,8 @@ class StreamTranslationTask(TranslationTask):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         model = super().build_model(cfg, from_checkpoint)
         if isinstance(model, SymbolInvariantTransformerModel):
-            if self.src_dict.pattern is None and not from_checkpoint:
-                raise UserError(
-                    "--symbols REGEX is missing: say which tokens are interchangeable, "
-                    "for example --symbols '[a-z]'"
-                )
+            if not from_checkpoint:
+                self._require_symbols()
             positions, depth = model.encoder.embed_positions, None
             if isinstance(positions, TreePositions):
                 self._refuse_operators_as_symbols()
@@ -249,6 +241,20 @@ class StreamTranslationTask(TranslationTask):
             self._validation_generator = self.build_generator([model], args)
             self._judges = JudgePool(self.cfg.validate_semantics)
         return model
+
+    def _require_symbols(self) -> None:
+        """In training the data must hold some; a dictionary to answer with need not."""
+        pattern = self.src_dict.pattern
+        if pattern is None:
+            raise UserError(
+                "--symbols REGEX is missing: say which tokens are interchangeable, "
+                "for example --symbols '[a-z]'"
+            )
+        if not self.src_dict.known_symbols():
+            raise UserError(
+                f"--symbols {pattern!r} matches no token of the dictionary in {self.cfg.data}; "
+                "choose a regular expression that matches whole tokens"
+            )
 
     def _refuse_operators_as_symbols(self) -> None:
         operators = [token for token in self.src_dict.known_symbols() if token in ARITY]
