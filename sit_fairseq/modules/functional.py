@@ -1,17 +1,20 @@
-"""Dropout and attention as PyTorch has them, faster for many short rows on a CPU.
+"""Dropout, attention and feed-forward network, faster for many short rows on a CPU.
 
 Shapes: R rows, H heads, T queries, U keys, D channels of a head.
 """
 
-from typing import Optional
+from typing import Callable, Optional
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 # Up to this many keys the explicit product beats PyTorch's tiled CPU kernel, forward and
 # backward (measured with 16 channels per head); its memory grows with T * U.
 _EXPLICIT_KEYS = 128
+
+# So many rows of hidden channels stay in a core's cache.
+_BLOCK = 512
 
 
 def attention(
@@ -76,3 +79,61 @@ class _Dropout(torch.autograd.Function):
     def backward(ctx, grad: Tensor):
         (keep,) = ctx.saved_tensors
         return (grad * keep).mul_(ctx.scale), None
+
+
+def feed_forward(
+    x: Tensor,
+    fc1: nn.Linear,
+    fc2: nn.Linear,
+    activation: Callable[[Tensor], Tensor],
+    dropout_rate: float = 0.0,
+) -> Tensor:
+    """``fc2(dropout(activation(fc1(x))))``.
+
+    Args:
+        x: (..., C).
+        fc1: C to F channels.
+        fc2: F to C channels.
+        activation: elementwise.
+        dropout_rate: applied to hidden channels.
+
+    Returns:
+        (..., C).
+    """
+    if x.is_cuda or dropout_rate or torch.is_autocast_enabled(x.device.type):
+        return fc2(dropout(activation(fc1(x)), dropout_rate))
+    out = _FeedForward.apply(
+        x.reshape(-1, x.size(-1)), fc1.weight, fc1.bias, fc2.weight, fc2.bias, activation
+    )
+    return out.view(x.shape)
+
+
+class _FeedForward(torch.autograd.Function):
+    """A block of rows at a time, whose hidden channels are computed again for the
+    gradients: fresh memory for all of them costs a CPU as much time as the product."""
+
+    @staticmethod
+    def forward(ctx, x, weight1, bias1, weight2, bias2, activation) -> Tensor:
+        ctx.save_for_backward(x, weight1, bias1, weight2)
+        ctx.activation = activation
+        out = x.new_empty(x.size(0), weight2.size(0))
+        for rows, result in zip(x.split(_BLOCK), out.split(_BLOCK)):
+            hidden = activation(torch.addmm(bias1, rows, weight1.t()))
+            torch.addmm(bias2, hidden, weight2.t(), out=result)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        x, weight1, bias1, weight2 = ctx.saved_tensors
+        grad_x = torch.empty_like(x)
+        grad_weight1, grad_bias1, grad_weight2 = map(torch.zeros_like, (weight1, bias1, weight2))
+        for rows, result, grad_out in zip(*(t.split(_BLOCK) for t in (x, grad_x, grad))):
+            with torch.enable_grad():
+                before = torch.addmm(bias1, rows, weight1.t()).detach().requires_grad_()
+                hidden = ctx.activation(before)
+            grad_weight2.addmm_(grad_out.t(), hidden.detach())
+            (inner,) = torch.autograd.grad(hidden, before, grad_out @ weight2)
+            grad_weight1.addmm_(inner.t(), rows)
+            grad_bias1 += inner.sum(0)
+            torch.mm(inner, weight1, out=result)
+        return grad_x, grad_weight1, grad_bias1, grad_weight2, grad.sum(0), None

@@ -11,7 +11,7 @@ from fairseq import utils
 from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
-from sit_fairseq.modules.functional import dropout
+from sit_fairseq.modules.functional import dropout, feed_forward
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
@@ -91,8 +91,8 @@ class _StreamLayer(nn.Module):
         return norm(x + self._dropout(sublayer(x), cfg.dropout))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        hidden = self._dropout(self.activation(self.fc1(x)), self.cfg.activation_dropout)
-        return self.fc2(hidden)
+        rate = self.cfg.activation_dropout if self.training else 0.0
+        return feed_forward(x, self.fc1, self.fc2, self.activation, rate)
 
     def _dropout(self, x: Tensor, rate: float) -> Tensor:
         return dropout(x, rate if self.training else 0.0)
