@@ -13,7 +13,7 @@ def heads(length, rows=3, dtype=torch.float64):
 
 
 # Both sides of the length at which the implementation changes.
-LENGTHS = [(1, 7), (7, 7), (5, 128), (3, 129), (140, 140)]
+LENGTHS = [(1, 7), (7, 7), (5, 31), (3, 32), (1, 40), (40, 40)]
 KINDS = ("plain", "mask", "causal")
 
 
