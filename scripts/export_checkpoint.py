@@ -77,7 +77,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     with writing.replacing(model) as partial:
         writing.save(exported(state), partial)
     task = state["cfg"]["task"]
-    names = [f"dict.{task[side]}.txt" for side in ("source_lang", "target_lang")]
+    sides = (("source_lang", "src"), ("target_lang", "tgt"))
+    names = [f"dict.{task[side] or default}.txt" for side, default in sides]
     with replacing(*(os.path.join(args.folder, name) for name in names)) as files:
         for file in files:
             file.writelines(f"{token} 1\n" for token in vocabulary[0])

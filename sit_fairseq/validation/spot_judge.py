@@ -6,6 +6,7 @@ optional dependency.
 
 import logging
 from functools import lru_cache
+from itertools import count
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from sit_fairseq.logic.infix import infix
@@ -156,6 +157,10 @@ def _spot_tokens(formula) -> List[str]:
     return [_LBT_TOKENS.get(token, token) for token in formula.to_str("lbt").split()]
 
 
+# Numbers of symbols that nothing else uses, a million for each call of random_formulas.
+_unseen_symbols = count(10**6, 10**6)
+
+
 def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> Iterator[List[str]]:
     """Draws formulas by the rule of LTLRandom35: Spot's ``randltl``, duplicates included.
 
@@ -179,7 +184,10 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         f"{name}={int(name in ('false', 'true', 'not', 'X', 'U', 'and'))}"
         for name in "false true not F G X equiv implies xor R U W M and or".split()
     )
-    symbols = [f"p{index}" for index in range(n_symbols)]
+    # Spot numbers symbols by when the process first saw them: take some it has never seen.
+    first = next(_unseen_symbols)
+    symbols = [f"p{first + index}" for index in range(n_symbols)]
+    names = {symbol: f"p{index}" for index, symbol in enumerate(symbols)}
     formulas = spot.randltl(
         symbols,
         seed=seed,
@@ -189,7 +197,7 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         allow_dups=True,
     )
     for formula in formulas:
-        yield _spot_tokens(formula)
+        yield renamed(_spot_tokens(formula), names)
 
 
 def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
