@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,10 @@ def one_rank(data, directory, caplog, *arguments):
 
 def two_ranks(data, directory, *arguments):
     """Trains in two processes, each with every other batch."""
-    command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", 29517]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", port]
     command += ["bash", ROOT / "examples/distributed/rank.sh", data, "--save-dir", directory]
     command += [*PLUG_IN, *TRAINING, *LOGGING, *arguments]
     command += ["--ddp-backend", "legacy_ddp", "--distributed-backend", "gloo"]
