@@ -1,4 +1,4 @@
-"""Converts a checkpoint of fairseq's transformer into a Symbol-Invariant Transformer.
+"""Converts a trained transformer into a Symbol-Invariant Transformer.
 
     python scripts/convert_checkpoint.py vanilla/checkpoint_best.pt stream.pt \
         --symbols '[a-z]' --actual a --placeholder b --verify
@@ -10,6 +10,12 @@ by --actual are computed as before, --verify shows it. Models of every option of
 transformer are converted that has a counterpart, whether trained by fairseq-train or
 fairseq-hydra-train; the others are refused with the name of the option.
 
+IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding
+fixed, as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its
+positions, its head and the scale of its cosines, and brings its tokens along: its data are
+read for sentences to --verify with only. The baselines canonical and random have no row of
+a symbol's own and cannot be converted.
+
 OUT is a checkpoint for --task stream_translation, on data with a joined dictionary whose
 base tokens are those of the original:
 
@@ -20,7 +26,9 @@ base tokens are those of the original:
 where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the
 same, with or without --reset-optimizer, --reset-lr-scheduler, --reset-meters and
 --reset-dataloader: OUT holds no optimizer state, and training starts at update 0. The head
-is linear: train with --criterion cross_entropy or label_smoothed_cross_entropy.
+of fairseq's transformer is linear: train with --criterion cross_entropy or
+label_smoothed_cross_entropy. That of the baselines is cosine, unless --output-head says
+otherwise: train with --criterion adacos.
 
 IN is never changed, and read without executing anything in it.
 """
@@ -33,9 +41,15 @@ from typing import List, Optional, Sequence
 import torch
 
 from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
+
+_CRITERIA = {
+    "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
+    "cosine": "--criterion adacos",
+}
 
 
 def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -44,7 +58,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("source", metavar="IN", help="checkpoint of a trained transformer")
+    add("source", metavar="IN", help="checkpoint of a trained model")
     add("destination", metavar="OUT", help="checkpoint to write")
     add(
         "--symbols",
@@ -67,8 +81,8 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     add(
         "--data",
         metavar="DIR",
-        help="directory with the dictionaries that the model was trained with "
-        "(default: the one recorded in IN)",
+        help="directory with the dictionaries that fairseq's transformer was trained with, and "
+        "sentences for --verify (default: the one recorded in IN)",
     )
     add("--device", choices=("cpu", "cuda"), default="cpu", help="where --verify computes")
     add(
@@ -116,7 +130,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
     writing.check_destination(args.source, args.destination, args.overwrite)
     state = reading.read_state(args.source)
-    original = read_vanilla(args.source, state, data=args.data, ema=args.ema)
+    own = reading.model_name(reading.model_options(state)) == "symbol_invariant_transformer"
+    read = read_baseline if own else read_vanilla
+    original = read(args.source, state, data=args.data, ema=args.ema)
     if not args.ema and reading.moving_average(state) is not None:
         print("IN also holds a moving average of its weights; --ema converts that one")
     symbols = Symbols(args.symbols, args.actual, args.placeholder)
@@ -128,8 +144,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         if args.verify:
             verify(original, verification.load(partial, cfg), symbols, args.device)
     print(account)
+    head = original.model_options["output_head"]
     print(
-        f"{args.destination} written; fairseq-train builds this model with\n  "
+        f"{args.destination} written; its head is {head}: train with {_CRITERIA[head]}; "
+        "fairseq-train builds this model with\n  "
         f"--task stream_translation --symbols {shlex.quote(args.symbols)} {shlex.join(arguments)}"
     )
 

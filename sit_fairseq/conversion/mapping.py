@@ -15,9 +15,11 @@ from omegaconf import DictConfig
 from torch import Tensor
 
 from sit_fairseq.conversion.original import Original, Table
+from sit_fairseq.data.sentence_checks import refuse_operators_as_symbols
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.modules.tree_positions import TreePositions
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def convert(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
         model = SymbolInvariantTransformerModel.build_model(cfg, task)
+    if isinstance(model.encoder.embed_positions, TreePositions):
+        refuse_operators_as_symbols(dictionary)
     source_only = _source_only(original, dictionary)
     account = Account()
     state = model.state_dict()
@@ -134,9 +138,8 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
         token = getattr(symbols, option)
         if token not in known:
             raise UserError(
-                f"--{option} {token!r} is no symbol of the checkpoint: --symbols "
-                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'} in the "
-                f"dictionaries of {original.dictionaries.data}"
+                f"--{option} {token!r} is no symbol of the checkpoint: of its tokens --symbols "
+                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'}"
             )
     if symbols.actual == symbols.placeholder:
         raise UserError(

@@ -3,11 +3,12 @@
 import os
 import zipfile
 from argparse import Namespace
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 import torch
 from fairseq import utils
 from fairseq.data import Dictionary, data_utils
+from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -18,7 +19,7 @@ class Dictionaries(NamedTuple):
     """The tokens that a model was trained on.
 
     Attributes:
-        data: the directory they were read from.
+        data: the directory of the data.
         source_lang: the language of the sources.
         target_lang: the language of the targets.
         source: the tokens of the sources.
@@ -96,6 +97,23 @@ def task_options(state: Dict[str, Any]) -> Dict[str, Any]:
     return _options(state, "task")
 
 
+def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
+    """Those options of the task that hold on for a converted model."""
+    options = task_options(state)
+    names = ("left_pad_source", "left_pad_target", "truncate_source")
+    return {name: options[name] for name in names if isinstance(options.get(name), bool)}
+
+
+def architecture(options: Dict[str, Any]) -> str:
+    """The architecture that the options of a model name."""
+    return str(options.get("arch") or options.get("_name"))
+
+
+def model_name(options: Dict[str, Any]) -> str:
+    """The model whose architecture the options name."""
+    return ARCH_MODEL_NAME_REGISTRY.get(architecture(options), architecture(options))
+
+
 def weights(state: Dict[str, Any], path: str, ema: bool) -> Dict[str, Tensor]:
     """The weights by name, in float32, as fairseq loads them.
 
@@ -125,6 +143,22 @@ def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:
     return average if _is_weights(average) else None
 
 
+def recorded_data(options: Dict[str, Any]) -> str:
+    """The first data directory that the options of a task name; empty if there is none."""
+    recorded = options.get("data")
+    return utils.split_paths(recorded)[0] if recorded and isinstance(recorded, str) else ""
+
+
+def check_data(data: Optional[str]) -> None:
+    """Raises if ``--data`` names no directory.
+
+    Raises:
+        UserError: naming it.
+    """
+    if data is not None and not os.path.isdir(data):
+        raise UserError(f"--data {data}: no such directory; name one that holds dict.*.txt")
+
+
 def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionaries:
     """Finds and reads the dictionaries that a model was trained with.
 
@@ -135,39 +169,60 @@ def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionar
     Raises:
         UserError: if they cannot be found or read.
     """
+    check_data(data)
     if data is None:
-        recorded = options.get("data")
-        data = utils.split_paths(recorded)[0] if recorded and isinstance(recorded, str) else None
-        if data is None or not os.path.isdir(data):
+        data = recorded_data(options)
+        if not os.path.isdir(data):
             raise UserError(
-                f"the data directory recorded in the checkpoint, {recorded!r}, does not exist; "
-                "name the directory that holds its dict.*.txt with --data"
+                f"the data directory recorded in the checkpoint, {options.get('data')!r}, does not "
+                "exist; name the directory that holds its dict.*.txt with --data"
             )
-    if not os.path.isdir(data):
-        raise UserError(f"--data {data}: no such directory; name one that holds dict.*.txt")
+    langs = languages(options, data)
+    return Dictionaries(data, *langs, *(read_dictionary(data, lang) for lang in langs))
+
+
+def languages(options: Dict[str, Any], data: str) -> List[str]:
+    """The languages of sources and targets.
+
+    Args:
+        options: of the task.
+        data: a directory to tell them from if the options do not name them.
+
+    Raises:
+        UserError: if they cannot be told.
+    """
     langs = [options.get(f"{side}_lang") for side in ("source", "target")]
     if not all(isinstance(lang, str) for lang in langs):
-        langs = list(data_utils.infer_language_pair(data))
+        langs = list(data_utils.infer_language_pair(data)) if os.path.isdir(data) else [None]
     if None in langs:
         raise UserError(
             f"{data} holds no binarised data to tell the source language from the target "
             "language; name with --data a directory that fairseq-preprocess wrote"
         )
-    dictionaries = []
-    for lang in langs:
-        path = os.path.join(data, f"dict.{lang}.txt")
-        if not os.path.isfile(path):
-            raise UserError(
-                f"{path} is missing; name the directory of the dictionaries with --data"
-            )
-        try:
-            dictionary = Dictionary.load(path)
-        except Exception as error:  # as fairseq raises for a wrong encoding
-            raise UserError(f"{path} is no dictionary of fairseq: {error}")
-        if len(set(dictionary.symbols)) < len(dictionary):
-            raise UserError(
-                f"{path} holds a token twice (#fairseq:overwrite), so that its row is "
-                "ambiguous; remove one of the two lines and retrain"
-            )
-        dictionaries.append(dictionary)
-    return Dictionaries(data, *langs, *dictionaries)
+    return langs
+
+
+def dictionary_path(data: str, lang: str) -> str:
+    """Where fairseq-preprocess writes the dictionary of a language."""
+    return os.path.join(data, f"dict.{lang}.txt")
+
+
+def read_dictionary(data: str, lang: str) -> Dictionary:
+    """Reads the dictionary of a language.
+
+    Raises:
+        UserError: if there is none, or it cannot be read.
+    """
+    path = dictionary_path(data, lang)
+    if not os.path.isfile(path):
+        raise UserError(f"{path} is missing; name the directory of the dictionaries with --data")
+    try:
+        dictionary = Dictionary.load(path)
+    except Exception as error:  # as fairseq raises for a wrong encoding
+        raise UserError(f"{path} is no dictionary of fairseq: {error}")
+    if len(set(dictionary.symbols)) < len(dictionary):
+        raise UserError(
+            f"{path} holds a token twice (#fairseq:overwrite), so that its row is ambiguous; "
+            "remove one of the two lines and retrain"
+        )
+    return dictionary

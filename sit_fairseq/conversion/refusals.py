@@ -1,12 +1,12 @@
-"""Which checkpoints of fairseq's ``transformer`` have no counterpart over streams."""
+"""Which checkpoints have no counterpart over streams."""
 
 from typing import Any, Dict
 
 from fairseq import utils
-from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from fairseq.models.transformer import TransformerConfig
 from torch import Tensor
 
+from sit_fairseq.conversion import reading
 from sit_fairseq.errors import UserError
 
 _RETRAIN = "train without it"
@@ -45,16 +45,33 @@ def refuse_architecture(path: str, options: Dict[str, Any]) -> None:
     Raises:
         UserError: naming the architecture.
     """
-    arch = str(options.get("arch") or options.get("_name"))
-    model = ARCH_MODEL_NAME_REGISTRY.get(arch, arch)
-    if model == "transformer":
-        return
-    if model == "symbol_invariant_transformer":
+    if reading.model_name(options) != "transformer":
+        raise UserError(
+            f"{path} holds the architecture {reading.architecture(options)!r}; only fairseq's "
+            "model 'transformer' and the architectures that fairseq registers for it can be "
+            "converted, and symbol_invariant_transformer with --symbol-embedding fixed"
+        )
+
+
+def refuse_symbol_embedding(path: str, options: Dict[str, Any]) -> None:
+    """Raises unless symbols have learnt rows by name.
+
+    Args:
+        path: the checkpoint, for messages.
+        options: of a ``symbol_invariant_transformer``.
+
+    Raises:
+        UserError: saying what to do instead.
+    """
+    kind = str(options.get("symbol_embedding", "streams"))
+    if kind == "streams":
         raise UserError(f"{path} is a model over streams already; there is nothing to convert")
-    raise UserError(
-        f"{path} holds the architecture {arch!r}; only fairseq's model 'transformer' and the "
-        "architectures that fairseq registers for it can be converted"
-    )
+    if kind != "fixed":
+        raise UserError(
+            f"{path} was trained with --symbol-embedding {kind}, where no symbol has a row of its "
+            "own that a stream could take over; train with --symbol-embedding fixed and convert "
+            "that model, or train with --symbol-embedding streams"
+        )
 
 
 def refuse_options(path: str, cfg: TransformerConfig, extra: Dict[str, Any]) -> None:
@@ -85,6 +102,31 @@ def refuse_options(path: str, cfg: TransformerConfig, extra: Dict[str, Any]) -> 
 def _refuse(path: str, option: str, value: Any, remedy: str) -> None:
     flag = "--" + option.replace("_", "-")
     raise UserError(f"{path} was trained with {flag} {value}, which cannot be converted: {remedy}")
+
+
+def refuse_numbers(path: str, cfg: Any) -> None:
+    """Raises if sizes or rates are none: they come from a file that nobody vouches for.
+
+    Args:
+        path: the checkpoint, for messages.
+        cfg: the options of its model, under the names of fairseq's transformer.
+
+    Raises:
+        UserError: naming the option.
+    """
+    whole = [f"max_{side}_positions" for side in ("source", "target")]
+    for side in ("encoder", "decoder"):
+        whole += [
+            f"{side}_{n}" for n in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
+        ]
+    for name in whole:
+        value = getattr(cfg, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise UserError(f"{path} holds {name} = {value!r}, which is no positive whole number")
+    for name in ("dropout", "attention_dropout", "activation_dropout", "relu_dropout"):
+        value = getattr(cfg, name, 0.0)  # relu_dropout is fairseq's alone
+        if not isinstance(value, (int, float)) or not 0 <= value < 1:
+            raise UserError(f"{path} holds {name} = {value!r}, which is no dropout rate")
 
 
 def refuse_weights(path: str, weights: Dict[str, Tensor]) -> None:

@@ -5,18 +5,20 @@ from argparse import Namespace
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional
 
-import torch
 from fairseq import utils
-from fairseq.data import Dictionary
-from fairseq.models import FairseqEncoder, FairseqEncoderDecoderModel, FairseqIncrementalDecoder
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase, base_architecture
 from torch import Tensor
 
 from sit_fairseq.conversion import reading
 from sit_fairseq.conversion.original import Original, Table
-from sit_fairseq.conversion.refusals import refuse_architecture, refuse_options, refuse_weights
+from sit_fairseq.conversion.refusals import (
+    refuse_architecture,
+    refuse_numbers,
+    refuse_options,
+    refuse_weights,
+)
+from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 
 # What fairseq 0.12.2 saves and never reads: a copy of each encoder layer's weights for a
 # fast path, which it overwrites on loading, and the dtype of sinusoidal positions.
@@ -46,9 +48,8 @@ def read_vanilla(
     refuse_weights(path, weights)
     cfg = _config(path, options)
     refuse_options(path, cfg, options)
-    _check_numbers(path, cfg)
-    task = reading.task_options(state)
-    dictionaries = reading.read_dictionaries(task, data)
+    refuse_numbers(path, cfg)
+    dictionaries = reading.read_dictionaries(reading.task_options(state), data)
     if _merges(cfg) and dictionaries.source != dictionaries.target:
         raise UserError(
             f"{path} was trained with --merge-src-tgt-embed on two dictionaries, which it merged "
@@ -64,17 +65,13 @@ def read_vanilla(
     }
     return Original(
         model_options=_stream_options(cfg, model),
-        task_options={
-            name: task[name]
-            for name in ("left_pad_source", "left_pad_target", "truncate_source")
-            if isinstance(task.get(name), bool)
-        },
+        task_options=reading.lasting_task_options(state),
         dictionaries=dictionaries,
         tensors=tensors,
         tables={name: Table(name, dictionary) for name, dictionary in words.items()},
         parts=_parts,
         unused=[name for name in weights if _REDUNDANT.fullmatch(name)],
-        in_slot_space=lambda vocabulary, actual: _SlotSpaceTransformer(
+        in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
             model, dictionaries, vocabulary, actual
         ),
     )
@@ -99,23 +96,6 @@ def _config(path: str, options: Dict[str, Any]) -> TransformerConfig:
 
 def _merges(cfg: TransformerConfig) -> bool:
     return bool(utils.safe_getattr(cfg, "merge_src_tgt_embed", False))  # not in 0.12.2
-
-
-def _check_numbers(path: str, cfg: TransformerConfig) -> None:
-    # The options come from a file that nobody vouches for.
-    whole = [f"max_{side}_positions" for side in ("source", "target")]
-    for side in ("encoder", "decoder"):
-        whole += [
-            f"{side}_{n}" for n in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads")
-        ]
-    for name in whole:
-        value = getattr(cfg, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise UserError(f"{path} holds {name} = {value!r}, which is no positive whole number")
-    for name in ("dropout", "attention_dropout", "activation_dropout", "relu_dropout"):
-        value = getattr(cfg, name)
-        if not isinstance(value, (int, float)) or not 0 <= value < 1:
-            raise UserError(f"{path} holds {name} = {value!r}, which is no dropout rate")
 
 
 def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: reading.Dictionaries) -> None:
@@ -158,6 +138,7 @@ def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict
     else:
         share = "decoder" if cfg.share_decoder_input_output_embed else "none"
     options = {
+        "stream_attention": "EP-DP-CP",
         "output_head": "linear",
         "share_embeddings": share,
         "no_scale_embedding": bool(cfg.no_scale_embedding),
@@ -189,73 +170,3 @@ def _parts(name: str) -> List[str]:
         if f".{joined}_proj." in name:
             return [name.replace(f".{joined}_proj.", f".{part}_proj.") for part in joined]
     return [name]
-
-
-class _SlotSpaceTransformer(FairseqEncoderDecoderModel):
-    """A vanilla model over the canonical ids of sentences whose only symbol is ``actual``.
-
-    Its columns are the base tokens and that one symbol: whatever else the model could
-    produce is left out before probabilities are normalised, and so are base tokens that
-    its target dictionary lacks.
-    """
-
-    def __init__(
-        self,
-        model: TransformerModelBase,
-        dictionaries: reading.Dictionaries,
-        vocabulary: StreamVocabulary,
-        actual: str,
-    ) -> None:
-        super().__init__(
-            _SlotSpaceEncoder(model.encoder, dictionaries.source, vocabulary, actual),
-            _SlotSpaceDecoder(model.decoder, dictionaries.target, vocabulary, actual),
-        )
-        self.vocabulary = vocabulary
-
-    def forward(self, src_tokens: Tensor, src_lengths: Any, prev_output_tokens: Tensor, **unused):
-        """As the stream model's; see :meth:`SymbolInvariantTransformerModel.forward`."""
-        names = self.vocabulary.canonicalise(src_tokens)[1]
-        canonical = self.vocabulary.encode(prev_output_tokens, names)
-        return self.decoder(canonical, encoder_out=self.encoder(src_tokens))
-
-
-def _indices(dictionary: Dictionary, vocabulary: StreamVocabulary, actual: str) -> Tensor:
-    """The index of each canonical id, ``<unk>`` where the dictionary lacks the token."""
-    tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
-    return torch.tensor([dictionary.index(token) for token in (*tokens, actual)])
-
-
-class _SlotSpaceEncoder(FairseqEncoder):
-    def __init__(self, encoder, dictionary, vocabulary: StreamVocabulary, actual: str) -> None:
-        super().__init__(vocabulary.dictionary)
-        self.encoder = encoder
-        self.vocabulary = vocabulary
-        self.register_buffer("indices", _indices(dictionary, vocabulary, actual))
-
-    def forward(self, src_tokens: Tensor, src_lengths: Any = None, **unused):
-        return self.encoder(self.indices[self.vocabulary.canonicalise(src_tokens)[0]])
-
-    def reorder_encoder_out(self, encoder_out, new_order: Tensor):
-        return self.encoder.reorder_encoder_out(encoder_out, new_order)
-
-
-class _SlotSpaceDecoder(FairseqIncrementalDecoder):
-    def __init__(self, decoder, dictionary, vocabulary: StreamVocabulary, actual: str) -> None:
-        super().__init__(vocabulary.dictionary)
-        self.decoder = decoder
-        self.register_buffer("indices", _indices(dictionary, vocabulary, actual))
-        lacking = self.indices.eq(dictionary.unk())
-        lacking[dictionary.unk()] = False  # which is its own row, too
-        self.register_buffer("lacking", lacking)
-
-    def forward(self, prev_output_tokens: Tensor, encoder_out=None, incremental_state=None, **_):
-        # Beams that are dead anyway hold arbitrary ids.
-        tokens = self.indices[prev_output_tokens.clamp(max=self.indices.numel() - 1)]
-        logits, _ = self.decoder(
-            tokens, encoder_out=encoder_out, incremental_state=incremental_state
-        )
-        logits = logits[..., self.indices].masked_fill(self.lacking, -torch.inf)
-        return logits, {"attn": [None]}
-
-    def max_positions(self) -> int:
-        return self.decoder.max_positions()

@@ -10,7 +10,7 @@ import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -18,10 +18,13 @@ from fairseq.checkpoint_utils import load_model_ensemble_and_task
 from fairseq.data import data_utils
 from omegaconf import DictConfig
 
+from sit_fairseq.conversion import reading
 from sit_fairseq.conversion.original import Original
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.modules.tree_positions import tree_paths
 from sit_fairseq.slot_generation import StreamSequenceGenerator
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -127,17 +130,20 @@ def _of_split(
 ) -> Iterator[Pair]:
     read = original.dictionaries
     languages = (read.source_lang, read.target_lang)
+    if not all(os.path.isfile(reading.dictionary_path(read.data, lang)) for lang in languages):
+        return
     prefix = os.path.join(read.data, f"{split}.{'-'.join(languages)}")
-    words = (read.source, read.target)
+    # Not those of a model that keeps its tokens in its checkpoint, in another order.
+    words = [reading.read_dictionary(read.data, lang) for lang in languages]
     data = [
         data_utils.load_indexed_dataset(f"{prefix}.{lang}", d) for lang, d in zip(languages, words)
     ]
     if any(side is None for side in data):
         return
-    # What each index is: 0 a base token, 1 the symbol looked for, 2 another one.
+    # What each index is: 0 a base token, 1 the symbol looked for, 2 another or unknown.
     kinds = [
-        torch.tensor([(t != actual) + 1 if dictionary.is_symbol(t) else 0 for t in d.symbols])
-        for d in words
+        torch.tensor([1 if t == actual else 2 * (t not in base) for t in d.symbols])
+        for d, base in zip(words, _base_tokens(original, dictionary))
     ]
     for index in range(min(_SCANNED, *map(len, data))):
         tokens = [side[index].long() for side in data]
@@ -149,22 +155,65 @@ def _of_split(
         most = [int(kind[t].max()) for t, kind in zip(tokens, kinds)]
         fits = all(t.numel() <= limit for t, limit in zip(tokens, _limits(original)))
         if most[0] == 1 and most[1] < 2 and fits:
-            yield Pair(*([d[int(i)] for i in t[:-1]] for t, d in zip(tokens, words)))
+            pair = Pair(*([d[int(i)] for i in t[:-1]] for t, d in zip(tokens, words)))
+            if _readable(original, pair.source):
+                yield pair
+
+
+def _base_tokens(original: Original, dictionary: StreamDictionary) -> List[Set[str]]:
+    """What the original can read beside symbols, and what it can write."""
+    sides = (original.dictionaries.source, original.dictionaries.target)
+    return [{t for t in side.symbols if not dictionary.is_symbol(t)} for side in sides]
+
+
+def _tree_depth(original: Original) -> Optional[int]:
+    """The deepest formula that the original reads; None if it reads no formulas."""
+    if original.model_options["encoder_positions"] != "tree":
+        return None
+    return original.model_options["tree_depth"] or original.model_options["encoder_embed_dim"] // 2
+
+
+def _readable(original: Original, source: List[str]) -> bool:
+    depth = _tree_depth(original)
+    if depth is None:
+        return True
+    arity = torch.tensor([[ARITY.get(token, 0) for token in source]])
+    try:
+        return tree_paths(arity, torch.tensor([len(source)])).size(2) <= depth
+    except ValueError:  # no formula
+        return False
 
 
 def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
     rng = random.Random(1)
     sides = (original.dictionaries.source, original.dictionaries.target)
     choices = [[t for t in dictionary.base_tokens() if t in side] + [actual] for side in sides]
+    lengths = [max(1, min(20, limit - 1)) for limit in _limits(original)]
+    depth = _tree_depth(original)
     drawn = []
     for _ in range(SENTENCES):
         source, target = (
-            rng.choices(tokens, k=rng.randint(1, max(1, min(20, limit - 1))))
-            for tokens, limit in zip(choices, _limits(original))
+            rng.choices(tokens, k=rng.randint(1, length))
+            for tokens, length in zip(choices, lengths)
         )
-        source[rng.randrange(len(source))] = actual
+        leaves = range(len(source))
+        if depth is not None:
+            # As deep as it has tokens at most, without the last one.
+            source = _random_formula(rng, choices[0], min(lengths[0], depth + 1))
+            leaves = [i for i, token in enumerate(source) if token not in ARITY]
+        source[rng.choice(leaves)] = actual
         drawn.append(Pair(source, target))
     return drawn
+
+
+def _random_formula(rng: random.Random, tokens: List[str], most: int) -> List[str]:
+    """A formula of some of these tokens, of which one is a leaf, and at most that many."""
+    token = rng.choice([token for token in tokens if ARITY.get(token, 0) < most])
+    operands = ARITY.get(token, 0)
+    formula = [token]
+    for _ in range(operands):
+        formula += _random_formula(rng, tokens, (most - 1) // operands)
+    return formula
 
 
 @torch.no_grad()

@@ -21,11 +21,12 @@ def training_options(original: Original, added: List[str]) -> List[str]:
         original: the trained model.
         added: aggregated attentions to add, ``EA``, ``DA`` or both.
     """
-    pattern = ["EP", "DP", *(letters for letters in ("EA", "DA") if letters in added), "CP"]
+    *own, cross = original.model_options["stream_attention"].split("-")
+    pattern = [*own, *(letters for letters in ("EA", "DA") if letters in added), cross]
     chosen = {
+        **original.model_options,
         "stream_attention": "-".join(pattern),
         "aggregated_normalize_before": bool(added),
-        **original.model_options,
     }
     arguments = ["--arch", "symbol_invariant_transformer"]
     for name, value in chosen.items():

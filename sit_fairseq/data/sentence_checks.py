@@ -12,7 +12,9 @@ import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from torch import Tensor
 
+from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 from sit_fairseq.modules.tree_positions import tree_paths
 
@@ -150,6 +152,21 @@ class SentenceChecker:
         place = (self._rows(tokens) < 0).nonzero().squeeze(1)
         sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
         return sentence[place] * len(self.vocabulary.dictionary) + tokens[place], place
+
+
+def refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
+    """Raises if symbols are not leaves, for a model that reads sources as formulas.
+
+    Raises:
+        UserError: naming an operator.
+    """
+    operators = [token for token in dictionary.known_symbols() if token in ARITY]
+    if operators:
+        raise UserError(
+            f"--symbols {dictionary.pattern!r} matches the operator {operators[0]!r}; choose a "
+            "regular expression that matches interchangeable tokens only, or --encoder-positions "
+            "rope if the sources are no formulas"
+        )
 
 
 class _LineName:

@@ -17,10 +17,10 @@ from omegaconf import II
 
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
-from sit_fairseq.data.sentence_checks import SentenceChecker
+from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY, read_sentences
+from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
@@ -229,7 +229,7 @@ class StreamTranslationTask(TranslationTask):
                 self._require_symbols()
             positions, depth = model.encoder.embed_positions, None
             if isinstance(positions, TreePositions):
-                self._refuse_operators_as_symbols()
+                refuse_operators_as_symbols(self.src_dict)
                 depth = positions.depth
             self._checker = SentenceChecker(model.vocabulary, depth)
         if self.cfg.validate_semantics:
@@ -254,15 +254,6 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(
                 f"--symbols {pattern!r} matches no token of the dictionary in {self.cfg.data}; "
                 "choose a regular expression that matches whole tokens"
-            )
-
-    def _refuse_operators_as_symbols(self) -> None:
-        operators = [token for token in self.src_dict.known_symbols() if token in ARITY]
-        if operators:
-            raise UserError(
-                f"--symbols {self.src_dict.pattern!r} matches the operator {operators[0]!r}; "
-                "choose a regular expression that matches interchangeable tokens only, or "
-                "--encoder-positions rope if the sources are no formulas"
             )
 
     def build_criterion(self, cfg, **kwargs):
