@@ -1,0 +1,65 @@
+"""The models in checkpoints/: intact, loadable without executing anything, and able."""
+
+import hashlib
+import re
+
+import pytest
+import torch
+from command_line import ROOT
+
+from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.validation.judge import make_judge
+from sit_fairseq.validation.verdict import Verdict
+
+CHECKPOINTS = ROOT / "checkpoints"
+
+# Simple ones, and none chosen for the answer that the model gives to it.
+QUESTIONS = {
+    "prop": [
+        *("& a ! b", "| a b", "xor p q", "<-> p q", "! & a b"),
+        *("& | a b ! a", "<-> ! a b", "& a & b c", "xor a & b c", "! | x y"),
+    ],
+    "ltl": [
+        *("X a", "& a X b", "U a b", "! a", "U 1 & a b"),
+        *("& ! p X p", "X X q", "& & a b c", "U a X b", "! X z"),
+    ],
+    "copy": [
+        *("a", "a b", "a b a", "c c c c", "a b c d e f g h"),
+        *("z y x w v", "q q r q", "k l m n k l m n", "b a b a b a b a b a", "o p o o p"),
+    ],
+}
+QUESTIONS["converted"] = QUESTIONS["prop"]
+
+
+def test_every_folder_is_tested():
+    assert {path.parent.name for path in CHECKPOINTS.glob("*/model.pt")} == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_file_is_the_one_of_its_card_and_small(name):
+    data = (CHECKPOINTS / name / "model.pt").read_bytes()
+    assert hashlib.sha256(data).hexdigest() in (CHECKPOINTS / name / "README.md").read_text()
+    assert len(data) < 8 * 2**20
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_file_holds_half_precision_weights_and_no_paths(name):
+    path = CHECKPOINTS / name / "model.pt"
+    state = torch.load(path, weights_only=True)
+    assert {t.dtype for t in state["model"].values() if t.dim() > 1} == {torch.float16}
+    assert not re.search(rb"/(root|home|Users|work)/", path.read_bytes())
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_ten_questions_are_answered_correctly(name):
+    options = DecodingOptions(beam=3, max_len_a=2, max_len_b=20)
+    decoder = CheckpointDecoder(str(CHECKPOINTS / name / "model.pt"), options)
+    judge = make_judge("prop" if name == "converted" else name)
+    questions = QUESTIONS[name]
+    verdicts = {
+        questions[position]: judge.verify(questions[position], answers[0])
+        for positions, found in decoder.decode(questions)
+        for position, answers in zip(positions, found)
+    }
+    assert len(verdicts) == 10
+    assert set(verdicts.values()) == {Verdict.satisfied}, verdicts
