@@ -20,15 +20,15 @@ class Dictionaries(NamedTuple):
 
     Attributes:
         data: the directory of the data.
-        source_lang: the language of the sources.
-        target_lang: the language of the targets.
+        source_lang: the language of the sources, None if unknown.
+        target_lang: the language of the targets, likewise.
         source: the tokens of the sources.
         target: the tokens of the targets, maybe the same ones.
     """
 
     data: str
-    source_lang: str
-    target_lang: str
+    source_lang: Optional[str]
+    target_lang: Optional[str]
     source: Dictionary
     target: Dictionary
 
@@ -178,28 +178,25 @@ def read_dictionaries(options: Dict[str, Any], data: Optional[str]) -> Dictionar
                 "exist; name the directory that holds its dict.*.txt with --data"
             )
     langs = languages(options, data)
-    return Dictionaries(data, *langs, *(read_dictionary(data, lang) for lang in langs))
-
-
-def languages(options: Dict[str, Any], data: str) -> List[str]:
-    """The languages of sources and targets.
-
-    Args:
-        options: of the task.
-        data: a directory to tell them from if the options do not name them.
-
-    Raises:
-        UserError: if they cannot be told.
-    """
-    langs = [options.get(f"{side}_lang") for side in ("source", "target")]
-    if not all(isinstance(lang, str) for lang in langs):
-        langs = list(data_utils.infer_language_pair(data)) if os.path.isdir(data) else [None]
     if None in langs:
         raise UserError(
             f"{data} holds no binarised data to tell the source language from the target "
             "language; name with --data a directory that fairseq-preprocess wrote"
         )
-    return langs
+    return Dictionaries(data, *langs, *(read_dictionary(data, lang) for lang in langs))
+
+
+def languages(options: Dict[str, Any], data: str) -> List[Optional[str]]:
+    """The languages of sources and targets, None where nothing tells.
+
+    Args:
+        options: of the task.
+        data: a directory to tell them from if the options do not name them.
+    """
+    langs = [options.get(f"{side}_lang") for side in ("source", "target")]
+    if all(isinstance(lang, str) for lang in langs):
+        return langs
+    return list(data_utils.infer_language_pair(data)) if os.path.isdir(data) else [None, None]
 
 
 def dictionary_path(data: str, lang: str) -> str:

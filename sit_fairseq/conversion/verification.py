@@ -130,6 +130,8 @@ def _of_split(
 ) -> Iterator[Pair]:
     read = original.dictionaries
     languages = (read.source_lang, read.target_lang)
+    if None in languages:
+        return
     if not all(os.path.isfile(reading.dictionary_path(read.data, lang)) for lang in languages):
         return
     prefix = os.path.join(read.data, f"{split}.{'-'.join(languages)}")
