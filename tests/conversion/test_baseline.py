@@ -37,7 +37,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def formulas(tmp_path_factory) -> SimpleNamespace:
-    """Formulas and assignments; ``test`` has only the symbol a, some too deep for positions."""
+    """Formulas and assignments; ``test`` has only the symbol a, one too deep for some positions."""
     root, rng = tmp_path_factory.mktemp("formulas"), random.Random(1)
     splits = {"train": [], "test": [("! " * 9 + "a", "a 1")]}
     for index in range(60):
@@ -59,14 +59,12 @@ def baseline(formulas, tmp_path_factory):
     """Gives the checkpoint of a baseline, trained when it is first asked for."""
     root, trained = tmp_path_factory.mktemp("baselines"), {}
 
-    def checkpoint(kind: str, embedding="fixed"):
-        key = (kind, embedding)
-        if key not in trained:
-            options = ("--symbol-embedding", embedding, *SIZES, "--disable-validation")
+    def checkpoint(kind: str):
+        if kind not in trained:
+            options = ("--symbol-embedding", "fixed", *SIZES, "--disable-validation")
             options = (*options, "--no-epoch-checkpoints", "--max-update", 2, *KINDS[kind])
-            save_dir = root / f"{kind}-{embedding}"
-            trained[key] = train(formulas.data, save_dir, *options, symbols=REGEX)
-        return trained[key]
+            trained[kind] = train(formulas.data, root / kind, *options, symbols=REGEX)
+        return trained[kind]
 
     return checkpoint
 
