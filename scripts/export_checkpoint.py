@@ -11,7 +11,6 @@ import argparse
 import os
 from typing import Any, Dict, Optional, Sequence
 
-import torch
 from omegaconf import OmegaConf
 
 from sit_fairseq.conversion import reading, writing
