@@ -6,7 +6,7 @@ start entities "$@"
 for name in test unseen; do
     awk -F'\t' -v name="$name" '
         /^T-/ { target[substr($1, 3)] = $2 }
-        /^H-/ { total++; right += $3 == target[substr($1, 3)] }
+        /^D-/ { total++; right += $3 == target[substr($1, 3)] }
         END { printf "%-8s %d of %d right (%.1f %%)\n", name, right, total, 100 * right / total }
     ' "$out/$name.txt"
 done
