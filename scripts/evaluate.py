@@ -225,7 +225,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--max-len-b", type=int, default=200, metavar="B", help="(default: %(default)s)")
     add("--batch-size", type=int, default=64, help="sentences (default: %(default)s)")
-    add("--max-tokens", type=int, help="source tokens in a batch (default: no limit)")
+    add("--max-tokens", type=int, help="tokens times streams in a batch (default: no limit)")
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     add("--device", default=device, help="where to compute (default: %(default)s)")

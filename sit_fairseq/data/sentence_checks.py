@@ -5,13 +5,12 @@ in its middle.
 """
 
 import logging
-from typing import Iterator, Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple
 
-import numpy
 import torch
-from fairseq.data.indexed_dataset import MMapIndexedDataset
 from torch import Tensor
 
+from sit_fairseq.data.sentence_chunks import sentence_chunks
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
@@ -19,8 +18,6 @@ from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 from sit_fairseq.modules.tree_positions import tree_paths
 
 logger = logging.getLogger(__name__)
-
-_CHUNK = 50_000  # sentences at a time: a few megabytes of tokens
 
 
 class SentenceChecker:
@@ -48,13 +45,13 @@ class SentenceChecker:
             UserError: naming the first line at fault and what to change.
         """
         unknown = 0
-        for first, tokens, lengths in _chunks(sources):
+        for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self.check_sources(tokens, lengths, name)
             unknown += int(tokens.eq(self.vocabulary.dictionary.unk()).sum())
             if targets is not None:
                 last = first + lengths.numel()
-                _, target, target_lengths = next(_chunks(targets, first, last))
+                _, target, target_lengths = next(sentence_chunks(targets, first, last))
                 self._check_targets(tokens, lengths, target, target_lengths, split, first)
         if unknown:
             logger.warning(
@@ -177,25 +174,3 @@ class _LineName:
 
     def __call__(self, index: int) -> str:
         return f"line {self.first + index + 1} {self.where}"
-
-
-def _chunks(sentences, start: int = 0, stop: Optional[int] = None) -> Iterator:
-    """Yields (index of the first sentence, all tokens in a row, lengths) per chunk."""
-    stop = len(sentences) if stop is None else stop
-    for first in range(start, stop, _CHUNK):
-        last = min(first + _CHUNK, stop)
-        if isinstance(sentences, MMapIndexedDataset):
-            # The file holds the sentences in a row: one read, not one for each of them.
-            lengths = sentences.sizes[first:last]
-            index = sentences._index
-            tokens = numpy.frombuffer(
-                sentences._bin_buffer,
-                dtype=index.dtype,
-                count=int(lengths.sum()),
-                offset=index._pointers[first],
-            )
-            yield first, torch.from_numpy(tokens.astype("int64")), torch.tensor(lengths).long()
-        else:
-            chunk = [sentences[i] for i in range(first, last)]
-            lengths = torch.tensor([sentence.numel() for sentence in chunk])
-            yield first, torch.cat(chunk).long(), lengths

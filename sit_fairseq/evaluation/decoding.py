@@ -9,7 +9,6 @@ from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tu
 import numpy
 import torch
 from fairseq import checkpoint_utils, tasks, utils
-from fairseq.data import data_utils
 from torch import Tensor
 
 from sit_fairseq.data.stream_dictionary import StreamDictionary
@@ -34,7 +33,7 @@ class DecodingOptions:
         max_len_a: an answer has at most ``max_len_a * source length + max_len_b`` tokens.
         max_len_b: see above.
         batch_size: sentences decoded together.
-        max_tokens: tokens decoded together, None for no limit.
+        max_tokens: stream tokens decoded together, None for no limit.
         device: where to compute, e.g. ``cpu`` or ``cuda``.
     """
 
@@ -215,7 +214,14 @@ class CheckpointDecoder:
             return
         tokens, lengths = self._encode(sources)
         dataset = self._task.build_dataset_for_inference(tokens, lengths)
-        for batch in self._batches(lengths):
+        # The longest first: if the memory is too small, that shows at once.
+        order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
+        batches = dataset.batch_by_size(
+            numpy.array(order),
+            max_tokens=self._options.max_tokens,
+            max_sentences=self._options.batch_size,
+        )
+        for batch in (batch.tolist() for batch in batches):
             if all(position in skip for position in batch):
                 continue
             sample = dataset.collater([dataset[position] for position in batch])
@@ -236,13 +242,12 @@ class CheckpointDecoder:
         longest = utils.resolve_max_positions(
             self._task.max_positions(), self._model.max_positions()
         )[0]
-        most = min(longest, self._options.max_tokens or longest)
         for number, length in enumerate(lengths, start=1):
-            if length > most:
-                option = "--max-tokens" if most < longest else "--max-source-positions of training"
+            if length > longest:
                 raise UserError(
-                    f"Sentence {number} has {length} tokens with its </s>, but {option} is {most}: "
-                    "raise it, or remove the sentence."
+                    f"Sentence {number} has {length} tokens with its </s>, but "
+                    f"--max-source-positions of training is {longest}: raise it, or remove the "
+                    "sentence."
                 )
         return tokens, lengths
 
@@ -255,18 +260,6 @@ class CheckpointDecoder:
                         f"{token!r} in sentence {number} is not in the dictionary of --data, and a "
                         "model without streams cannot be given new tokens: remove the sentence."
                     )
-
-    def _batches(self, lengths: List[int]) -> List[List[int]]:
-        # The longest first: if the memory is too small, that shows at once.
-        order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
-        batches = data_utils.batch_by_size(
-            numpy.array(order),
-            num_tokens_fn=lambda position: lengths[position],
-            max_tokens=self._options.max_tokens,
-            max_sentences=self._options.batch_size,
-            required_batch_size_multiple=1,
-        )
-        return [list(map(int, batch)) for batch in batches]
 
     def _text(self, tokens: Tensor) -> str:
         return self._task.target_dictionary.string(tokens.int().cpu())

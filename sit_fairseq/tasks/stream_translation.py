@@ -19,6 +19,7 @@ from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntro
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
@@ -69,7 +70,8 @@ class StreamTranslationTask(TranslationTask):
     """fairseq's translation task for models that keep one stream per symbol.
 
     Source and target share one :class:`StreamDictionary`; plain ``fairseq-preprocess
-    --joined-dictionary`` output is all it needs.
+    --joined-dictionary`` output is all it needs. ``--max-tokens`` counts a sentence once
+    for each of its streams (:class:`StreamPairDataset`).
 
     Args:
         cfg: options.
@@ -86,6 +88,7 @@ class StreamTranslationTask(TranslationTask):
     def __init__(self, cfg: StreamTranslationConfig, src_dict, tgt_dict) -> None:
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
+        self._one_stream = False
         self._generation_cfg: Any = None
         self._scorer: Any = None
         self._validation_generator: Any = None
@@ -170,7 +173,8 @@ class StreamTranslationTask(TranslationTask):
                 f"the {split} split of {self.cfg.data}: {error}; give fairseq-preprocess files "
                 "whose lines belong together, with Unix or Windows line ends"
             )
-        dataset = self.datasets[split]
+        dataset = StreamPairDataset(self.datasets[split], f"{split} source", self._one_stream)
+        self.datasets[split] = dataset
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
         if self._checker is not None:
@@ -206,7 +210,7 @@ class StreamTranslationTask(TranslationTask):
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
         """Wraps sentences typed by a user."""
-        return LanguagePairDataset(
+        pairs = LanguagePairDataset(
             src_tokens,
             src_lengths,
             self.source_dictionary,
@@ -214,6 +218,7 @@ class StreamTranslationTask(TranslationTask):
             left_pad_source=False,
             constraints=constraints,
         )
+        return StreamPairDataset(pairs, "input", self._one_stream)
 
     def can_reuse_epoch_itr(self, dataset) -> bool:
         """fairseq-interactive would otherwise keep one iterator per line for ever."""
@@ -224,7 +229,9 @@ class StreamTranslationTask(TranslationTask):
     def build_model(self, cfg, from_checkpoint: bool = False):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         model = super().build_model(cfg, from_checkpoint)
+        self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
+            self._one_stream = model.vocabulary.one_stream
             if not from_checkpoint:
                 self._require_symbols()
             positions, depth = model.encoder.embed_positions, None

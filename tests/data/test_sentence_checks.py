@@ -6,7 +6,7 @@ import pytest
 import torch
 from conftest import SOURCES, TARGETS, encode, make_dictionary
 
-from sit_fairseq.data import sentence_checks
+from sit_fairseq.data import sentence_chunks
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
 from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
@@ -25,7 +25,7 @@ def check(sources, targets=None, tree_depth=20, split="train"):
 @pytest.fixture(params=[1, 2, 50_000], autouse=True)
 def chunk_size(request, monkeypatch):
     """Line numbers must not depend on how a split is divided."""
-    monkeypatch.setattr(sentence_checks, "_CHUNK", request.param)
+    monkeypatch.setattr(sentence_chunks, "_CHUNK", request.param)
 
 
 @pytest.mark.parametrize("tree_depth", [20, None])

@@ -1,0 +1,118 @@
+"""Pairs of sentences whose batches are measured by the streams that are computed."""
+
+from typing import List, Optional, Sequence
+
+import numpy
+import torch
+from fairseq.data import LanguagePairDataset
+from torch import Tensor
+
+from sit_fairseq.data.sentence_chunks import sentence_chunks
+from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.errors import UserError
+
+
+def count_symbols(sentences: Sequence[Tensor], dictionary: StreamDictionary) -> numpy.ndarray:
+    """The number of distinct symbols of each sentence.
+
+    Args:
+        sentences: one 1-D tensor of dictionary indices per sentence.
+        dictionary: says which tokens are symbols.
+
+    Returns:
+        (n,) counts, 0 for a sentence without symbols.
+    """
+    is_symbol = torch.tensor([dictionary.is_symbol(token) for token in dictionary.symbols])
+    counts = numpy.zeros(len(sentences), dtype="int32")
+    for first, tokens, lengths in sentence_chunks(sentences):
+        place = is_symbol[tokens].nonzero().squeeze(1)
+        sentence = torch.repeat_interleave(lengths)[place]
+        # One key per (sentence, symbol).
+        keys = numpy.unique((sentence * len(dictionary) + tokens[place]).numpy())
+        number = lengths.numel()
+        counts[first : first + number] = numpy.bincount(keys // len(dictionary), minlength=number)
+    return counts
+
+
+class StreamPairDataset(LanguagePairDataset):
+    """fairseq's pairs, with ``--max-tokens`` counted in *stream tokens*.
+
+    A batch has one row for each stream of its sentences, in the encoder and in the decoder,
+    and its rows are padded to its longest sentence. It costs that length times its streams,
+    so that memory does not depend on how symbols are spread over sentences. Lengths, as
+    compared with ``--max-source-positions``, remain plain tokens.
+
+    Args:
+        pairs: what fairseq loaded; its source dictionary is a :class:`StreamDictionary`.
+        name: of the source, for messages.
+        one_stream: the model has one stream per sentence, whatever its symbols.
+    """
+
+    def __init__(self, pairs: LanguagePairDataset, name: str, one_stream: bool) -> None:
+        # fairseq's loader chooses the class of what it loads; take over all it has set.
+        self.__dict__.update(vars(pairs))
+        self.name = name
+        self.one_stream = one_stream
+        self._num_streams: Optional[numpy.ndarray] = None
+
+    @property
+    def num_streams(self) -> numpy.ndarray:
+        """(n,) the streams of each sentence, at least 1; counted when first asked for."""
+        if self._num_streams is None:
+            if self.one_stream:
+                self._num_streams = numpy.ones(len(self), dtype="int32")
+            else:
+                self._num_streams = count_symbols(self.src, self.src_dict).clip(min=1)
+        return self._num_streams
+
+    def batch_by_size(
+        self,
+        indices: numpy.ndarray,
+        max_tokens: Optional[int] = None,
+        max_sentences: Optional[int] = None,
+        required_batch_size_multiple: int = 1,
+    ) -> List[numpy.ndarray]:
+        """Divides an ordered set of sentences into batches.
+
+        fairseq compares ``max_tokens`` with the most expensive sentence times the number of
+        sentences, which neither bounds a batch of a long sentence and one of many symbols
+        nor fills one where the symbols vary. Here it bounds the batch itself. The order can
+        therefore remain fairseq's, by length alone.
+
+        Args:
+            indices: the sentences.
+            max_tokens: most stream tokens of a batch, None for no limit.
+            max_sentences: most sentences of a batch, None for no limit.
+            required_batch_size_multiple: ignored where ``max_tokens`` is given.
+
+        Raises:
+            UserError: a sentence has more than ``max_tokens`` by itself.
+        """
+        if max_tokens is None:
+            return super().batch_by_size(
+                indices,
+                max_sentences=max_sentences,
+                required_batch_size_multiple=required_batch_size_multiple,
+            )
+        if len(indices) == 0:
+            return []
+        lengths, streams = self.num_tokens_vec(indices), self.num_streams[indices]
+        self._check_each(indices, lengths, streams, max_tokens)
+        cuts, first, longest, total = [], 0, 0, 0
+        for position, (length, count) in enumerate(zip(lengths.tolist(), streams.tolist())):
+            longest, total = max(longest, length), total + count
+            if longest * total > max_tokens or position - first == max_sentences:
+                cuts.append(position)
+                first, longest, total = position, length, count
+        return numpy.split(indices, cuts)
+
+    def _check_each(self, indices, lengths, streams, max_tokens: int) -> None:
+        cost = lengths.astype("int64") * streams
+        worst = int(cost.argmax())
+        if cost[worst] > max_tokens:
+            raise UserError(
+                f"line {indices[worst] + 1} of the {self.name} counts {cost[worst]} tokens "
+                f"({lengths[worst]} with </s>, in {streams[worst]} streams), more than the "
+                f"{max_tokens} of --max-tokens; raise it (in validation --max-tokens-valid) to "
+                f"{cost[worst]}, or remove the line"
+            )
