@@ -28,9 +28,9 @@ def count_symbols(sentences: Sequence[Tensor], dictionary: StreamDictionary) -> 
         place = is_symbol[tokens].nonzero().squeeze(1)
         sentence = torch.repeat_interleave(lengths)[place]
         # One key per (sentence, symbol).
-        keys = numpy.unique((sentence * len(dictionary) + tokens[place]).numpy())
+        keys = torch.unique(sentence * len(dictionary) + tokens[place])
         number = lengths.numel()
-        counts[first : first + number] = numpy.bincount(keys // len(dictionary), minlength=number)
+        counts[first : first + number] = torch.bincount(keys // len(dictionary), minlength=number)
     return counts
 
 
@@ -112,7 +112,7 @@ class StreamPairDataset(LanguagePairDataset):
         if cost[worst] > max_tokens:
             raise UserError(
                 f"line {indices[worst] + 1} of the {self.name} counts {cost[worst]} tokens "
-                f"({lengths[worst]} with </s>, in {streams[worst]} streams), more than the "
+                f"({lengths[worst]} with </s>; streams: {streams[worst]}), more than the "
                 f"{max_tokens} of --max-tokens; raise it (in validation --max-tokens-valid) to "
                 f"{cost[worst]}, or remove the line"
             )

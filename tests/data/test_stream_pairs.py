@@ -152,7 +152,7 @@ def test_long_sentences_of_many_symbols_come_by_fewer():
 def test_one_sentence_too_many():
     pairs = dataset()
     message = (
-        "^line 5 of the train source counts 44 tokens .11 with </s>, in 4 streams., more than the "
+        "^line 5 of the train source counts 44 tokens .11 with </s>; streams: 4., more than the "
         "43 of --max-tokens; raise it .in validation --max-tokens-valid. to 44, or remove the line$"
     )
     with pytest.raises(UserError, match=message):

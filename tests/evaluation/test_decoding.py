@@ -108,7 +108,11 @@ def test_what_the_model_takes_for_what(models):
         ({}, ["! a", ""], "is empty"),
         ({}, ["! a", "& a"], "is not one formula"),
         ({}, ["! a", LONG], "Sentence 2 has 1102 tokens .*--max-source-positions .* is 1024"),
-        ({"max_tokens": 5}, ["& a & b & c d"], "line 1 of the input counts 32 tokens .*--max-tokens"),
+        (
+            {"max_tokens": 5},
+            ["& a & b & c d"],
+            "line 1 of the input counts 32 tokens .*--max-tokens",
+        ),
     ],
 )
 def test_sentences_that_cannot_be_read_are_named(models, options, sources, words):
@@ -119,6 +123,14 @@ def test_sentences_that_cannot_be_read_are_named(models, options, sources, words
 def test_a_model_without_streams_knows_the_tokens_of_its_dictionary_only(models):
     with pytest.raises(UserError, match="'z' in sentence 2 is not in the dictionary"):
         list(load(models.plain, models.data).decode(["! a", "! z"]))
+
+
+def test_a_model_without_streams_counts_plain_tokens(models):
+    source = "& a & b & c d"
+    expected = answers(load(models.plain, models.data), [source])
+    assert answers(load(models.plain, models.data, max_tokens=8), [source]) == expected
+    with pytest.raises(UserError, match="counts 8 tokens .8 with </s>; streams: 1."):
+        answers(load(models.plain, models.data, max_tokens=7), [source])
 
 
 def test_unsuitable_checkpoints_are_explained(models, tmp_path):

@@ -55,6 +55,13 @@ def test_formula_deeper_than_the_positions(prop, tmp_path):
     )
 
 
+def test_sentence_of_more_tokens_than_a_batch(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "& a & b c"], ["a 1", "a 1 b 1 c 1"])
+    action = lambda: generate(data, prop.trained, "--max-tokens", 20)  # noqa: E731
+    failing(action, "line 2 of the test source counts 21 tokens", "20 of --max-tokens")
+    generate(data, prop.trained, "--max-tokens", 21)
+
+
 def test_tree_depth_option_is_the_way_out(prop, tmp_path):
     deep = " ".join(["!"] * 34 + ["a"])
     data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")

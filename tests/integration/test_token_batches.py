@@ -1,0 +1,83 @@
+"""``--max-tokens`` bounds what the models compute with, on every path to a batch."""
+
+import pytest
+import torch
+from command_line import generate, interactive, train
+
+from sit_fairseq.models.stream_decoder import StreamDecoder
+from sit_fairseq.models.stream_encoder import StreamEncoder
+from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
+
+BASELINE = ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Of each batch: the side, whether it is for training, its sentences, rows times columns."""
+    batches = []
+
+    def record(cls, tokens_name):
+        forward = cls.forward
+
+        def recording(self, *args, **kwargs):
+            out = forward(self, *args, **kwargs)
+            tokens = args[0] if args else kwargs[tokens_name]
+            streams = kwargs.get("encoder_out", out)["streams"][0]
+            cost = streams.sentence.numel() * tokens.size(1)
+            batches.append((cls, self.training, tokens.size(0), cost))
+            return out
+
+        monkeypatch.setattr(cls, "forward", recording)
+
+    record(StreamEncoder, "src_tokens")
+    record(StreamDecoder, "prev_output_tokens")
+    return batches
+
+
+@pytest.mark.parametrize("options, most_batches", [((), 120), (BASELINE, 60)])
+def test_training_and_validation(prop, tmp_path, computed, options, most_batches):
+    limits = ("--batch-size", 1000, "--max-tokens", 300, "--max-tokens-valid", 120)
+    train(prop.data, tmp_path, *limits, *options, "--max-epoch", 1)
+    for side in (StreamEncoder, StreamDecoder):
+        for training, limit, number in ((True, 300, 2000), (False, 120, 70)):
+            batches = [batch[2:] for batch in computed if batch[:2] == (side, training)]
+            sentences, costs = zip(*batches)
+            assert sum(sentences) == number
+            assert limit / 2 < max(costs) <= limit
+            assert len(batches) <= most_batches
+
+
+def test_batches_of_the_task(prop):
+    cfg = StreamTranslationConfig(
+        data=str(prop.data),
+        symbols="[a-z]",
+        train_subset="train",
+        dataset_impl="mmap",
+        required_seq_len_multiple=1,
+    )
+    task = StreamTranslationTask.setup_task(cfg)
+    task.load_dataset("train")
+    iterator = task.get_batch_iterator(task.dataset("train"), max_tokens=200, max_sentences=40)
+    symbols = [task.source_dictionary.index(symbol) for symbol in "abcde"]
+    seen = []
+    for batch in iterator.next_epoch_itr(shuffle=True):
+        source = batch["net_input"]["src_tokens"]
+        streams = sum(max(1, sum(symbol in row for symbol in symbols)) for row in source)
+        assert streams * max(source.size(1), batch["target"].size(1)) <= 200
+        assert source.size(0) <= 40
+        seen.append(batch["id"])
+    assert sorted(torch.cat(seen).tolist()) == list(range(2000))
+
+
+def test_answering(prop, tmp_path, capsys, computed):
+    answers = ("--beam", 1, "--max-len-b", 3)
+    generate(prop.data, prop.trained, "--max-tokens", 100, *answers)
+    out = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("H-") for line in out) == 400
+    assert 50 < max(cost for side, _, _, cost in computed if side is StreamEncoder) <= 100
+    # Names that no dictionary lists; the third line alone fills a batch.
+    lines = ["! 0", "| y z", "& y & z x", "! y"]
+    options = ("--max-tokens", 18, "--buffer-size", 4, *answers)
+    interactive(prop.data, prop.trained, lines, tmp_path, *options)
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[1] for line in out if line.startswith("S-")] == lines
