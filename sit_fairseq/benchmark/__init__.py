@@ -1,0 +1,1 @@
+"""What scripts/benchmark.py compares, and how it measures."""
