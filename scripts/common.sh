@@ -10,14 +10,14 @@ export OMP_WAIT_POLICY=PASSIVE
 export PYTHONWARNINGS=ignore
 plug_in=(--user-dir sit_fairseq --task stream_translation)
 
-# start EXAMPLE [SCALE] [DIR]: what to run (mini or paper), and where its results go.
+# start EXAMPLE [SCALE] [DIR]: what to run (mini, medium or paper), and where its results go.
 start() {
     example=$1
     scale=${2:-mini}
     out=$(realpath -m "${3:-outputs/$example-$scale}")
     data=$out/data
     if ! [ -f "examples/$example/hydra/$scale.yaml" ]; then
-        echo "$0: the scale '$scale' is unknown; use mini or paper" >&2
+        echo "$0: there is no $scale.yaml in examples/$example/hydra, which holds the scales" >&2
         exit 1
     fi
     mkdir -p "$data"
@@ -28,6 +28,15 @@ step() { printf '\n== %s\n' "$*"; }
 # pairs NAME SCRIPT OPTIONS...: a pair of files by one of our generators.
 pairs() {
     [ -f "$data/$1.tgt" ] || python "scripts/$2" "$data/$1" "${@:3}"
+}
+
+# joined NAME PARTS...: pairs of several files, one after the other.
+joined() {
+    local side part
+    for side in src tgt; do
+        for part in "${@:2}"; do cat "$data/$part.$side"; done >"$data/$1.$side.partial"
+        mv "$data/$1.$side.partial" "$data/$1.$side"
+    done
 }
 
 # renamed NAME COPIES: copies of a test set with every sentence renamed at random.
@@ -52,14 +61,16 @@ binarise() {
     mv "$destination.partial" "$destination"
 }
 
-# train OVERRIDES...: with the hyper-parameters of the example's hydra file.
+# train MODEL BINARISED OVERRIDES...: with the hyper-parameters of the example's hydra file.
 train() {
-    [ -f "$out/model/finished" ] && return
+    local model=$out/$1 binarised=$out/$2
+    shift 2
+    [ -f "$model/finished" ] && return
     fairseq-hydra-train --config-dir "$PWD/examples/$example/hydra" --config-name "$scale" \
-        common.user_dir="$PWD/sit_fairseq" common.log_file="$out/train.log" \
-        common.tensorboard_logdir="$out/tensorboard" task.data="$out/bin" \
-        checkpoint.save_dir="$out/model" hydra.run.dir="$out/hydra" "$@"
-    touch "$out/model/finished"
+        common.user_dir="$PWD/sit_fairseq" common.log_file="$model.log" \
+        common.tensorboard_logdir="$out/tensorboard/$(basename "$model")" task.data="$binarised" \
+        checkpoint.save_dir="$model" hydra.run.dir="$out/hydra/$(basename "$model")" "$@"
+    touch "$model/finished"
 }
 
 # answer NAME OPTIONS...: decodes a test set that brings a dictionary of its own.

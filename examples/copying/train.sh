@@ -3,4 +3,4 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
 step "training with examples/copying/hydra/$scale.yaml"
-train
+train model bin

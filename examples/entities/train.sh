@@ -3,4 +3,4 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start entities "$@"
 step "training with examples/entities/hydra/$scale.yaml"
-train
+train model bin

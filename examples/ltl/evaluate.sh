@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The table of what generate.sh answered.
-#   bash examples/ltl/evaluate.sh [mini|paper] [DIR]
+#   bash examples/ltl/evaluate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 python scripts/example_table.py "$out" \

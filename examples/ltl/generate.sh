@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Answers to the test sets by beam search, each judged by Spot as it is found.
-#   bash examples/ltl/generate.sh [mini|paper] [DIR]
+#   bash examples/ltl/generate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 step "answers, judged by Spot"

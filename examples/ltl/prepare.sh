@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Data: random formulas with a satisfying trace each, by Spot.
-#   bash examples/ltl/prepare.sh [mini|paper] [DIR]
+#   bash examples/ltl/prepare.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 formulas() { pairs "$1" generate_ltl.py "${@:2}"; }
@@ -14,6 +14,19 @@ if [ "$scale" = mini ]; then
     formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 8 --max-length 12 --size 1000 --seed 4
     renamed test 2
     renamed unseen 2
+elif [ "$scale" = medium ]; then
+    step "data: formulas of at most 20 tokens over the symbols a to e, and a heat map"
+    formulas short --symbols 5 --max-length 12 --size 30000 --seed 1
+    formulas long --symbols 5 --max-length 20 --size 150000 --seed 5
+    joined train short long
+    formulas valid --symbols 5 --max-length 20 --size 500 --seed 2 --exclude "$data/train"
+    formulas test --symbols 5 --min-length 8 --max-length 20 --size 1000 --seed 3 \
+        --exclude "$data/train" "$data/valid"
+    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 8 --max-length 20 --size 1000 --seed 4
+    renamed test 2
+    renamed unseen 2
+    [ -d "$data/grid" ] || python scripts/generate_grid.py "$data/grid" --semantics ltl \
+        --max-symbols 10 --max-length 30 --step 1 --per-cell 10 --resume
 else
     step "data: formulas of at most 35 tokens, more of them with few symbols, and a heat map"
     formulas main --symbols 5 --size 800000 --resume

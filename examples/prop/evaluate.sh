@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The table of what generate.sh answered.
-#   bash examples/prop/evaluate.sh [mini|paper] [DIR]
+#   bash examples/prop/evaluate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 python scripts/example_table.py "$out" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Answers to the test sets by beam search, each judged by a truth table as it is found.
-#   bash examples/prop/generate.sh [mini|paper] [DIR]
+#   bash examples/prop/generate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 step "answers, judged by truth tables"

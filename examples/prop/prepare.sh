@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Data: random formulas with a satisfying partial assignment each.
-#   bash examples/prop/prepare.sh [mini|paper] [DIR]
+#   bash examples/prop/prepare.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 formulas() { pairs "$1" generate_prop.py "${@:2}"; }
@@ -14,6 +14,19 @@ if [ "$scale" = mini ]; then
     formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 5 --max-length 6 --size 1000 --seed 4
     renamed test 2
     renamed unseen 2
+elif [ "$scale" = medium ]; then
+    step "data: formulas of at most 10 tokens over the symbols a to e, and a heat map"
+    formulas short --symbols 5 --max-length 6 --size 12000 --seed 1
+    formulas long --symbols 5 --max-length 10 --size 200000 --seed 5
+    joined train short long
+    formulas valid --symbols 5 --max-length 10 --size 500 --seed 2 --exclude "$data/train"
+    formulas test --symbols 5 --min-length 7 --max-length 10 --size 1000 --seed 3 \
+        --exclude "$data/train" "$data/valid"
+    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 7 --max-length 10 --size 1000 --seed 4
+    renamed test 2
+    renamed unseen 2
+    [ -d "$data/grid" ] || python scripts/generate_grid.py "$data/grid" --semantics prop \
+        --max-symbols 8 --max-length 15 --per-cell 30
 else
     step "data: formulas of at most 35 tokens, and a heat map"
     formulas train --symbols 5 --size 800000
@@ -23,3 +36,7 @@ else
     python scripts/generate_grid.py "$data/grid" --semantics prop
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
+if [ "$scale" = medium ]; then
+    binarise "$out/bin.short" --trainpref "$data/short" --validpref "$data/valid" \
+        --srcdict "$out/bin/dict.src.txt"
+fi

@@ -1,0 +1,40 @@
+"""The benchmark, at a size at which its figures mean nothing."""
+
+import json
+import logging
+import runpy
+import sys
+
+import pytest
+import torch
+from command_line import ROOT
+
+
+@pytest.fixture
+def run_benchmark(tmp_path, monkeypatch):
+    """Runs the script with these options and returns its JSON and its report."""
+
+    def run(*options: str):
+        script = runpy.run_path(str(ROOT / "scripts" / "benchmark.py"))
+        shared = script["main"].__globals__
+        monkeypatch.setitem(shared, "DATA", {"prop, 5 symbols": shared["DATA"]["prop, 5 symbols"]})
+        monkeypatch.setitem(shared, "ANSWER", {"prop": 4})
+        sizes = ("--batch-size", "3", "--batches", "2", "--repetitions", "1", "--threads", "1")
+        monkeypatch.setattr(sys, "argv", ["benchmark.py", str(tmp_path), *sizes, *options])
+        shared["main"]()
+        found = json.loads((tmp_path / "benchmark.json").read_text())
+        return found, (tmp_path / "benchmark.md").read_text()
+
+    yield run
+    logging.disable(logging.NOTSET)
+
+
+def test_models_do_the_same_work_and_are_compared(run_benchmark):
+    found, report = run_benchmark("--parts", "models")
+    own = found["models"]["prop, 5 symbols"]
+    assert own["sentences"] == 6
+    assert set(own["seconds"]) == {"training", "validation", "beam 3", "beam 25"}
+    assert all(len(own["seconds"]["training"][kind]) == 1 for kind in ("package", "literal"))
+    # Every symbol of the dictionary is a stream of the literal algorithms.
+    assert own["operations"]["literal"] > own["operations"]["package"] > 0
+    assert "| training |" in report and found["machine"]["torch"] == torch.__version__
