@@ -10,9 +10,9 @@ first, renamed.
 
 import argparse
 import random
-import re
 
 from sit_fairseq.data.generated_files import read_pairs, writing_pairs
+from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.renaming import random_renamings
 from sit_fairseq.logic.syntax import tokenize
@@ -29,13 +29,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
+    dictionary, names = StreamDictionary(), args.names.split(",")
+    dictionary.set_pattern(args.symbols)
     pairs = read_pairs(args.in_prefix)
-    pattern, names = re.compile(args.symbols), args.names.split(",")
     rng = random.Random(args.seed)
     with writing_pairs(args.out_prefix) as (src, tgt):
         for number, (source, target) in enumerate(pairs, 1):
             tokens = tokenize(source) + tokenize(target)
-            symbols = list(dict.fromkeys(token for token in tokens if pattern.fullmatch(token)))
+            symbols = list(dict.fromkeys(token for token in tokens if dictionary.is_symbol(token)))
             if len(symbols) > len(names):
                 raise UserError(
                     f"line {number} has {len(symbols)} symbols, but --names gives {len(names)}; "
