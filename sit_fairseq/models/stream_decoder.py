@@ -1,30 +1,23 @@
 """The decoder: canonical ids and encoder streams in, logits over canonical ids out."""
 
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch.nn.functional as F
 from fairseq import utils
 from fairseq.models import FairseqIncrementalDecoder
 from torch import Tensor, nn
 
+from sit_fairseq.models.decoding_state import DecodingState
 from sit_fairseq.models.stack_config import StackConfig
-from sit_fairseq.models.stream_encoder import is_identity, stream_mask
+from sit_fairseq.models.stream_encoder import stream_mask
 from sit_fairseq.modules.adacos_scale import AdaCosScale
 from sit_fairseq.modules.functional import dropout
+from sit_fairseq.modules.stream_attention import KeysValues
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
-from sit_fairseq.modules.stream_layers import DecoderLayerState, StreamDecoderLayer
+from sit_fairseq.modules.stream_layers import LayerMemory, StreamDecoderLayer
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
 _STATE = "streams"  # our key in fairseq's incremental state
-
-
-@dataclass
-class _DecoderState:
-    """Keys and values of all layers, with the layout of their rows."""
-
-    streams: Streams
-    layers: List[DecoderLayerState]
 
 
 class StreamDecoder(FairseqIncrementalDecoder):
@@ -46,6 +39,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
         self.embed_tokens = embed_tokens
         self.dropout = cfg.layer.dropout
         self.pattern = cfg.pattern
+        self._layer_config = cfg.layer
         self.embed_positions = cfg.absolute_positions(self.dictionary.pad())
         self.layernorm_embedding = cfg.optional_norm(cfg.layernorm_embedding)
         self.layers = nn.ModuleList(
@@ -77,13 +71,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
             dictionary with ``names``, the dictionary index of each slot.
         """
         streams: Streams = encoder_out["streams"][0]
-        step = None if incremental_state is None else prev_output_tokens.size(1) - 1
-        tokens = prev_output_tokens if step is None else prev_output_tokens[:, -1:]
-        state = incremental_state.get(_STATE) if incremental_state is not None else None
-        if state is None:
-            state = self._start(encoder_out)
-            if incremental_state is not None:
-                incremental_state[_STATE] = state
+        tokens = prev_output_tokens if incremental_state is None else prev_output_tokens[:, -1:]
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
         x = self.embed_tokens(tokens, streams)
@@ -92,9 +80,17 @@ class StreamDecoder(FairseqIncrementalDecoder):
         if self.layernorm_embedding is not None:
             x = self.layernorm_embedding(x)
         x = dropout(x, self.dropout if self.training else 0.0)
-        mask = stream_mask(encoder_out["encoder_padding_mask"][0], streams)
-        for layer, layer_state in zip(self.layers, state.layers):
-            x = layer(x, positions, layer_state, mask, step)
+        if incremental_state is None:
+            mask = stream_mask(encoder_out["encoder_padding_mask"][0], streams)
+            for layer, views in zip(self.layers, self._project_encoder(encoder_out)):
+                x = layer(x, positions, views, mask)
+        else:
+            if _STATE not in incremental_state:
+                incremental_state[_STATE] = self._start(encoder_out)
+            state: DecodingState = incremental_state[_STATE]
+            lookup = state.advance()
+            for layer, memory in zip(self.layers, state.layers):
+                x = layer.step(x, positions, memory, lookup)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
         logits = (self.output_projection or self.embed_tokens).project(x, streams)
@@ -112,39 +108,32 @@ class StreamDecoder(FairseqIncrementalDecoder):
             return streams.expand(positions)
         return positions[:1]  # the same for all: in a step fairseq counts columns
 
-    def _start(self, encoder_out: Dict[str, List]) -> _DecoderState:
-        streams: Streams = encoder_out["streams"][0]
+    def _project_encoder(self, encoder_out: Dict[str, List]) -> Iterator[List[KeysValues]]:
+        """Keys and values of the cross-attentions, layer by layer."""
         per_stream = encoder_out["encoder_out"][0]
-        encoder_streams = Streams.of_slots(streams.num_slots)
         aggregated = None
         if "CA" in self.pattern.cross:
+            encoder_streams = Streams.of_slots(encoder_out["streams"][0].num_slots)
             num_base = self.embed_tokens.vocabulary.num_base
             source = SymbolPositions.of(encoder_out["canonical"][0], num_base, encoder_streams)
             aggregated = source.aggregate(per_stream)
-        return _DecoderState(
-            streams,
-            [
-                DecoderLayerState(layer.project_encoder(per_stream, aggregated, encoder_streams))
-                for layer in self.layers
-            ],
+        return (layer.project_encoder(per_stream, aggregated) for layer in self.layers)
+
+    def _start(self, encoder_out: Dict[str, List]) -> DecodingState:
+        return DecodingState(
+            encoder_out["streams"][0],
+            [LayerMemory(views) for views in self._project_encoder(encoder_out)],
+            encoder_out["encoder_padding_mask"][0],
+            self._layer_config,
+            self.pattern.cross,
         )
 
     def reorder_incremental_state_scripting(
         self, incremental_state: Dict[str, Any], new_order: Tensor
     ) -> None:
         """Follows fairseq's beams: each hypothesis takes all its streams along."""
-        state = incremental_state.get(_STATE)
-        if state is None:
-            return
-        streams, sentences, stream_rows, rows = state.streams.reorder(new_order)
-        unchanged = is_identity(sentences, state.streams.first.numel())
-        incremental_state[_STATE] = _DecoderState(
-            streams,
-            [
-                layer.select(new_order, rows, None if unchanged else stream_rows)
-                for layer in state.layers
-            ],
-        )
+        if _STATE in incremental_state:
+            incremental_state[_STATE].reorder(new_order)
 
     def get_normalized_probs(
         self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None

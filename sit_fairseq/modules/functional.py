@@ -55,6 +55,20 @@ def attention(
     return torch.matmul(weights.transpose(2, 3), values)
 
 
+def weighted_sums(table: Tensor, index: Tensor, weights: Tensor) -> Tensor:
+    """Sums of rows of a table, which are not copied together first.
+
+    Args:
+        table: (E, D).
+        index: (G, T) rows of the table.
+        weights: (G, T) of the rows.
+
+    Returns:
+        (G, D).
+    """
+    return F.embedding_bag(index, table, per_sample_weights=weights, mode="sum")
+
+
 def dropout(x: Tensor, rate: float) -> Tensor:
     """Zeroes a share ``rate`` of the entries and scales up the rest (in training only:
     callers pass 0 otherwise)."""

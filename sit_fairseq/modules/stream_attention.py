@@ -4,12 +4,13 @@ Shapes: R rows (streams or hypotheses), T query positions, U key positions, C ch
 H heads, D = C / H channels of a head. Masks are True where attention is allowed.
 """
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
-import torch
 from torch import Tensor, nn
 
+from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
 from sit_fairseq.modules.functional import attention
+from sit_fairseq.modules.past import Lookup, Store
 from sit_fairseq.modules.rotary import Rotary
 
 
@@ -18,16 +19,6 @@ class KeysValues(NamedTuple):
 
     keys: Tensor
     values: Tensor
-
-    def append(self, other: "KeysValues") -> "KeysValues":
-        """Adds later positions, as step-by-step decoding does."""
-        return KeysValues(
-            torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2)
-        )
-
-    def select(self, rows: Tensor) -> "KeysValues":
-        """Keeps the given rows, in that order."""
-        return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
 
 class _HeadedAttention(nn.Module):
@@ -62,6 +53,15 @@ class _HeadedAttention(nn.Module):
         )
         return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
 
+    def _attend_once(
+        self,
+        queries: Tensor,
+        memory: Union[Store, EncoderMemory],
+        lookup: Union[Lookup, EncoderLookup],
+    ) -> Tensor:
+        """(R, H, 1, D) queries of one decoding step -> (R, 1, C)."""
+        return self.out_proj(memory.attend(queries.flatten(1), lookup)).unsqueeze(1)
+
 
 class StreamSelfAttention(_HeadedAttention):
     """Per-stream self-attention: each stream attends to itself alone (EP, DP)."""
@@ -75,15 +75,18 @@ class StreamSelfAttention(_HeadedAttention):
         queries, memory = self._project(x, 0)
         return self._attend(queries, memory, mask, causal)
 
-    def step(self, x: Tensor, memory: Optional[KeysValues], position: int):
+    def step(self, x: Tensor, store: Store, past: Lookup, position: int) -> Tensor:
         """One decoding step: (R, 1, C) at ``position`` against all positions so far.
 
-        Returns:
-            (R, 1, C) and the memory to hand to the next step.
+        Args:
+            x: (R, 1, C).
+            store: earlier keys and values; those of ``x`` are appended.
+            past: which of them are a row's own, those of ``x`` included.
+            position: of ``x``.
         """
         queries, new = self._project(x, position)
-        memory = new if memory is None else memory.append(new)
-        return self._attend(queries, memory, None, False), memory
+        store.append(new.keys.flatten(1), new.values.flatten(1))
+        return self._attend_once(queries, store, past)
 
     def _project(self, x: Tensor, offset: int):
         queries, keys, values = (self._heads(p) for p in self.qkv_proj(x).chunk(3, dim=2))
@@ -139,3 +142,14 @@ class ViewAttention(_HeadedAttention):
         queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
         attended = self._attend(queries, memory, mask, causal)  # N x K*T x C
         return attended.unflatten(1, (hypotheses, length)).flatten(0, 1)
+
+    def step(
+        self,
+        x: Tensor,
+        memory: Union[Store, EncoderMemory],
+        lookup: Union[Lookup, EncoderLookup],
+        position: int,
+    ) -> Tensor:
+        """One decoding step: (R, 1, C) at ``position`` against what ``lookup`` names."""
+        queries = self._rotate(self._heads(self.q_proj(x)), position)
+        return self._attend_once(queries, memory, lookup)

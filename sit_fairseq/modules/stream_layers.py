@@ -4,14 +4,18 @@ Shapes as in :mod:`sit_fairseq.modules.streams`: N*K rows over streams, B*K rows
 hypotheses, T target or source positions, U source positions seen from the decoder.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Callable, List, Optional
 
+import torch
 from fairseq import utils
 from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
 from sit_fairseq.modules.functional import dropout, feed_forward
+from sit_fairseq.modules.past import Lookup, Store
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
@@ -133,32 +137,36 @@ class StreamEncoderLayer(_StreamLayer):
         return self._residual(x, self.final_layer_norm, self._feed_forward)
 
 
-@dataclass
-class DecoderLayerState:
-    """What a decoder layer keeps between steps: projected keys and values.
+class LayerMemory:
+    """What a decoder layer remembers when it decodes step by step.
 
     Attributes:
-        self_attn: (N*K, H, T, D), None before the first step.
-        aggregated_attn: (B*K, H, T, D), None before the first step.
-        encoder_attn: (N, H, U, D) for each cross-attention, shared by the K hypotheses.
+        encoder_attn: of each cross-attention, the view of the source.
+        self_attn: earlier positions, an entry for each row over streams.
+        aggregated_attn: earlier positions, an entry for each hypothesis.
     """
 
-    encoder_attn: List[KeysValues]
-    self_attn: Optional[KeysValues] = None
-    aggregated_attn: Optional[KeysValues] = None
+    def __init__(self, views: List[KeysValues]) -> None:
+        self.encoder_attn = [EncoderMemory(*view) for view in views]
+        self.self_attn = Store()
+        self.aggregated_attn = Store()
 
-    def select(self, hypotheses: Tensor, rows: Tensor, streams: Optional[Tensor]):
-        """The state after hypotheses were reordered; ``streams`` None keeps them all."""
-        return replace(
-            self,
-            self_attn=self.self_attn and self.self_attn.select(rows),
-            aggregated_attn=self.aggregated_attn and self.aggregated_attn.select(hypotheses),
-            encoder_attn=(
-                self.encoder_attn
-                if streams is None
-                else [memory.select(streams) for memory in self.encoder_attn]
-            ),
-        )
+
+@dataclass(frozen=True)
+class StepLookup:
+    """Where the rows of a decoding step find what they attend to, the same in all layers.
+
+    Attributes:
+        position: of the step.
+        self_attn: entries of each row over streams.
+        aggregated_attn: entries of each row's hypothesis.
+        encoder_attn: for each cross-attention, the view of each row.
+    """
+
+    position: int
+    self_attn: Lookup
+    aggregated_attn: Lookup
+    encoder_attn: List[EncoderLookup]
 
 
 class StreamDecoderLayer(_StreamLayer):
@@ -179,22 +187,15 @@ class StreamDecoderLayer(_StreamLayer):
         self.encoder_attn_layer_norm = nn.ModuleList(self._norm() for _ in pattern.cross)
         self.pattern = pattern
 
-    def project_encoder(
-        self, per_stream: Tensor, aggregated: Optional[Tensor], streams: Streams
-    ) -> List[KeysValues]:
-        """Keys and values of each cross-attention, once per sentence.
+    def project_encoder(self, per_stream: Tensor, aggregated: Optional[Tensor]) -> List[KeysValues]:
+        """Keys and values of each cross-attention, once per stream or sentence.
 
         Args:
             per_stream: (N, U, C) encoder output.
             aggregated: (B, U, C) its aggregated view, if the pattern has CA.
-            streams: the encoder's layout (K = 1).
         """
         return [
-            (
-                attention.project(per_stream)
-                if letters == "CP"
-                else _expand(attention.project(aggregated), streams)
-            )
+            attention.project(per_stream if letters == "CP" else aggregated)
             for letters, attention in zip(self.pattern.cross, self.encoder_attn)
         ]
 
@@ -202,51 +203,77 @@ class StreamDecoderLayer(_StreamLayer):
         self,
         x: Tensor,
         positions: SymbolPositions,
-        state: DecoderLayerState,
+        views: List[KeysValues],
         encoder_mask: Optional[Tensor],
-        step: Optional[int],
     ) -> Tensor:
-        """Maps (N*K, T, C) to (N*K, T, C).
+        """Maps (N*K, T, C) to (N*K, T, C), given the whole target (teacher forcing).
 
         Args:
-            positions: where the target prefix holds symbols.
-            state: keys and values of the encoder, and of earlier steps; updated in place.
+            positions: where the target holds symbols.
+            views: of :meth:`project_encoder`.
             encoder_mask: (N, 1, 1, U) True at real source tokens.
-            step: position of the only token in ``x`` when decoding step by step, or None
-                when the whole target is given (teacher forcing).
         """
         streams = positions.streams
-        offset = step or 0
+
+        def attend_to_aggregate(h: Tensor) -> Tensor:
+            view = self.aggregated_attn.project(positions.aggregate(h))
+            return self.aggregated_attn(h, _expand(view, streams), causal=True)
+
+        def attend_to_encoder(h: Tensor, number: int) -> Tensor:
+            view = views[number]
+            if self.pattern.cross[number] == "CA":
+                view = _expand(view, streams)
+            return self.encoder_attn[number](
+                h, view, mask=encoder_mask, hypotheses=streams.hypotheses
+            )
+
+        return self._sublayers(
+            x, lambda h: self.self_attn(h, causal=True), attend_to_aggregate, attend_to_encoder
+        )
+
+    @torch.no_grad()
+    def step(
+        self, x: Tensor, positions: SymbolPositions, memory: LayerMemory, lookup: StepLookup
+    ) -> Tensor:
+        """One decoding step, (N*K, 1, C) to (N*K, 1, C), without gradients.
+
+        Args:
+            positions: where the last tokens are symbols.
+            memory: of this layer; the keys and values of ``x`` are appended.
+            lookup: of the step.
+        """
+        position = lookup.position
+
+        def attend_to_self(h: Tensor) -> Tensor:
+            return self.self_attn.step(h, memory.self_attn, lookup.self_attn, position)
+
+        def attend_to_aggregate(h: Tensor) -> Tensor:
+            view = self.aggregated_attn.project(positions.aggregate(h), position)
+            memory.aggregated_attn.append(view.keys.flatten(1), view.values.flatten(1))
+            return self.aggregated_attn.step(
+                h, memory.aggregated_attn, lookup.aggregated_attn, position
+            )
+
+        def attend_to_encoder(h: Tensor, number: int) -> Tensor:
+            return self.encoder_attn[number].step(
+                h, memory.encoder_attn[number], lookup.encoder_attn[number], position
+            )
+
+        return self._sublayers(x, attend_to_self, attend_to_aggregate, attend_to_encoder)
+
+    def _sublayers(
+        self,
+        x: Tensor,
+        attend_to_self: Callable[[Tensor], Tensor],
+        attend_to_aggregate: Callable[[Tensor], Tensor],
+        attend_to_encoder: Callable[[Tensor, int], Tensor],
+    ) -> Tensor:
+        """Those of the pattern, in their order; cross-attentions are called by number."""
         if self.pattern.decoder_per_stream:
-
-            def attend_to_self(h: Tensor) -> Tensor:
-                if step is None:
-                    return self.self_attn(h, causal=True)
-                out, state.self_attn = self.self_attn.step(h, state.self_attn, step)
-                return out
-
             x = self._residual(x, self.self_attn_layer_norm, attend_to_self)
         if self.pattern.decoder_aggregated:
-
-            def attend_to_aggregate(h: Tensor) -> Tensor:
-                view = self.aggregated_attn.project(positions.aggregate(h), offset)
-                if step is not None:
-                    view = state.aggregated_attn.append(view) if state.aggregated_attn else view
-                    state.aggregated_attn = view
-                return self.aggregated_attn(
-                    h, _expand(view, streams), causal=step is None, offset=offset
-                )
-
             norm = self.aggregated_attn_layer_norm
             x = self._residual(x, norm, attend_to_aggregate, aggregated=True)
-        for attention, norm, memory in zip(
-            self.encoder_attn, self.encoder_attn_layer_norm, state.encoder_attn
-        ):
-
-            def attend_to_encoder(h: Tensor) -> Tensor:
-                return attention(
-                    h, memory, mask=encoder_mask, offset=offset, hypotheses=streams.hypotheses
-                )
-
-            x = self._residual(x, norm, attend_to_encoder)
+        for number, norm in enumerate(self.encoder_attn_layer_norm):
+            x = self._residual(x, norm, partial(attend_to_encoder, number=number))
         return self._residual(x, self.final_layer_norm, self._feed_forward)

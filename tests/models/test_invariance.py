@@ -153,18 +153,16 @@ def test_modules_are_equivariant_under_permuted_slots():
     model = make_model(dictionary)
     redraw(model)
     model = model.double().eval()
-    views, order = permuted_streams(dictionary, model)
+    cases, order = permuted_streams(dictionary, model)
     embed, num_base = model.encoder.embed_tokens, model.vocabulary.num_base
     embedded, aggregated, encoded, decoded, logits = [], [], [], [], []
-    for canonical, streams, positions in views:
+    for canonical, streams, positions in cases:
         x = embed(canonical, streams)
         embedded.append(x)
         encoded.append(model.encoder.layers[0](x, positions, None))
         aggregated.append(positions.aggregate(encoded[-1]))
-        state = model.decoder._start(
-            {"streams": [streams], "encoder_out": [encoded[-1]], "canonical": [canonical]}
-        )
-        decoded.append(model.decoder.layers[0](x, positions, state.layers[0], None, None))
+        views = model.decoder.layers[0].project_encoder(encoded[-1], None)
+        decoded.append(model.decoder.layers[0](x, positions, views, None))
         logits.append(embed.project(decoded[-1], streams))
     assert torch.equal(embedded[0], embedded[1][order])
     assert not torch.equal(embedded[0], embedded[1])

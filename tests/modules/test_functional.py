@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from sit_fairseq.modules.functional import attention, dropout, feed_forward
+from sit_fairseq.modules.functional import attention, dropout, feed_forward, weighted_sums
 
 
 def heads(length, rows=3, dtype=torch.float64):
@@ -35,6 +35,13 @@ def test_attention_values_and_gradients(queries, keys, kind):
         torch.autograd.grad((weight * expected).sum(), (q, k, v)),
     ):
         torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def test_weighted_sums():
+    table, weights = torch.randn(5, 3), torch.randn(2, 4)
+    index = torch.tensor([[0, 4, 4, 1], [2, 2, 2, 3]])
+    expected = (table[index] * weights.unsqueeze(2)).sum(1)
+    torch.testing.assert_close(weighted_sums(table, index, weights), expected)
 
 
 def test_attention_drops_weights():
