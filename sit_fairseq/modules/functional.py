@@ -13,6 +13,9 @@ from torch import Tensor, nn
 # backward (measured with 16 channels per head); its memory grows with T * U.
 _EXPLICIT_KEYS = 31
 
+# A CPU's softmax along the last axis is slow where that is shorter than this.
+SHORT_AXIS = 16
+
 # So many rows of hidden channels stay in a core's cache.
 _BLOCK = 512
 
@@ -44,15 +47,19 @@ def attention(
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, dropout_p=dropout_rate, is_causal=causal
         )
-    # Keys before queries: a softmax along the last axis is slow where that is short.
-    scores = torch.matmul(keys * keys.size(3) ** -0.5, queries.transpose(2, 3))  # R x H x U x T
+    keys_first = keys.size(2) < SHORT_AXIS
+    if keys_first:
+        scores = torch.matmul(keys * keys.size(3) ** -0.5, queries.transpose(2, 3))
+    else:
+        scores = torch.matmul(queries * keys.size(3) ** -0.5, keys.transpose(2, 3))
     if causal:
         mask = torch.ones(keys.size(2), keys.size(2), dtype=torch.bool).tril()
     if mask is not None:
         # Added, because masking by a condition is slow too.
-        scores += torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf).mT
-    weights = dropout(scores.softmax(2), dropout_rate)
-    return torch.matmul(weights.transpose(2, 3), values)
+        bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf)
+        scores += bias.mT if keys_first else bias
+    weights = dropout(scores.softmax(2 if keys_first else 3), dropout_rate)
+    return torch.matmul(weights.mT if keys_first else weights, values)
 
 
 def weighted_sums(table: Tensor, index: Tensor, weights: Tensor) -> Tensor:

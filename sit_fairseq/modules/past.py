@@ -14,7 +14,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from sit_fairseq.modules.functional import weighted_sums
+from sit_fairseq.modules.functional import SHORT_AXIS, weighted_sums
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -98,7 +98,10 @@ class Store:
         """
         head_dim = queries.size(1) // lookup.num_heads
         scores = self._scores(queries * head_dim**-0.5, lookup.entries, lookup.num_heads)
-        weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
+        if scores.size(1) < SHORT_AXIS:
+            weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
+        else:
+            weights = scores.transpose(1, 2).flatten(0, 1).softmax(1)
         attended = weighted_sums(self._values.view(-1, head_dim), lookup.heads, weights)
         return attended.view_as(queries)
 
