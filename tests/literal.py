@@ -96,8 +96,7 @@ def rotary_angles(length: int, head_dim: int) -> Tensor:
     if head_dim % 2:
         raise ValueError(f"rotary positions need an even head size, not {head_dim}")
     angles = [
-        [p * ROPE_BASE ** (-2 * i / head_dim) for i in range(head_dim // 2)]
-        for p in range(length)
+        [p * ROPE_BASE ** (-2 * i / head_dim) for i in range(head_dim // 2)] for p in range(length)
     ]
     return torch.tensor(angles, dtype=torch.float64)
 
@@ -188,9 +187,7 @@ def sub_layer(
     return layer_norm(H + f(H), w, norm, cfg.eps)
 
 
-def encoder_layer(
-    H: Tensor, A: Tensor, w: Weights, i: int, cfg: LiteralConfig
-) -> Tensor:
+def encoder_layer(H: Tensor, A: Tensor, w: Weights, i: int, cfg: LiteralConfig) -> Tensor:
     """Algorithm 3, layer ``i``: streams H (k, L, d), token masks A (k, L)."""
     layer = f"encoder.layers.{i}"
     rope = cfg.encoder_positions == "rope"
@@ -207,9 +204,7 @@ def encoder_layer(
         H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
     if cfg.has("EA"):
         H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
-    return sub_layer(
-        H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg
-    )
+    return sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
 
 
 def decoder_layer(
@@ -222,9 +217,7 @@ def decoder_layer(
     rope = cfg.decoder_positions == "rope"
 
     def per_stream(x: Tensor) -> Tensor:
-        return multi_head_attention(
-            x, x, w, f"{layer}.self_attn", cfg.heads, rope, look_ahead
-        )
+        return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope, look_ahead)
 
     def aggregated(x: Tensor) -> Tensor:
         G, name = aggregate(x, A), f"{layer}.aggregated_attn"
@@ -242,9 +235,7 @@ def decoder_layer(
             return multi_head_attention(x, K, w, name, cfg.heads, rope)
 
         H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
-    return sub_layer(
-        H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg
-    )
+    return sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
 
 
 def look_ahead_mask(H: Tensor) -> Tensor:
@@ -345,9 +336,7 @@ def finish_embedding(
 
 def table_positions(length: int, w: Weights, side: str) -> Tensor:
     """Rows 2, 3, ... of a table: fairseq counts from the index of padding, 1, plus one."""
-    return torch.stack(
-        [w[f"{side}.embed_positions.weight"][2 + p] for p in range(length)]
-    )
+    return torch.stack([w[f"{side}.embed_positions.weight"][2 + p] for p in range(length)])
 
 
 def final_norm(H: Tensor, w: Weights, side: str, cfg: LiteralConfig) -> Tensor:

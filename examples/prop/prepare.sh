@@ -16,7 +16,7 @@ if [ "$scale" = mini ]; then
     renamed unseen 2
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 10 tokens over the symbols a to e, and a heat map"
-    formulas short --symbols 5 --max-length 6 --size 12000 --seed 1
+    formulas short --symbols 5 --max-length 7 --size 20000 --seed 1
     formulas long --symbols 5 --max-length 10 --size 200000 --seed 5
     joined train short long
     formulas valid --symbols 5 --max-length 10 --size 500 --seed 2 --exclude "$data/train"

@@ -6,7 +6,7 @@ step "training with examples/prop/hydra/$scale.yaml"
 first=()
 if [ "$scale" = medium ]; then
     # What ! and xor do is learnt on short formulas; among long ones alone it takes ages.
-    train short bin.short optimization.max_update=1500 optimization.lr=[0.003]
-    first=(checkpoint.finetune_from_model="$out/short/checkpoint_best.pt")
+    train short bin.short optimization.max_update=2500 optimization.lr=[0.003]
+    first=(checkpoint.finetune_from_model="$out/short/checkpoint_last.pt")
 fi
 train model bin "${first[@]}"

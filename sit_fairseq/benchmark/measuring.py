@@ -70,15 +70,22 @@ def operations(case: Callable[[], object]) -> int:
     return counter.get_total_flops()
 
 
-def matrix_product(rows: int, width: int, hidden: int, device: torch.device, dtype: torch.dtype):
-    """A product of (rows, width) and (width, hidden) matrices, and its operations.
+def matrix_product(
+    rows: int, width: int, hidden: int, times: int, device: torch.device, dtype: torch.dtype
+) -> Callable[[], object]:
+    """Products of (rows, width) and (width, hidden) matrices, so many times.
 
-    Its rate is what the machine can do at the width of a feed-forward network.
+    Their rate is what the machine can do at the width of a feed-forward network.
     """
     left = torch.randn(rows, width, device=device, dtype=dtype)
     right = torch.randn(width, hidden, device=device, dtype=dtype)
     out = torch.empty(rows, hidden, device=device, dtype=dtype)
-    return lambda: torch.mm(left, right, out=out), 2 * rows * width * hidden
+
+    def case() -> None:
+        for _ in range(times):
+            torch.mm(left, right, out=out)
+
+    return case
 
 
 def peak_memory(prepare: Callable[..., Callable[[], object]], *args) -> int:
