@@ -48,7 +48,7 @@ from sit_fairseq.evaluation.heat_map import (
     measure_heat_map,
 )
 from sit_fairseq.evaluation.run import EvaluationRun
-from sit_fairseq.evaluation.top_n import measure_top_n, top_n_table
+from sit_fairseq.evaluation.top_n import draw_top_n, measure_top_n, top_n_table
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.validation.judge import JUDGES, make_judge
 from sit_fairseq.validation.pool import JudgePool
@@ -153,12 +153,14 @@ def alpha_covariance(args: argparse.Namespace, run: EvaluationRun) -> None:
 
 def top_n(args: argparse.Namespace, run: EvaluationRun) -> None:
     """The sub-command ``top-n``."""
+    plots.require_matplotlib()
     sources = read_sentences(f"{args.prefix}.src")
     run.uses_file(f"{args.prefix}.src")
     with make_judges(args, run) as judges:
         decoder = load_decoder(args, run, max(args.n), nbest=max(args.n))
         answered = run.answer(decoder, sources, judges)
     result = measure_top_n([entry.verdicts for entry in answered], args.n)
+    draw_top_n(result, run.beside(".png"))
     run.finish(result, len(sources), top_n_table(result))
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, Sequence
 
+from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.validation.verdict import Verdict
 
@@ -35,3 +36,26 @@ def top_n_table(result: Dict[str, Proportion]) -> List[List[Any]]:
     for n, found in result.items():
         rows.append([n, found.count, found])
     return rows
+
+
+def draw_top_n(result: Dict[str, Proportion], path: str) -> None:
+    """Draws the shares with their 95 % intervals.
+
+    Args:
+        result: of :func:`measure_top_n`.
+        path: the PNG file to write.
+    """
+    figure = plots.new_figure(4.5, 3.2)
+    axes = figure.add_subplot()
+    places, shares, below, above = range(len(result)), [], [], []
+    for found in result.values():
+        low, high = found.interval()
+        shares.append(100 * found.share)
+        below.append(100 * max(0.0, found.share - low))
+        above.append(100 * max(0.0, high - found.share))
+    axes.errorbar(places, shares, yerr=(below, above), fmt="o-", capsize=4)
+    axes.set_xticks(places, list(result))
+    axes.set_xlabel("answers looked at (N)")
+    axes.set_ylabel("one of them correct (%)")
+    axes.grid(alpha=0.3)
+    plots.save_png(figure, path)

@@ -125,6 +125,7 @@ def test_top_n(evaluate, tmp_path):
     prefix = write(tmp_path, SOURCES)
     found, _ = evaluate("top-n", prefix, *PROP, "--n", "3,1,10")
     assert list(found["result"]) == ["1", "3", "10"]
+    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
     counts = [entry["count"] for entry in found["result"].values()]
     assert counts == sorted(counts) and counts[-1] > 0
     assert found["options"]["beam"] == found["options"]["nbest"] == 10
