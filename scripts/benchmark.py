@@ -44,7 +44,7 @@ from sit_fairseq.benchmark.measuring import (
 from sit_fairseq.benchmark.subjects import KINDS, Subject, training_case
 from sit_fairseq.data.generated_files import read_pairs, replacing
 from sit_fairseq.evaluation import plots
-from sit_fairseq.evaluation.answer_journal import AnswerJournal
+from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
 from sit_fairseq.evaluation.cost import synthetic_sentences
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
@@ -362,42 +362,29 @@ def benchmark_judging(bench: Bench) -> None:
 
 
 def _overlap(bench: Bench) -> None:
-    """How much of judging is hidden behind decoding, by the shipped LTL model."""
-    size, rounds = 200, bench.args.repetitions + 1
-    text = bench.folder / "short"
-    options = ("--symbols", "5", "--max-length", "12", "--min-length", "8", "--seed", "3")
-    _run("scripts/generate_ltl.py", text, *options, "--size", str(size * rounds))
+    """How much of judging is hidden behind decoding, where both take about as long."""
+    size, text = 600, bench.folder / "short"
+    options = ("--symbols", "5", "--max-length", "10", "--min-length", "7", "--seed", "3")
+    _run("scripts/generate_prop.py", text, *options, "--size", str(size))
     sources = [source for source, _ in read_pairs(str(text))]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    decoder = CheckpointDecoder(
-        str(ROOT / "checkpoints/ltl/model.pt"), DecodingOptions(max_len_b=100)
-    )
-    answers = {
-        sources[position]: nbest[0]
-        for positions, batch in decoder.decode(sources)
-        for position, nbest in zip(positions, batch)
-    }
-    # Every round has formulas of its own, which no judge has seen before.
-    shares = {job: iter(range(rounds)) for job in ("decoding", "judging", "both")}
+    checkpoint = str(ROOT / "checkpoints/prop/model.pt")
+    decoder = CheckpointDecoder(checkpoint, DecodingOptions(beam=25, max_len_b=30))
 
-    def share(job: str) -> List[str]:
-        first = size * next(shares[job])
-        return sources[first : first + size]
-
-    def answer(job: str, judges=None) -> None:
+    def answer(judges=None) -> List[Answered]:
         with tempfile.TemporaryDirectory() as folder:
             with AnswerJournal(os.path.join(folder, "journal"), {}) as journal:
-                answer_all(decoder, share(job), journal, judges)
+                return answer_all(decoder, sources, journal, judges)
 
-    with JudgePool("ltl", workers=1) as alone, JudgePool("ltl", workers=1) as together:
-        alone.start()
-        together.start()
+    pairs = [(s, answered.answers[0]) for s, answered in zip(sources, answer())]
+    with JudgePool("prop", "aiger", workers=1) as judges:
+        judges.start()
         seconds = bench.time(
             {
-                "decoding": lambda: answer("decoding"),
-                "judging": lambda: alone.verify_all([(s, answers[s]) for s in share("judging")]),
-                "both": lambda: answer("both", together),
+                "decoding": answer,
+                "judging": lambda: judges.verify_all(pairs),
+                "both": lambda: answer(judges),
             }
         )
     torch.set_num_threads(threads)
@@ -405,7 +392,7 @@ def _overlap(bench: Bench) -> None:
     hidden = (decoding + judging - both) / min(decoding, judging)
     bench.found["overlap"] = {"seconds": seconds, "hidden": hidden}
     bench.table(
-        f"{size} formulas of 8 to 12 tokens, beam 3, Spot; one process decodes, one judges",
+        f"{size} formulas of 7 to 10 tokens, beam 25, py-aiger; one process decodes, one judges",
         [
             ["decoding, s", "judging, s", "both, s", "hidden of the smaller"],
             [*(f"{value:.2f}" for value in (decoding, judging, both)), f"{hidden:.0%}"],
