@@ -32,6 +32,7 @@ pairs() {
 
 # joined NAME PARTS...: pairs of several files, one after the other.
 joined() {
+    [ -f "$data/$1.tgt" ] && return
     local side part
     for side in src tgt; do
         for part in "${@:2}"; do cat "$data/$part.$side"; done >"$data/$1.$side.partial"
@@ -47,6 +48,22 @@ renamed() {
             python scripts/rename_symbols.py "$data/$1" "$data/$1.renamed$copy" \
                 --symbols '[a-z]' --names "$(echo {a..z} | tr ' ' ,)" --seed "$copy"
     done
+}
+
+# test_sets SHORTEST LONGEST: held-out formulas over a to e and over ten other symbols.
+test_sets() {
+    formulas valid --symbols 5 --max-length "$2" --size 500 --seed 2 --exclude "$data/train"
+    formulas test --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
+        --exclude "$data/train" "$data/valid"
+    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length "$1" --max-length "$2" \
+        --size 1000 --seed 4
+    renamed test 2
+    renamed unseen 2
+}
+
+# grid OPTIONS...: the data of a heat map.
+grid() {
+    [ -f "$data/grid/manifest.json" ] || python scripts/generate_grid.py "$data/grid" --resume "$@"
 }
 
 # binarise DESTINATION OPTIONS...: fairseq-preprocess.

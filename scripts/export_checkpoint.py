@@ -21,7 +21,12 @@ from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
 _LOCAL = {
-    "common": {"user_dir": None, "log_file": None, "tensorboard_logdir": None},
+    "common": {
+        "user_dir": None,
+        "log_file": None,
+        "tensorboard_logdir": None,
+        "plasma_path": "",
+    },
     "task": {"data": ""},
     "checkpoint": {
         "save_dir": "checkpoints",

@@ -21,6 +21,6 @@ else
     strings valid --size 1000 --seed 43
     strings test --size 10000 --seed 44
     strings unseen --symbols 26 --size 10000 --seed 45
-    python scripts/generate_grid.py "$data/grid" --semantics copy
+    grid --semantics copy
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"

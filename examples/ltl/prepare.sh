@@ -8,25 +8,14 @@ formulas() { pairs "$1" generate_ltl.py "${@:2}"; }
 if [ "$scale" = mini ]; then
     step "data: formulas of at most 12 tokens over the symbols a to e"
     formulas train --symbols 5 --max-length 12 --size 30000 --seed 1
-    formulas valid --symbols 5 --max-length 12 --size 500 --seed 2 --exclude "$data/train"
-    formulas test --symbols 5 --min-length 8 --max-length 12 --size 1000 --seed 3 \
-        --exclude "$data/train" "$data/valid"
-    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 8 --max-length 12 --size 1000 --seed 4
-    renamed test 2
-    renamed unseen 2
+    test_sets 8 12
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 20 tokens over the symbols a to e, and a heat map"
     formulas short --symbols 5 --max-length 12 --size 30000 --seed 1
     formulas long --symbols 5 --max-length 20 --size 150000 --seed 5
     joined train short long
-    formulas valid --symbols 5 --max-length 20 --size 500 --seed 2 --exclude "$data/train"
-    formulas test --symbols 5 --min-length 8 --max-length 20 --size 1000 --seed 3 \
-        --exclude "$data/train" "$data/valid"
-    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length 8 --max-length 20 --size 1000 --seed 4
-    renamed test 2
-    renamed unseen 2
-    [ -d "$data/grid" ] || python scripts/generate_grid.py "$data/grid" --semantics ltl \
-        --max-symbols 10 --max-length 30 --step 1 --per-cell 10 --resume
+    test_sets 8 20
+    grid --semantics ltl --max-symbols 10 --max-length 30 --per-cell 10
 else
     step "data: formulas of at most 35 tokens, more of them with few symbols, and a heat map"
     formulas main --symbols 5 --size 800000 --resume
@@ -36,6 +25,6 @@ else
     formulas valid --symbols 5 --size 100000 --seed 44 --resume --exclude "$data/train"
     formulas test --symbols 5 --size 100000 --seed 45 --resume --exclude "$data/train" "$data/valid"
     formulas unseen --symbols 10 --size 100000 --seed 46 --resume --exclude "$data/train"
-    python scripts/generate_grid.py "$data/grid" --semantics ltl --resume
+    grid --semantics ltl
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"

@@ -121,7 +121,6 @@ class ViewAttention(_HeadedAttention):
         *,
         mask: Optional[Tensor] = None,
         causal: bool = False,
-        offset: int = 0,
         hypotheses: int = 1,
     ) -> Tensor:
         """Attends from streams to a projected view.
@@ -131,10 +130,9 @@ class ViewAttention(_HeadedAttention):
             memory: the view, (N, H, U, D) if shared by the K hypotheses, else N*K rows.
             mask: (N, 1, 1, U) or (N*K, 1, 1, U) to match ``memory``.
             causal: forbid later positions; needs T = U and K = 1.
-            offset: the position of the first query.
             hypotheses: K if ``memory`` is shared by them.
         """
-        queries = self._rotate(self._heads(self.q_proj(x)), offset)
+        queries = self._rotate(self._heads(self.q_proj(x)), 0)
         if hypotheses == 1:
             return self._attend(queries, memory, mask, causal)
         # The hypotheses of a stream become query positions: no copy of keys and values.

@@ -9,19 +9,20 @@ import pytest
 import torch
 from command_line import ROOT
 
+from sit_fairseq.benchmark.bench import ANSWER, DATA
+
 
 @pytest.fixture
 def run_benchmark(tmp_path, monkeypatch):
     """Runs the script with these options and returns its JSON and its report."""
 
     def run(*options: str):
-        script = runpy.run_path(str(ROOT / "scripts" / "benchmark.py"))
-        shared = script["main"].__globals__
-        monkeypatch.setitem(shared, "DATA", {"prop, 5 symbols": shared["DATA"]["prop, 5 symbols"]})
-        monkeypatch.setitem(shared, "ANSWER", {"prop": 4})
+        for name in set(DATA) - {"prop, 5 symbols"}:
+            monkeypatch.delitem(DATA, name)
+        monkeypatch.setitem(ANSWER, "prop", 4)
         sizes = ("--batch-size", "3", "--batches", "2", "--repetitions", "1", "--threads", "1")
         monkeypatch.setattr(sys, "argv", ["benchmark.py", str(tmp_path), *sizes, *options])
-        shared["main"]()
+        runpy.run_path(str(ROOT / "scripts" / "benchmark.py"), run_name="__main__")
         found = json.loads((tmp_path / "benchmark.json").read_text())
         return found, (tmp_path / "benchmark.md").read_text()
 

@@ -1,0 +1,93 @@
+"""What the parts of the benchmark share: data, models, timing, and the report."""
+
+import argparse
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+import torch
+
+from sit_fairseq.benchmark.measuring import interleaved
+from sit_fairseq.benchmark.subjects import Subject
+from sit_fairseq.data.generated_files import read_pairs
+from sit_fairseq.evaluation.result_file import markdown_table
+
+MIB = 2**20
+
+# Data by name: the generator, its options, and whose sizes the models have.
+DATA = {
+    "prop, 5 symbols": ("prop", ["--symbols", "5"], "prop"),
+    "prop, 10 symbols": ("prop", ["--symbols", "10"], "prop"),
+    "ltl, 5 symbols": ("ltl", ["--symbols", "5"], "ltl"),
+}
+# Tokens of an answer, about as many as the longest ones have.
+ANSWER = {"prop": 20, "ltl": 30}
+
+
+@dataclass
+class Bench:
+    """The options, where data is, and what was found so far.
+
+    Attributes:
+        args: the command line.
+        root: of the repository, whose scripts make the data.
+        folder: for data.
+        found: by part, what goes into the JSON file.
+        report: the lines of the report so far.
+    """
+
+    args: argparse.Namespace
+    root: Path
+    folder: Path
+    found: Dict[str, Any]
+    report: List[str]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the models compute."""
+        return torch.device(self.args.device)
+
+    def subject(self, kind: str, name: str) -> Subject:
+        """A model for one of the sets of data."""
+        return Subject.build(
+            kind, DATA[name][2], self.data(name), self.args.device, self.args.dtype
+        )
+
+    def data(self, name: str) -> str:
+        """The directory of a set of data, made when first asked for."""
+        generator, options, _ = DATA[name]
+        folder = self.folder / name.replace(", ", "-").replace(" ", "-")
+        if not folder.is_dir():
+            text = f"{folder}.text"
+            self.run(
+                f"scripts/generate_{generator}.py", text, *options, "--size", "1000", "--seed", "1"
+            )
+            self.run(
+                *("-m", "fairseq_cli.preprocess", "--source-lang", "src", "--target-lang", "tgt"),
+                *("--joined-dictionary", "--destdir", folder),
+                *(f"--{split}pref={text}" for split in ("train", "test")),
+            )
+        return str(folder)
+
+    def text(self, name: str) -> List:
+        """The sentences of a set of data, as pairs."""
+        return read_pairs(f"{self.data(name)}.text")
+
+    def time(self, cases: Dict[str, Callable[[], object]]) -> Dict[str, List[float]]:
+        """Times cases in turn, as often as asked for."""
+        return interleaved(cases, self.args.repetitions, self.device)
+
+    def table(self, title: str, rows: List[List[Any]]) -> None:
+        """Adds a table to the report."""
+        print(f"\n{title}\n\n{markdown_table(rows)}")
+        self.report += [f"### {title}", "", markdown_table(rows), ""]
+
+    def run(self, *command: Any) -> None:
+        """Runs one of Python's scripts or modules from the root of the repository."""
+        result = subprocess.run(
+            [sys.executable, *map(str, command)], cwd=self.root, capture_output=True, text=True
+        )
+        if result.returncode:
+            sys.exit(result.stderr)

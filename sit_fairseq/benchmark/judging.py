@@ -1,0 +1,79 @@
+"""Judges against each other, and decoding with and without them."""
+
+import os
+import tempfile
+from typing import List
+
+import torch
+
+from sit_fairseq.benchmark.bench import Bench
+from sit_fairseq.benchmark.measuring import medians
+from sit_fairseq.data.generated_files import read_pairs
+from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
+from sit_fairseq.evaluation.answering import answer_all
+from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.validation.judge import make_judge
+from sit_fairseq.validation.pool import JudgePool
+
+
+def measure_judging(bench: Bench) -> None:
+    """The part ``judging``: one process each for decoding and for judging."""
+    pairs = bench.text("prop, 5 symbols")
+    few = pairs[:20]
+    bits, aiger = make_judge("prop", "bits"), make_judge("prop", "aiger")
+    seconds = bench.time(
+        {
+            "bits": lambda: [bits.verify(*pair) for pair in pairs],
+            "aiger": lambda: [aiger.verify(*pair) for pair in few],
+        }
+    )
+    middle = medians(seconds)
+    each = {"bits": middle["bits"] / len(pairs), "aiger": middle["aiger"] / len(few)}
+    bench.found["judging"] = {"seconds": seconds, "seconds for one": each}
+    bench.table(
+        "Judging a pair of prop, 5 symbols",
+        [
+            ["bits, microseconds", "py-aiger", "py-aiger / bits"],
+            [*(f"{1e6 * each[j]:.0f}" for j in each), f"{each['aiger'] / each['bits']:.0f}"],
+        ],
+    )
+    _overlap(bench)
+
+
+def _overlap(bench: Bench) -> None:
+    """How much of judging is hidden behind decoding, where both take about as long."""
+    size, text = 600, bench.folder / "short"
+    options = ("--symbols", "5", "--max-length", "10", "--min-length", "7", "--seed", "3")
+    bench.run("scripts/generate_prop.py", text, *options, "--size", str(size))
+    sources = [source for source, _ in read_pairs(str(text))]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    checkpoint = str(bench.root / "checkpoints/prop/model.pt")
+    decoder = CheckpointDecoder(checkpoint, DecodingOptions(beam=25, max_len_b=30))
+
+    def answer(judges=None) -> List[Answered]:
+        with tempfile.TemporaryDirectory() as folder:
+            with AnswerJournal(os.path.join(folder, "journal"), {}) as journal:
+                return answer_all(decoder, sources, journal, judges)
+
+    pairs = [(s, answered.answers[0]) for s, answered in zip(sources, answer())]
+    with JudgePool("prop", "aiger", workers=1) as judges:
+        judges.start()
+        seconds = bench.time(
+            {
+                "decoding": answer,
+                "judging": lambda: judges.verify_all(pairs),
+                "both": lambda: answer(judges),
+            }
+        )
+    torch.set_num_threads(threads)
+    decoding, judging, both = medians(seconds).values()
+    hidden = (decoding + judging - both) / min(decoding, judging)
+    bench.found["overlap"] = {"seconds": seconds, "hidden": hidden}
+    bench.table(
+        f"{size} formulas of 7 to 10 tokens, beam 25, py-aiger; one process decodes, one judges",
+        [
+            ["decoding, s", "judging, s", "both, s", "hidden of the smaller"],
+            [*(f"{value:.2f}" for value in (decoding, judging, both)), f"{hidden:.0%}"],
+        ],
+    )
