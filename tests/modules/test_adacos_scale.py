@@ -27,6 +27,8 @@ for update in batches:
         scale.observe(scale(cosines), target)
     scale.update()
 torch.save(scale.scale, f"{out}.{rank}")
+# Without it gloo's threads may find the other process gone and abort this one.
+dist.destroy_process_group()
 """
 
 
