@@ -78,6 +78,34 @@ binarise() {
     mv "$destination.partial" "$destination"
 }
 
+# results SHORTEST LONGEST SIZE: the table of results.yaml, models on normal, renamed and reduced
+# formulas of at most LONGEST tokens, a to e of ten symbols; tests from SHORTEST tokens on.
+results() {
+    local condition source
+    step "data: formulas of at most $2 tokens over the symbols a to e, or a to j"
+    formulas train --symbols 5 --max-length "$2" --size "$3" --seed 1
+    formulas ten --symbols 10 --max-length "$2" --size "$3" --seed 5
+    formulas valid --symbols 5 --max-length "$2" --size 500 --seed 2 --exclude "$data"/{train,ten}
+    formulas test --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
+        --exclude "$data"/{train,ten,valid}
+    formulas unseen --symbols 10 --min-length "$1" --max-length "$2" --size 1000 --seed 4 \
+        --exclude "$data"/{train,ten,valid}
+    [ -f "$data/renamed.tgt" ] ||
+        python scripts/make_condition.py renamed "$data/train" "$data/renamed"
+    [ -f "$data/reduced.tgt" ] || python scripts/make_condition.py reduced "$data/train" \
+        "$data/reduced" --size $(($3 / 10)) --seed 1
+    # One dictionary for all, with all symbols of the test sets.
+    binarise "$out/bin.ten" --trainpref "$data/ten" --validpref "$data/valid"
+    for condition in normal renamed reduced; do
+        source=$condition
+        [ "$condition" = normal ] && source=train
+        binarise "$out/bin.$condition" --trainpref "$data/$source" --validpref "$data/valid" \
+            --srcdict "$out/bin.ten/dict.src.txt"
+    done
+    step "training and measuring"
+    python scripts/run_experiments.py "examples/$example/results.yaml" "$out" --jobs 2
+}
+
 # train MODEL BINARISED OVERRIDES...: with the hyper-parameters of the example's hydra file.
 train() {
     local model=$out/$1 binarised=$out/$2
