@@ -16,10 +16,10 @@ setup(
     long_description_content_type="text/markdown",
     license="MIT",
     packages=find_packages(include=["sit_fairseq", "sit_fairseq.*"]),
-    python_requires=">=3.8",
+    python_requires=">=3.9",
     # fairseq itself is left to the user: which distribution works depends on the Python
     # version (see README.md).
-    install_requires=["numpy", "omegaconf", "torch>=2.0", "tqdm"],
+    install_requires=["numpy", "omegaconf", "torch>=2.6", "tqdm"],
     extras_require={
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "llm": ["openai>=3"],

@@ -34,9 +34,9 @@ from sit_fairseq.benchmark.judging import measure_judging
 from sit_fairseq.benchmark.measuring import be_quiet
 from sit_fairseq.benchmark.models import compare_memory, compare_models
 from sit_fairseq.benchmark.start import compare_start
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.result_file import versions
+from sit_fairseq.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
 

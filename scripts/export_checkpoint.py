@@ -14,9 +14,9 @@ from typing import Any, Dict, Optional, Sequence
 from omegaconf import OmegaConf
 
 from sit_fairseq.conversion import reading, writing
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import sha256_of_file
+from sit_fairseq.files import partial_files, replacing
 from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
@@ -78,7 +78,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         raise UserError(f"{args.checkpoint} is no checkpoint of a stream model; train one first.")
     os.makedirs(args.folder, exist_ok=True)
     model = os.path.join(args.folder, "model.pt")
-    with writing.replacing(model) as partial:
+    with partial_files(model) as (partial,):
         writing.save(exported(state), partial)
     task = state["cfg"]["task"]
     sides = (("source_lang", "src"), ("target_lang", "tgt"))

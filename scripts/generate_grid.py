@@ -60,6 +60,7 @@ from sit_fairseq.data.grid_cells import (
     quick_kind,
 )
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import whole_lines
 from sit_fairseq.logic.propositional import MAX_VARIABLES
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
@@ -115,8 +116,7 @@ class Journal:
         if not os.path.exists(self.path):
             return []
         with open(self.path, "rb") as file:
-            data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
+            whole = whole_lines(file.read())
         try:
             theirs, *entries = [json.loads(line) for line in whole.splitlines()]
             check_same_options(theirs, self._recipe._asdict())

@@ -35,6 +35,7 @@ from sit_fairseq.data.generated_files import (
     read_excluded,
 )
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
 from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.syntax import read_sentences, tokenize
 from sit_fairseq.validation.pool import JudgePool
@@ -203,10 +204,8 @@ class Generation:
             "skipped": self.skipped,
             "gate": self.gate.state(),
         }
-        temporary = self.state_file + ".tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
+        with replacing(self.state_file) as (file,):
             json.dump(state, file)
-        os.replace(temporary, self.state_file)
 
     def run(self, workers: int) -> None:
         """Generates what is missing and gives the files their names.

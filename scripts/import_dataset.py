@@ -24,7 +24,6 @@ import os
 import sys
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.data.grid import Cell, Grid
 from sit_fairseq.data.pickled_heat_map import RefusedPickle, read_pickled_heat_map
 from sit_fairseq.data.published_files import (
@@ -35,6 +34,7 @@ from sit_fairseq.data.published_files import (
     read_pairs,
 )
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.verdict import VerdictCounts

@@ -39,9 +39,9 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from omegaconf import OmegaConf
 
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import markdown_table
+from sit_fairseq.files import replacing
 
 ROOT = Path(__file__).resolve().parent.parent
 

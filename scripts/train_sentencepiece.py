@@ -20,8 +20,9 @@ from typing import List, Optional, Sequence
 
 import sentencepiece
 
-from sit_fairseq.data.generated_files import parse_names, replacing
+from sit_fairseq.data.generated_files import parse_names
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import read_sentences
 
 # fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.
@@ -29,7 +30,7 @@ _SPECIALS = {"unk_id": 0, "bos_id": -1, "eos_id": -1, "pad_id": -1}
 
 
 def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]) -> None:
-    """Trains a unigram model and moves it into place.
+    """Trains a BPE model and moves it into place.
 
     Args:
         texts: files of plain text.

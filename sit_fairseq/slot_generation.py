@@ -138,16 +138,16 @@ class StreamSequenceGenerator(SequenceGenerator):
         constraints: Optional[Tensor] = None,
         bos_token: Optional[int] = None,
     ) -> List[List[Dict[str, Tensor]]]:
-        if constraints is not None:
-            raise UserError("--constraints is not supported with streams; leave it out")
         vocabulary = self.model.single_model.vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         if prefix_tokens is not None:
             prefix_tokens = vocabulary.encode(prefix_tokens, names)
-        # The search takes 2 x beam candidates out of one row at its first step.
-        self.vocab_size = max(vocabulary.num_base + names.size(1), 2 * self.beam_size + 1)
+        # The search takes 2 x beam candidates out of one row at its first step; sampling
+        # sorts out as many as --sampling-topk says.
+        least = max(2 * self.beam_size + 1, getattr(self.search, "sampling_topk", 0))
+        self.vocab_size = max(vocabulary.num_base + names.size(1), least)
         self.model.width = self.search.vocab_size = self.vocab_size
-        finished = super()._generate(sample, prefix_tokens, None, bos_token)
+        finished = super()._generate(sample, prefix_tokens, constraints, bos_token)
         for hypotheses, slots in zip(finished, names):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)

@@ -164,12 +164,12 @@ def _rows(
 
 
 def _source_only(original: Original, dictionary: StreamDictionary) -> Optional[Tensor]:
-    """(V_n,) the base tokens that the original cannot produce, None if there are none."""
+    """(V_n,) 1 for base tokens that the original cannot produce, None if there are none."""
     target = original.dictionaries.target
     missing = [token not in target for token in dictionary.base_tokens()]
     if not any(missing):
         return None
-    return torch.tensor([False] * dictionary.nspecial + missing)
+    return torch.tensor([False] * dictionary.nspecial + missing, dtype=torch.float32)
 
 
 def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tensor]) -> Tensor:

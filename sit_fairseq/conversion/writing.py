@@ -1,8 +1,7 @@
 """Writing a converted model as a checkpoint that fairseq's commands accept."""
 
-import contextlib
 import os
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
 import torch
 from fairseq import options
@@ -96,18 +95,6 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
         raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
     if not overwrite:
         raise UserError(f"{destination} exists; name another OUT, or pass --overwrite")
-
-
-@contextlib.contextmanager
-def replacing(destination: str) -> Iterator[str]:
-    """Gives a name to write to; the file takes its place at the end, if all went well."""
-    partial = f"{destination}.partial"
-    try:
-        yield partial
-        os.replace(partial, destination)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(partial)
 
 
 def save(state: Dict[str, Any], path: str) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import (
     Any,
     Callable,
@@ -23,6 +23,7 @@ from typing import (
 )
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import ARITY, read_formulas, read_sentences, tokenize
 
 Item = TypeVar("Item")
@@ -159,7 +160,7 @@ def read_pairs(prefix: str) -> List[Tuple[str, str]]:
 
 @contextmanager
 def writing_pairs(prefix: str) -> Iterator[List[TextIO]]:
-    """Opens ``PREFIX.src`` and ``PREFIX.tgt`` as :func:`replacing` does.
+    """Opens ``PREFIX.src`` and ``PREFIX.tgt`` as :func:`~sit_fairseq.files.replacing` does.
 
     Args:
         prefix: what their names begin with; its folder is made if there is none.
@@ -195,31 +196,6 @@ def check_same_options(theirs: Dict[str, Any], ours: Dict[str, Any]) -> None:
                 f"The interrupted run had --{name.replace('_', '-')} {theirs[name]}, not "
                 f"{value}: use the same options, or omit --resume."
             )
-
-
-@contextmanager
-def replacing(*paths: str) -> Iterator[List[TextIO]]:
-    """Opens files for writing that get their names only once all are complete.
-
-    Args:
-        paths: the files to be written or replaced.
-
-    Yields:
-        The open files.
-    """
-    temporary = [path + ".tmp" for path in paths]
-    try:
-        with ExitStack() as stack:
-            yield [
-                stack.enter_context(open(name, "w", encoding="utf-8", newline="\n"))
-                for name in temporary
-            ]
-        for name, path in zip(temporary, paths):
-            os.replace(name, path)
-    finally:
-        for name in temporary:
-            if os.path.exists(name):
-                os.remove(name)
 
 
 def length_summary(lengths: Dict[int, int]) -> str:

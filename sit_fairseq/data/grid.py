@@ -14,8 +14,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import read_sentences
 
 MANIFEST = "manifest.json"

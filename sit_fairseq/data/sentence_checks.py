@@ -61,6 +61,22 @@ class SentenceChecker:
                 split,
             )
 
+    def check_input(self, sentences: Sequence[Tensor], name) -> None:
+        """Checks sentences that are to be answered at once, of which nothing may be lost.
+
+        Args:
+            sentences: one 1-D tensor per sentence.
+            name: maps the index of a sentence to words for the message.
+
+        Raises:
+            UserError: naming the first sentence at fault.
+        """
+        tokens = torch.cat(list(sentences))
+        lengths = torch.tensor([sentence.numel() for sentence in sentences])
+        unknown = "a token that is neither a base token of the model nor matched by its --symbols"
+        self._refuse(self.vocabulary.dictionary.unk(), unknown, tokens, lengths, name)
+        self.check_sources(tokens, lengths, name)
+
     def check_sources(self, tokens: Tensor, lengths: Tensor, name) -> None:
         """Checks concatenated sources.
 
@@ -72,8 +88,17 @@ class SentenceChecker:
         empty = (lengths < 2).nonzero()
         if empty.numel():
             raise UserError(f"{name(int(empty[0]))} is empty; remove it from the file given")
+        padding = "<pad>, which fairseq fills batches up with; remove it"
+        self._refuse(self.vocabulary.dictionary.pad(), padding, tokens, lengths, name)
         if self.tree_depth is not None:
             self._check_formulas(tokens, lengths, name)
+
+    @staticmethod
+    def _refuse(token: int, what: str, tokens: Tensor, lengths: Tensor, name) -> None:
+        places = tokens.eq(token).nonzero()
+        if places.numel():
+            index = int((lengths.cumsum(0) <= int(places[0])).sum())
+            raise UserError(f"{name(index)} holds {what}")
 
     def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
         rows = self._rows(tokens)
@@ -132,7 +157,7 @@ class SentenceChecker:
         source_only = self.vocabulary.source_only
         if source_only is not None:
             rows = self._rows(target)
-            wrong = ((rows >= 0) & source_only.cpu()[rows.clamp(min=0)]).nonzero()
+            wrong = ((rows >= 0) & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
             if wrong.numel():
                 raise UserError(
                     f"{holds('base token', int(wrong[0]))}, which only the source dictionary had "

@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import sha256_of
+from sit_fairseq.files import whole_lines
 from sit_fairseq.validation.verdict import Verdict
 
 
@@ -81,9 +82,7 @@ class AnswerJournal:
         if not os.path.exists(path):
             return 0
         with open(path, "rb") as file:
-            data = file.read()
-        # An interrupted run may have left half a line.
-        data = data[: data.rfind(b"\n") + 1]
+            data = whole_lines(file.read())
         try:
             theirs, *entries = map(json.loads, data.splitlines()) if data else [header]
             stale = [name for name in {**header, **theirs} if theirs.get(name) != header.get(name)]

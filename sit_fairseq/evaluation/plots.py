@@ -1,10 +1,10 @@
 """Figures in files. The only place that imports matplotlib, which is optional."""
 
 import logging
-import os
 from importlib.util import find_spec
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import partial_files
 
 
 def require_matplotlib() -> None:
@@ -62,7 +62,7 @@ def save_png(figure, path: str) -> None:
         UserError: it cannot be written.
     """
     try:
-        figure.savefig(path + ".tmp", format="png", dpi=150)
-        os.replace(path + ".tmp", path)
+        with partial_files(path) as (partial,):
+            figure.savefig(partial, format="png", dpi=150)
     except OSError as error:
         raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")

@@ -10,9 +10,9 @@ import fairseq
 import torch
 
 import sit_fairseq
-from sit_fairseq.data.generated_files import replacing
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.files import replacing
 from sit_fairseq.validation.spot_judge import spot_installed, spot_version
 
 

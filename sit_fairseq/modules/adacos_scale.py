@@ -53,9 +53,8 @@ class AdaCosScale(nn.Module):
         self._others.append(wrong.exp().sum(1))
 
     def forget(self) -> None:
-        """Drops the last micro-batch, one that only keeps ranks in step."""
-        self._angles.pop()
-        self._others.pop()
+        """Drops the last micro-batch, one that only keeps ranks in step, if it was observed."""
+        del self._angles[-1:], self._others[-1:]
 
     @torch.no_grad()
     def update(self) -> None:

@@ -11,7 +11,12 @@ from torch import Tensor
 
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary, listing
+from sit_fairseq.modules.stream_vocabulary import (
+    StreamVocabulary,
+    buffer_text,
+    listing,
+    text_buffer,
+)
 from sit_fairseq.modules.streams import Streams
 
 logger = logging.getLogger(__name__)
@@ -84,13 +89,15 @@ class CanonicalVocabulary(_OneStreamVocabulary):
 
     def __init__(self, dictionary: StreamDictionary) -> None:
         super().__init__(dictionary)
-        self.register_buffer("symbol_rows", torch.tensor(len(dictionary.known_symbols())))
+        # Of fixed length, as a checkpoint may have another number.
+        number = f"{len(dictionary.known_symbols()):08d}"
+        self.register_buffer("symbol_rows", text_buffer(number))
         self._warned = False
 
     @property
     def num_symbol_rows(self) -> int:
         """How many symbols a sentence may hold."""
-        return int(self.symbol_rows)
+        return int(buffer_text(self.symbol_rows))
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
         """Replaces every symbol by its slot, in order of first appearance.

@@ -145,7 +145,7 @@ class StreamEmbedding(TiedEmbedding):
         matrix = self._matrix().to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
         if self.vocabulary.source_only is not None:
-            base = base.masked_fill(self.vocabulary.source_only, -math.inf)
+            base = base.masked_fill(self.vocabulary.source_only.bool(), -math.inf)
         own = hidden @ matrix[num_base]  # (N*K, T)
         slots = torch.arange(int(streams.num_slots.max()), device=hidden.device)
         num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)

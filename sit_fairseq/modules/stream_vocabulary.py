@@ -16,12 +16,18 @@ from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.modules.streams import Streams
 
 
-def _to_bytes(text: str) -> Tensor:
-    return torch.frombuffer(bytearray(text.encode("utf-8")), dtype=torch.uint8).clone()
+def text_buffer(text: str) -> Tensor:
+    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
+
+    What averages weights (``--store-ema``, scripts that average checkpoints) takes every
+    entry for a number and fails on integers, or overflows. Bytes survive half precision.
+    """
+    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
 
 
-def _to_text(data: Tensor) -> str:
-    return bytes(data.cpu().tolist()).decode("utf-8")
+def buffer_text(data: Tensor) -> str:
+    """The text of a :func:`text_buffer`, cast or averaged as it may be."""
+    return bytes(data.cpu().float().round().int().tolist()).decode("utf-8")
 
 
 def saved_vocabulary(
@@ -41,14 +47,14 @@ def saved_vocabulary(
     base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
     if base_tokens is None or symbols is None:
         return None
-    return [token for token in _to_text(base_tokens).split("\n") if token], _to_text(symbols)
+    return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
 
 
 class StreamVocabulary(nn.Module):
     """Base tokens by string, symbols by order of first appearance.
 
-    The base tokens and the pattern that defines symbols are buffers of the model, as
-    UTF-8 bytes, because model weights are the only part of a checkpoint that fairseq
+    The base tokens and the pattern that defines symbols are buffers of the model
+    (:func:`text_buffer`), because model weights are the only part of a checkpoint that fairseq
     restores on every path (resume, fine-tune, validate, generate, interactive).
 
     Row order: fairseq's specials ``<s> <pad> </s> <unk>`` (rows 0 to 3, as in every
@@ -57,8 +63,8 @@ class StreamVocabulary(nn.Module):
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
-        source_only: (V_n,) True for the base tokens that no target can hold, or None if
-            all can. Only models converted from one with separate dictionaries of source
+        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0, or None
+            if all can be held. Only models converted from one with separate dictionaries of source
             and target have it, in their checkpoint.
 
     Args:
@@ -73,8 +79,8 @@ class StreamVocabulary(nn.Module):
         super().__init__()
         self.dictionary = dictionary
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
-        self.register_buffer("base_tokens", _to_bytes("\n".join(base_tokens) or "\n"))
-        self.register_buffer("symbols", _to_bytes(dictionary.pattern or "\n"))
+        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
         self.register_buffer("source_only", None)
         # Derived from the two above and the dictionary, hence not saved.
         self.register_buffer("row_of_index", torch.empty(0, dtype=torch.long), persistent=False)
@@ -199,10 +205,10 @@ class StreamVocabulary(nn.Module):
             self._check(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            self.symbols = _to_bytes(self.dictionary.pattern).to(self.symbols.device)
+            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
             state_dict[prefix + "symbols"] = self.symbols.clone()
             mask = state_dict.get(prefix + "source_only")
-            self.source_only = None if mask is None else mask.clone().to(self.symbols.device)
+            self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             self._index(base_tokens)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

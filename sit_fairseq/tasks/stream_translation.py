@@ -7,7 +7,6 @@ from argparse import Namespace
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
-import torch
 from fairseq import utils
 from fairseq.data import LanguagePairDataset, data_utils
 from fairseq.logging import metrics
@@ -153,6 +152,10 @@ class StreamTranslationTask(TranslationTask):
                 "fairseq-preprocess begins with a byte order mark; save the files without one and "
                 "run it again"
             )
+        if cfg.num_batch_buckets > 0:
+            raise UserError(
+                "--num-batch-buckets is not supported by stream_translation; leave it out"
+            )
         if cfg.alpha_renaming and cfg.symbols is None:
             raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
         if cfg.symbols is not None:
@@ -201,15 +204,17 @@ class StreamTranslationTask(TranslationTask):
                         f"and --symbols {self.src_dict.pattern!r} does not match it"
                     )
             sentences.append(self.src_dict.encode_line(text, add_if_not_exist=False).long())
-        lengths = [sentence.numel() for sentence in sentences]
-        if self._checker is not None:
-            self._checker.check_sources(
-                torch.cat(sentences), torch.tensor(lengths), lambda index: repr(lines[index])
-            )
-        return sentences, lengths
+        return sentences, [sentence.numel() for sentence in sentences]
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
-        """Wraps sentences typed by a user."""
+        """Wraps sentences typed by a user or given to fairseq's Python interface.
+
+        Raises:
+            UserError: on a sentence that the model cannot read.
+        """
+        if self._checker is not None:
+            name = lambda index: repr(self.src_dict.string(src_tokens[index]))  # noqa: E731
+            self._checker.check_input(src_tokens, name)
         pairs = LanguagePairDataset(
             src_tokens,
             src_lengths,
@@ -350,6 +355,10 @@ class StreamTranslationTask(TranslationTask):
         StreamTranslationTask.generating = self
         self._generation_cfg = args
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
+            for option in ("constraints", "print_alignment"):
+                if getattr(args, option, None):
+                    flag = option.replace("_", "-")
+                    raise UserError(f"--{flag} is not supported with streams; leave it out")
             if getattr(args, "score_reference", False):
                 return StreamSequenceScorer(self.target_dictionary)
             seq_gen_cls = seq_gen_cls or StreamSequenceGenerator

@@ -15,9 +15,11 @@ from conftest import (
     redraw,
     shift,
 )
+from fairseq.criterions.cross_entropy import CrossEntropyCriterion
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
+from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
 
 
 def build(**options):
@@ -154,3 +156,20 @@ def test_names_of_the_target_are_those_of_the_source():
     assert torch.equal(sample["target"], target) and torch.equal(
         sample["net_input"]["src_tokens"], source
     )
+
+
+@pytest.mark.parametrize("name", ["adacos", "cross_entropy"])
+def test_dummy_batch_leaves_no_trace(name):
+    """fairseq gives one to a rank that has no batch left, so that ranks stay in step."""
+    dictionary, model, criterion = build()
+    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+    if name == "cross_entropy":
+        criterion = CrossEntropyCriterion(task, sentence_avg=False)
+    optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
+    scale, sample = model.decoder.output_scale, make_sample(dictionary)
+    before = float(scale.scale)
+    task.train_step(sample, model, criterion, optimizer, 0, ignore_grad=True)
+    scale.update()
+    assert float(scale.scale) == before
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert gradients and not any(bool(gradient.any()) for gradient in gradients)

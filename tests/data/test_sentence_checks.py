@@ -85,8 +85,8 @@ def test_symbol_that_only_the_target_has(target):
 def test_base_token_that_cannot_be_produced():
     dictionary = make_dictionary()
     vocabulary = StreamVocabulary(dictionary)
-    mask = torch.zeros(vocabulary.num_base, dtype=torch.bool)
-    mask[vocabulary.rows(torch.tensor(dictionary.index("&")))] = True
+    mask = torch.zeros(vocabulary.num_base)
+    mask[vocabulary.rows(torch.tensor(dictionary.index("&")))] = 1
     vocabulary.source_only = mask
     checker = SentenceChecker(vocabulary, None)
     sources, good, bad = (

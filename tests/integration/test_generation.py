@@ -138,3 +138,15 @@ def test_half_precision_model_still_answers(prop, tmp_path, capsys):
     capsys.readouterr()
     generate(prop.data, path, "--max-len-b", 8)
     assert len(sentences(capsys.readouterr().out, tmp_path)) == 400
+
+
+@pytest.mark.parametrize("options", [("--sampling-topk", 50), ("--sampling-topp", 0.9), ()])
+def test_sampling(prop, tmp_path, capsys, options):
+    """Also among more candidates than a sentence of one symbol has columns."""
+    lines = ["! a", "& a b", "xor a & b c"]
+    data = preprocess_lines(tmp_path, lines, ["a 0", "a 1 b 1", "a 1 b 0"])
+    capsys.readouterr()
+    search = ("--sampling", "--beam", 3, "--nbest", 3, "--batch-size", 1, "--max-len-b", 8)
+    generate(data, prop.trained, *search, *options)
+    found = sentences(capsys.readouterr().out, tmp_path)
+    assert [len(sentence.hypotheses) for sentence in found] == [3, 3, 3]

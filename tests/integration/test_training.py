@@ -5,8 +5,9 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, preprocess, run, script, train
+from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, script, train
 
+from sit_fairseq.modules.stream_vocabulary import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
 
 
@@ -133,6 +134,32 @@ def test_validate_command_needs_no_task_options(prop, capsys, caplog):
 
 def test_checkpoint_names_base_tokens_and_pattern(prop):
     model = load(prop.trained)["model"]
-    base = bytes(model["encoder.embed_tokens.vocabulary.base_tokens"].tolist()).decode()
-    assert base.split("\n") == ["!", "&", "0", "1", "<->", "xor", "|"]
-    assert bytes(model["encoder.embed_tokens.vocabulary.symbols"].tolist()).decode() == "[a-z]"
+    assert saved_vocabulary(model) == (["!", "&", "0", "1", "<->", "xor", "|"], "[a-z]")
+
+
+@pytest.mark.parametrize(
+    "model", [(), ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")]
+)
+def test_moving_average_of_the_weights(prop, tmp_path, model):
+    options = ("--store-ema", "--ema-decay", 0.9, "--max-update", 5, "--disable-validation")
+    state = load(train(prop.data, tmp_path, *model, *options))
+    average = state["extra_state"]["ema"]
+    weight = "decoder.layers.0.fc1.weight"
+    assert not torch.equal(average[weight], state["model"][weight])
+    prefix = "encoder.embed_tokens.vocabulary."
+    for name, value in state["model"].items():
+        if name.startswith(prefix):
+            assert buffer_text(average[name]) == buffer_text(value)
+    assert saved_vocabulary(average)[1] == "[a-z]"
+
+
+def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):
+    """As scripts that average do it; integers among the weights they sum in place and cut off."""
+    state = load(prop.trained)
+    copies = [load(prop.random)["model"], state["model"], state["model"]]
+    average = {name: sum(copy[name].float() for copy in copies) / 3 for name in copies[0]}
+    assert all(value.is_floating_point() for value in state["model"].values())
+    path = tmp_path / "average.pt"
+    torch.save({**state, "model": average}, path)
+    generate(prop.data, path, "--max-len-b", 8)
+    assert capsys.readouterr().out.count("\nH-") == 400

@@ -8,6 +8,7 @@ import torch
 from command_line import generate, interactive, preprocess, preprocess_lines, run, train
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
 
 def failing(action, *fragments) -> None:
@@ -153,6 +154,31 @@ def test_malicious_checkpoint_runs_nothing(prop, tmp_path):
 def test_wrong_head_for_adacos(prop, tmp_path):
     options = ("--output-head", "linear", "--max-update", 1)
     failing(lambda: train(prop.data, tmp_path, *options), "--output-head")
+
+
+def test_padding_in_a_sentence(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "& a <pad>"], ["a 1", "a 1"])
+    failing(lambda: generate(data, prop.trained), "line 2 of the test source holds <pad>")
+    typed = lambda: interactive(prop.data, prop.trained, ["a", "& <pad> b"], tmp_path)  # noqa: E731
+    failing(typed, "'& <pad> b' holds <pad>")
+
+
+def test_python_interface(prop):
+    hub = SymbolInvariantTransformerModel.from_pretrained(
+        str(prop.trained.parent), prop.trained.name, str(prop.data)
+    )
+    assert len(hub.translate(["& a b", "! c"])) == 2
+    failing(lambda: hub.translate(["a", "& Z3 b"]), "b'", "neither a base token", "--symbols")
+    failing(lambda: hub.translate(["& a"]), "'& a' is not one formula")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--print-alignment", "hard"), ("--constraints",), ("--num-batch-buckets", 2)],
+    ids=lambda options: options[0],
+)
+def test_unsupported_options(prop, options):
+    failing(lambda: generate(prop.data, prop.trained, *options), f"{options[0]} is not supported")
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_constraints_are_refused():
     dictionary = make_dictionary()
     model, sample = build(dictionary), make_sample(dictionary)
     generator = StreamSequenceGenerator([model], dictionary)
-    with pytest.raises(UserError, match="--constraints"):
+    with pytest.raises(NotImplementedError, match="constraints"):
         generator.generate([model], sample, constraints=torch.ones(4, 1))
 
 

@@ -117,6 +117,15 @@ def test_forget_drops_the_last_batch():
     assert float(scale.scale) == observed(AdaCosScale(6), batch)
 
 
+def test_forget_without_a_batch():
+    """Criterions other than adacos show the scale nothing."""
+    scale = AdaCosScale(6)
+    before = float(scale.scale)
+    scale.forget()
+    scale.update()
+    assert float(scale.scale) == before
+
+
 @pytest.mark.parametrize("right, wrong", [(-1, 1), (1, -1), (1, 1), (-1, -1), (0, 0.9)])
 def test_scale_stays_a_bounded_positive_temperature(right, wrong):
     """Also where the published rule feeds on itself, or takes the logarithm of zero."""
@@ -124,11 +133,11 @@ def test_scale_stays_a_bounded_positive_temperature(right, wrong):
     cosines = torch.full((4, 6), float(wrong))
     cosines[:, 0] = right
     for _ in range(30):
-        assert 0 < observed(scale, (cosines, torch.zeros(4, dtype=torch.long))) <= 100
+        assert 1 <= observed(scale, (cosines, torch.zeros(4, dtype=torch.long))) <= 30
     impossible = torch.full((4, 6), -math.inf)
     impossible[:, 0] = 1.0
     before = float(scale.scale)
-    assert 0 < observed(scale, (impossible, torch.zeros(4, dtype=torch.long))) <= before
+    assert 1 <= observed(scale, (impossible, torch.zeros(4, dtype=torch.long))) <= before
 
 
 def test_gradient_passes_through_the_cosines_only():
@@ -176,7 +185,7 @@ def test_two_processes_agree_with_one(tmp_path):
         for rank in range(2)
     ]
     try:
-        assert [worker.wait(timeout=60) for worker in workers] == [0, 0]
+        assert [worker.wait(timeout=300) for worker in workers] == [0, 0]
     finally:
         for worker in workers:
             worker.kill()

@@ -8,6 +8,7 @@ from typing import Dict, Optional, Type
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.endpoint import Reply
+from sit_fairseq.files import whole_lines
 
 
 class AnswerLog:
@@ -76,8 +77,8 @@ class AnswerLog:
 
     def _read(self, data: bytes) -> None:
         """Takes in what earlier runs have left."""
-        end = data.rfind(b"\n") + 1
-        for number, line in enumerate(data[:end].splitlines(), start=1):
+        whole = whole_lines(data)
+        for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 fields = json.loads(line)
                 reply = Reply(**{name: fields[name] for name in Reply._fields})
@@ -87,5 +88,4 @@ class AnswerLog:
                     f"Line {number} of {self._path} is no answer of an earlier run; remove it, or "
                     "change --result."
                 )
-        if end < len(data):
-            self._file.truncate(end)
+        self._file.truncate(len(whole))
