@@ -1,7 +1,7 @@
 """Speed and memory against the paper's algorithms as written, and fairseq's transformer.
 
     python scripts/benchmark.py outputs/benchmark
-    python scripts/benchmark.py outputs/benchmark --parts growth judging
+    python scripts/benchmark.py outputs/judging --parts growth judging
 
 compares three models in one process, interleaved, each with random weights and fairseq's
 own trainer and generator: the *package*; the *literal* algorithms, a plain tensor program in
@@ -34,6 +34,7 @@ from sit_fairseq.benchmark.judging import measure_judging
 from sit_fairseq.benchmark.measuring import be_quiet
 from sit_fairseq.benchmark.models import compare_memory, compare_models
 from sit_fairseq.benchmark.start import compare_start
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.result_file import versions
 from sit_fairseq.files import replacing
@@ -67,6 +68,21 @@ def machine(args: argparse.Namespace) -> Dict[str, Any]:
     }
 
 
+def check(args: argparse.Namespace) -> None:
+    """Refuses what cannot be measured, before anything is.
+
+    Raises:
+        UserError: naming the option at fault.
+    """
+    for option in ("repetitions", "threads", "batch_size", "batches"):
+        if getattr(args, option) < 1:
+            raise UserError(f"--{option.replace('_', '-')} {getattr(args, option)}: at least 1.")
+    if args.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("--device cuda: there is no GPU that torch can use; leave it out.")
+    if args.result.is_file() or (args.result / "benchmark.json").exists():
+        raise UserError(f"{args.result} holds results already; name another directory.")
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -81,6 +97,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64, help="sentences in a batch")
     parser.add_argument("--batches", type=int, default=1, help="batches, from short to long")
     args = parser.parse_args()
+    check(args)
     plots.require_matplotlib()
     be_quiet()
     torch.set_num_threads(args.threads)

@@ -20,7 +20,19 @@ start() {
         echo "$0: there is no $scale.yaml in examples/$example/hydra, which holds the scales" >&2
         exit 1
     fi
+    if [ "$(cat "$out/scale" 2>/dev/null || echo "$scale")" != "$scale" ]; then
+        echo "$0: $out has results of another scale, $(cat "$out/scale"); name another folder" >&2
+        exit 1
+    fi
     mkdir -p "$data"
+    echo "$scale" >"$out/scale"
+}
+
+# needs FILE STEP: refuses to go on if an earlier step of the example was left out.
+needs() {
+    [ -f "$1" ] && return
+    echo "$0: $1 is missing; run examples/$example/$2.sh first" >&2
+    exit 1
 }
 
 step() { printf '\n== %s\n' "$*"; }

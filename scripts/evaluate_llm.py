@@ -20,7 +20,6 @@ it was when it is started again, and what was answered once is not asked (and pa
 import argparse
 import json
 import logging
-import os
 import random
 import sys
 from collections import Counter
@@ -40,7 +39,13 @@ from sit_fairseq.evaluation.llm.asking import Question, ask_all, make_question
 from sit_fairseq.evaluation.llm.dialect import DIALECTS, Dialect, Example, UnreadableAnswer
 from sit_fairseq.evaluation.llm.endpoint import Endpoint, Reply, check_base_url, openai_version
 from sit_fairseq.evaluation.renaming import Renaming, renamings_into
-from sit_fairseq.evaluation.result_file import Result, markdown_table, sha256_of_file, versions
+from sit_fairseq.evaluation.result_file import (
+    Result,
+    file_beside,
+    markdown_table,
+    sha256_of_file,
+    versions,
+)
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.pool import JudgePool
@@ -177,7 +182,7 @@ def ask(args: argparse.Namespace, questions: Dict[str, Question]) -> Dict[str, R
     Raises:
         UserError: not all of them can be had; it says how to go on.
     """
-    path = os.path.splitext(args.result)[0] + ".answers.jsonl"
+    path = file_beside(args.result, ".answers.jsonl")
     endpoint = Endpoint(args.base_url, args.timeout, args.max_retries)
     keys = {formula: question.key(args.base_url) for formula, question in questions.items()}
     with AnswerLog(path) as log:

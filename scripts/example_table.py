@@ -11,7 +11,7 @@ import glob
 import os
 import re
 from collections import Counter
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 from sit_fairseq.evaluation.alpha_covariance import alpha_covariance
 from sit_fairseq.evaluation.generate_output import Sentence, read_generate_output
@@ -24,13 +24,17 @@ def renaming_between(original: Sentence, renamed: Sentence) -> Renaming:
     return Renaming(dict(zip(original.source.split(), renamed.source.split())))
 
 
-def compare(originals: List[Sentence], copies: List[List[Sentence]]) -> Tuple[float, int, int]:
+def compare(
+    originals: List[Sentence], copies: List[List[Sentence]]
+) -> Tuple[Optional[float], int, int]:
     """Compares answers with those to renamed copies.
 
     Returns:
-        the mean alpha-covariance, the number of pairs compared, and how many agree in
+        the mean alpha-covariance (None without copies), the number of pairs compared, and how many agree in
         both the answer (renamed) and the score as printed.
     """
+    if not copies:
+        return None, 0, 0
     covariances, equal = [], 0
     for original, *renamed in zip(originals, *copies):
         answers = [original.best.text]
@@ -78,7 +82,7 @@ def main() -> None:
                 f"{100 * verdicts['satisfied'] / total:.1f} %",
                 f"{100 * exact / total:.1f} %",
                 *(str(verdicts[word]) for word in others),
-                f"{100 * covariance:.2f} %",
+                "—" if covariance is None else f"{100 * covariance:.2f} %",
                 seconds(os.path.join(directory, f"{name}.log")),
             ]
         )
@@ -86,6 +90,8 @@ def main() -> None:
     print()
     for row in rows:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+    if not pairs:  # the paper's scale makes no renamed copies
+        return
     print(f"\n{equal} of {pairs} renamed sentences got the renamed answer with the same score.")
 
     test, renamed = (

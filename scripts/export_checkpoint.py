@@ -9,7 +9,7 @@ tokens alone, as symbols need no entry. Prints the SHA-256 for the model's card.
 
 import argparse
 import os
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from omegaconf import OmegaConf
 
@@ -36,6 +36,14 @@ _LOCAL = {
 }
 
 
+def _languages(task: Mapping[str, Any]) -> Dict[str, str]:
+    """What source and target are called; fairseq keeps no name that it found out itself."""
+    return {
+        side: task[side] or default
+        for side, default in (("source_lang", "src"), ("target_lang", "tgt"))
+    }
+
+
 def exported(state: Dict[str, Any]) -> Dict[str, Any]:
     """The checkpoint without what only its training needed.
 
@@ -47,6 +55,8 @@ def exported(state: Dict[str, Any]) -> Dict[str, Any]:
         keeps all its digits.
     """
     cfg = OmegaConf.create(state["cfg"])
+    for side, language in _languages(cfg.task).items():
+        cfg.task[side] = language
     for section, options in _LOCAL.items():
         cfg[section].update(options)
     cfg.job_logging_cfg = {}
@@ -72,6 +82,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained stream model")
     parser.add_argument("folder", metavar="DIR", help="write DIR/model.pt and DIR/dict.*.txt")
     args = parser.parse_args(argv)
+    if os.path.isfile(args.folder):
+        raise UserError(f"{args.folder} is a file; name a folder for DIR.")
     state = reading.read_state(args.checkpoint)
     vocabulary = saved_vocabulary(state["model"])
     if vocabulary is None or state.get("cfg") is None:
@@ -80,9 +92,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     model = os.path.join(args.folder, "model.pt")
     with partial_files(model) as (partial,):
         writing.save(exported(state), partial)
-    task = state["cfg"]["task"]
-    sides = (("source_lang", "src"), ("target_lang", "tgt"))
-    names = [f"dict.{task[side] or default}.txt" for side, default in sides]
+    names = [f"dict.{name}.txt" for name in _languages(state["cfg"]["task"]).values()]
     with replacing(*(os.path.join(args.folder, name) for name in names)) as files:
         for file in files:
             file.writelines(f"{token} 1\n" for token in vocabulary[0])

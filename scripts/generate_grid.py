@@ -108,7 +108,8 @@ class Journal:
             cells: all cells in order.
 
         Returns:
-            The first of them that are finished; none if there was no such run.
+            The first of them that are finished; none if there was no such run, or it
+            had only just begun.
 
         Raises:
             UserError: that run had other options, or the file is damaged.
@@ -117,6 +118,8 @@ class Journal:
             return []
         with open(self.path, "rb") as file:
             whole = whole_lines(file.read())
+        if not whole:
+            return []
         try:
             theirs, *entries = [json.loads(line) for line in whole.splitlines()]
             check_same_options(theirs, self._recipe._asdict())
@@ -141,7 +144,7 @@ class Journal:
         """
         with open(self.path, "w" if new else "a", encoding="utf-8") as file:
             if new:
-                print(json.dumps(self._recipe._asdict()), file=file)
+                print(json.dumps(self._recipe._asdict()), file=file, flush=True)
             for cell in results:
                 print(json.dumps(cell._asdict()), file=file, flush=True)
                 yield cell

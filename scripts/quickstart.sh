@@ -9,11 +9,17 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ "${1:-}" = --pretrained ]; then
     source scripts/common.sh
+    log=$(mktemp)
     printf '%s\n' 'xor a & b c' '<-> p17 ! speed_limit' |
         fairseq-interactive checkpoints/prop --source-lang src --target-lang tgt "${plug_in[@]}" \
-            --symbols '(?!xor)[a-z]\w*' --path checkpoints/prop/model.pt --beam 3 2>/dev/null |
-        grep '^[SH]-'
+            --symbols '(?!xor$)[a-z]\w*' --path checkpoints/prop/model.pt --beam 3 2>"$log" |
+        grep '^[SH]-' || { cat "$log" >&2; exit 1; }
+    rm "$log"
     exit
+fi
+if [[ "${1:-}" = -* ]]; then
+    echo "$0: there is no option $1; give a folder, --pretrained, or nothing" >&2
+    exit 1
 fi
 for part in prepare train generate evaluate; do
     bash "examples/prop/$part.sh" mini "${1:-quickstart}"

@@ -11,7 +11,7 @@ first, renamed.
 import argparse
 import random
 
-from sit_fairseq.data.generated_files import read_pairs, writing_pairs
+from sit_fairseq.data.generated_files import parse_names, read_pairs, writing_pairs
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.renaming import random_renamings
@@ -29,8 +29,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
-    dictionary, names = StreamDictionary(), args.names.split(",")
+    dictionary, names = StreamDictionary(), parse_names(args.names)
     dictionary.set_pattern(args.symbols)
+    for name in names:
+        if not dictionary.is_symbol(name):
+            raise UserError(f"--names: {name!r} is no symbol, --symbols does not match it")
     pairs = read_pairs(args.in_prefix)
     rng = random.Random(args.seed)
     with writing_pairs(args.out_prefix) as (src, tgt):

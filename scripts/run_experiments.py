@@ -7,7 +7,8 @@ configuration ``hydra/mini.yaml`` beside the file, measures each by ``scripts/ev
 and writes ``NAME.md`` and ``NAME.json`` into the folder, which must hold the data. Runs
 are processes of their own, ``--jobs`` at a time: fairseq keeps state between trainings in
 one process, so that hydra's own multirun would carry the best score of a run over to the
-next. What is finished is not done again; an interrupted training resumes.
+next. What is finished is not done again; an interrupted training resumes; a folder whose
+runs were started with other settings is refused.
 
 A file says what to do like this::
 
@@ -92,11 +93,20 @@ def read_specification(path: str) -> Dict[str, Any]:
 
 
 def runs_of(specification: Dict[str, Any], folder: Path) -> List[Run]:
-    """Lists all runs in the order of the table."""
+    """Lists all runs in the order of the table.
+
+    Raises:
+        UserError: a condition asks for a model that is not described.
+    """
     runs = []
     for condition, value in specification["conditions"].items():
         value = {"data": value} if isinstance(value, str) else value
         for model in value.get("models", specification["models"]):
+            if not isinstance(specification["models"].get(model), list):
+                raise UserError(
+                    f"{condition!r} asks for the model {model!r}, but under 'models' there is no "
+                    "list of overrides of that name."
+                )
             for seed in specification.get("seeds", [1]):
                 overrides = [
                     *specification.get("overrides", []),
@@ -146,6 +156,27 @@ class Runner:
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         }
 
+    def check(self, run: Run) -> None:
+        """Notes the settings of a run in its folder.
+
+        Raises:
+            UserError: it has those of another run, whose results are not this one's.
+        """
+        path = run.folder / "settings.json"
+        configuration = (self.config_dir / f"{self.scale}.yaml").read_text(encoding="utf-8")
+        settings = {"configuration": configuration, "overrides": run.overrides}
+        for name, measurement in self.measurements.items():
+            settings[f"measurement {name}"] = measurement["command"]
+        theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for name, value in settings.items():
+            if theirs.get(name, value) != value:
+                raise UserError(
+                    f"{run.folder} has results of another {name}; name another DIR, or remove it."
+                )
+        run.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(str(path)) as (file,):
+            json.dump({**theirs, **settings}, file, indent=1)
+
     def train(self, run: Run) -> None:
         """Trains a model, unless that is done."""
         finished = run.folder / "model" / "finished"
@@ -184,7 +215,6 @@ class Runner:
 
     def __call__(self, run: Run) -> Optional[Dict[str, Dict[str, Any]]]:
         """Carries out a run; None, and a message, if a command of it failed."""
-        run.folder.mkdir(parents=True, exist_ok=True)
         try:
             self.train(run)
             results = self.measure(run)
@@ -208,9 +238,15 @@ class Runner:
 
 
 def value_at(result: Dict[str, Any], path: str) -> Optional[float]:
-    """The number at a dotted path of a result."""
+    """The number at a dotted path of a result.
+
+    Raises:
+        UserError: there is none.
+    """
     value: Any = result
     for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            raise UserError(f"a column asks for {path!r}, which the measurement does not have.")
         value = value[key]
     return value
 
@@ -286,6 +322,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             raise UserError(f"{run.data} is missing; prepare the data of {run.condition!r} first.")
     threads = max(1, (os.cpu_count() or 1) // args.jobs)
     runner = Runner(config_dir, args.scale, folder, specification["measurements"], threads)
+    for run in runs:
+        runner.check(run)
     with ThreadPoolExecutor(args.jobs) as executor:
         results = list(executor.map(runner, runs))
     text = markdown_table(table(specification, runs, results))

@@ -82,6 +82,7 @@ def encode(model: str, source: str, target: str) -> None:
         processor = sentencepiece.SentencePieceProcessor(model_file=model)
     except (OSError, RuntimeError):
         raise UserError(f"{model} is no SentencePiece model; train one first")
+    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
     with replacing(target) as (out,):
         for line in read_sentences(source):
             out.write(" ".join(processor.encode(line, out_type=str)) + "\n")

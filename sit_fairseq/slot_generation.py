@@ -9,6 +9,7 @@ from typing import Dict, List, Optional
 
 import torch
 import torch.nn.functional as F
+from fairseq.ngram_repeat_block import NGramRepeatBlock
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from fairseq.sequence_scorer import SequenceScorer
@@ -44,6 +45,18 @@ class _SlotSpaceEnsemble(EnsembleModel):
         return F.pad(lprobs, (0, self.width - lprobs.size(1)), value=-math.inf), attention
 
 
+class _RepeatedNgramBlocker(torch.nn.Module):
+    """fairseq's, given what was generated: it would take the end of the buffer for it."""
+
+    def __init__(self, blocker: NGramRepeatBlock) -> None:
+        super().__init__()
+        self.blocker = blocker
+
+    def forward(self, tokens: Tensor, lprobs: Tensor, bsz: int, beam_size: int, step: int):
+        """(bsz * beam, length) tokens, of which step + 1 are set."""
+        return self.blocker(tokens[:, : step + 1].contiguous(), lprobs, bsz, beam_size, step)
+
+
 class StreamSequenceGenerator(SequenceGenerator):
     """fairseq's generator over ``V_n + S`` canonical columns instead of a dictionary.
 
@@ -67,6 +80,8 @@ class StreamSequenceGenerator(SequenceGenerator):
         check_same_columns(models)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
+        if self.repeat_ngram_blocker is not None:
+            self.repeat_ngram_blocker = _RepeatedNgramBlocker(self.repeat_ngram_blocker)
         self._best_alive: Optional[Tensor] = None
         if type(self.search) is BeamSearch:
             self._watch_search()

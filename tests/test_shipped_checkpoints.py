@@ -8,6 +8,7 @@ import torch
 from command_line import ROOT
 
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.verdict import Verdict
 
@@ -48,6 +49,13 @@ def test_file_holds_half_precision_weights_and_no_paths(name):
     state = torch.load(path, weights_only=True)
     assert {t.dtype for t in state["model"].values() if t.dim() > 1} == {torch.float16}
     assert not re.search(rb"/(root|home|tmp|Users|work)/", path.read_bytes())
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_python_interface_needs_nothing_but_the_folder(name):
+    folder = str(CHECKPOINTS / name)
+    hub = SymbolInvariantTransformerModel.from_pretrained(folder, "model.pt", folder)
+    assert all(hub.translate(QUESTIONS[name][:2]))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The table of what generate.sh answered.
-#   bash examples/copying/evaluate.sh [mini|paper] [DIR]
+#   bash examples/copying/evaluate.sh [mini] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
+needs "$out/test.txt" generate
 python scripts/example_table.py "$out" test='8 training symbols' \
     unseen='16 symbols never seen' long='these, twice the length'
 grep -h "edit distance" "$out"/{test,unseen,long}.txt

@@ -3,6 +3,8 @@
 #   bash examples/copying/generate.sh [mini|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
+needs "$data/test.tgt" prepare
+needs "$out/model/checkpoint_last.pt" train
 step "copies of the test strings"
 for prefix in "$data"/{test,unseen,long}*.tgt; do
     [ -f "$prefix" ] || continue  # the paper's scale has no long strings, but a grid

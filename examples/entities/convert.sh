@@ -22,4 +22,4 @@ step "conversion"
 echo '<ent77> gave <ent3> to <ent41>' |
     fairseq-interactive "$out/bin" "${plug_in[@]}" --path "$out/converted.pt" --beam 3 \
         --bpe sentencepiece --sentencepiece-model "$data/spm.model" 2>"$out/interactive.log" |
-    grep '^[SD]-'
+    grep '^[SD]-' || { cat "$out/interactive.log" >&2; exit 1; }

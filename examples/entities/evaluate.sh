@@ -3,6 +3,7 @@
 #   bash examples/entities/evaluate.sh [mini] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start entities "$@"
+needs "$out/test.txt" generate
 for name in test unseen; do
     awk -F'\t' -v name="$name" '
         /^T-/ { target[substr($1, 3)] = $2 }

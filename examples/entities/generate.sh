@@ -3,6 +3,8 @@
 #   bash examples/entities/generate.sh [mini] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start entities "$@"
+needs "$data/test.tgt" prepare
+needs "$out/model/checkpoint_last.pt" train
 step "meanings of the test sentences"
 for name in test unseen; do
     answer "$name" --beam 3 --batch-size 50 --max-len-a 2 --max-len-b 20 \
@@ -11,4 +13,4 @@ done
 echo '<ent77> gave <ent3> to <ent41> after <ent3> slept' |
     fairseq-interactive "$out/bin" "${plug_in[@]}" --path "$out/model/checkpoint_last.pt" --beam 3 \
         --bpe sentencepiece --sentencepiece-model "$data/spm.model" 2>"$out/interactive.log" |
-    grep '^[SD]-'
+    grep '^[SD]-' || { cat "$out/interactive.log" >&2; exit 1; }

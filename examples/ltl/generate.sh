@@ -3,6 +3,8 @@
 #   bash examples/ltl/generate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
+needs "$data/test.tgt" prepare
+needs "$out/model/checkpoint_last.pt" train
 step "answers, judged by Spot"
 for prefix in "$data"/{test,unseen}*.tgt; do
     name=$(basename "$prefix" .tgt)

@@ -3,6 +3,8 @@
 #   bash examples/prop/generate.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
+needs "$data/test.tgt" prepare
+needs "$out/model/checkpoint_last.pt" train
 step "answers, judged by truth tables"
 for prefix in "$data"/{test,unseen}*.tgt; do
     name=$(basename "$prefix" .tgt)

@@ -100,7 +100,7 @@ def task_options(state: Dict[str, Any]) -> Dict[str, Any]:
 def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
     """Those options of the task that hold on for a converted model."""
     options = task_options(state)
-    names = ("left_pad_source", "left_pad_target", "truncate_source")
+    names = ("left_pad_source", "truncate_source")
     return {name: options[name] for name in names if isinstance(options.get(name), bool)}
 
 

@@ -80,13 +80,13 @@ def parse_names(text: str) -> List[str]:
         ends = [re.fullmatch(r"(\D*)(\d+)(\D*)", end) for end in (first, last)]
         if None in ends or ends[0].group(1, 3) != ends[1].group(1, 3):
             raise UserError(
-                f"--symbols {text}: the ends of {item!r} must differ in one number only, "
+                f"{text}: the ends of {item!r} must differ in one number only, "
                 "as in '<ent0>..<ent99>'"
             )
         before, start, after = ends[0].groups()
         names += [f"{before}{n}{after}" for n in range(int(start), int(ends[1].group(2)) + 1)]
     if len(set(names)) < len(names) or any(not name or re.search(r"\s", name) for name in names):
-        raise UserError(f"--symbols {text}: names must be distinct and without spaces")
+        raise UserError(f"{text}: names must be distinct and without spaces")
     return names
 
 

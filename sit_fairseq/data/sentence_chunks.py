@@ -39,6 +39,8 @@ def sentence_chunks(
             )
             yield first, torch.from_numpy(tokens.astype("int64")), torch.tensor(lengths).long()
         else:
+            if getattr(sentences, "supports_prefetch", False):
+                sentences.prefetch(range(first, last))  # old formats give nothing otherwise
             chunk = [sentences[i] for i in range(first, last)]
             lengths = torch.tensor([sentence.numel() for sentence in chunk])
             yield first, torch.cat(chunk).long(), lengths

@@ -53,7 +53,9 @@ class StreamDictionary(Dictionary):
 
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable under the pattern that was set."""
-        return self._regex is not None and self._regex.fullmatch(token) is not None
+        if self._regex is None or _FILLER.fullmatch(token):
+            return False
+        return self._regex.fullmatch(token) is not None
 
     def known_symbols(self) -> List[str]:
         """The symbols that have an index so far, in the order of their index."""

@@ -1,1 +1,1 @@
-"""Measuring trained models from what the fairseq commands print."""
+"""Measuring trained models: decoding, metrics, figures and result files."""

@@ -37,6 +37,11 @@ def sha256_of_file(path: str) -> str:
     return digest.hexdigest()
 
 
+def file_beside(path: str, ending: str) -> str:
+    """The name of another file that belongs to a result file."""
+    return (path[: -len(".json")] if path.endswith(".json") else path) + ending
+
+
 def versions() -> Dict[str, Optional[str]]:
     """The versions of what numbers may depend on; None for Spot if there is none."""
     return {

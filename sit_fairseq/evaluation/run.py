@@ -7,7 +7,13 @@ from typing import Any, Dict, List, Optional, Sequence
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.answering import Decoder, answer_all
-from sit_fairseq.evaluation.result_file import Result, markdown_table, sha256_of, sha256_of_file
+from sit_fairseq.evaluation.result_file import (
+    Result,
+    file_beside,
+    markdown_table,
+    sha256_of,
+    sha256_of_file,
+)
 from sit_fairseq.validation.pool import JudgePool
 
 
@@ -44,8 +50,7 @@ class EvaluationRun:
 
     def beside(self, ending: str) -> str:
         """The name of another file of this run."""
-        stem = self._path[: -len(".json")] if self._path.endswith(".json") else self._path
-        return stem + ending
+        return file_beside(self._path, ending)
 
     def uses_file(self, path: str) -> None:
         """Takes note of a file that was read.

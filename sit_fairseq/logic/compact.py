@@ -9,10 +9,9 @@ operator, as it is for DeepLTL.
 import re
 from typing import List
 
-from sit_fairseq.logic.ltl import CYCLE_END, CYCLE_START, SEPARATOR
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS
+from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS
 
-_FIXED = (*ARITY, *CONSTANTS, SEPARATOR, CYCLE_START, CYCLE_END)
+_FIXED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
 
 # The longest token first: <-> is not - and >, xor is not x, o and r.
 _TOKEN = re.compile("|".join([*map(re.escape, sorted(_FIXED, key=len, reverse=True)), "[a-z]"]))

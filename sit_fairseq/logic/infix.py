@@ -7,7 +7,7 @@ back is Boolean, as the steps of a trace are.
 import re
 from typing import Dict, List, Sequence
 
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, MalformedFormula, parse
+from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula, parse
 
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
 # capital letter may be an operator (Ga is G a), and two words are constants of Spot.
@@ -22,9 +22,8 @@ _LEXEME = re.compile(r'\s*(<->|->|[!&|();{}]|"(?:[^"\\]|\\.)*"|\w+)', re.ASCII |
 _BINDING: Dict[str, int] = {"&": 4, "xor": 3, "|": 2, "<->": 1, "->": 1}
 _ARROWS = ("<->", "->")
 
-# Marks that are no operators: those of infix notation, and those of traces.
+# Marks that are no operators, beside those of traces.
 _PARENTHESES = ("(", ")")
-_TRACE_MARKS = (";", "{", "}")
 
 
 def quoted(symbol: str) -> str:
@@ -110,11 +109,11 @@ def _token(lexeme: str) -> str:
     """The token that a piece of text stands for."""
     if lexeme.startswith('"'):
         name = re.sub(r"\\(.)", r"\1", lexeme[1:-1], flags=re.DOTALL)
-        reserved = (*ARITY, *CONSTANTS, *_PARENTHESES, *_TRACE_MARKS)
+        reserved = (*ARITY, *CONSTANTS, *_PARENTHESES, *TRACE_MARKS)
         if name.split() != [name] or name in reserved:
             raise MalformedFormula(f"{lexeme} cannot be the name of a symbol")
         return name
-    known = lexeme in _BINDING or lexeme in (*CONSTANTS, "!", *_PARENTHESES, *_TRACE_MARKS)
+    known = lexeme in _BINDING or lexeme in (*CONSTANTS, "!", *_PARENTHESES, *TRACE_MARKS)
     if not known and not _PLAIN_NAME.fullmatch(lexeme):
         raise MalformedFormula(f"'{lexeme}' is neither an operator nor a symbol")
     return lexeme

@@ -10,10 +10,16 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from sit_fairseq.logic.infix import infix, infix_tokens, to_prefix
 from sit_fairseq.logic.propositional import check_propositional
-from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula, formula_symbols
-
-# Tokens that give a trace its shape; none of them can be a symbol.
-SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    CYCLE_END,
+    CYCLE_START,
+    SEPARATOR,
+    TRACE_MARKS,
+    MalformedFormula,
+    check_formula,
+    formula_symbols,
+)
 
 # What stands before the cycle where people read.
 _CYCLE_WORD = "cycle"
@@ -71,7 +77,7 @@ def check_ltl(tokens: Sequence[str]) -> None:
         MalformedFormula: they are not one complete formula, or hold a token of traces.
     """
     check_formula(tokens)
-    for token in (SEPARATOR, CYCLE_START, CYCLE_END):
+    for token in TRACE_MARKS:
         if token in tokens:
             raise MalformedFormula(f"'{token}' belongs to traces, not to formulas")
 
@@ -129,7 +135,7 @@ def read_infix_trace(text: str) -> Trace:
     step: List[str] = []
     try:
         for token in infix_tokens(text):
-            if token not in (SEPARATOR, CYCLE_START, CYCLE_END):
+            if token not in TRACE_MARKS:
                 step.append(token)
                 continue
             if token == CYCLE_START and step != [_CYCLE_WORD]:
@@ -175,8 +181,7 @@ def data_symbols(tokens: Sequence[str]) -> List[str]:
     Returns:
         Each symbol once, in order of first appearance.
     """
-    punctuation = (SEPARATOR, CYCLE_START, CYCLE_END)
-    return [symbol for symbol in formula_symbols(tokens) if symbol not in punctuation]
+    return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]
 
 
 def renamed(tokens: Sequence[str], names: Dict[str, str]) -> List[str]:

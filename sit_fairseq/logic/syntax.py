@@ -32,6 +32,9 @@ ARITY: Dict[str, int] = {
 # Leaves with a fixed meaning: false and true. Every other leaf is a symbol.
 CONSTANTS = ("0", "1")
 
+# Tokens that give a trace its shape; none of them can be a symbol of a formula.
+TRACE_MARKS = SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
+
 # A leaf, or an operator followed by its operands.
 Tree = Union[str, Tuple]
 

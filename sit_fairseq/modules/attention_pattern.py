@@ -1,4 +1,4 @@
-"""The paper's letters for which attentions a model has (section 5.4)."""
+"""The paper's letters for which attentions a model has (section 5.5)."""
 
 from dataclasses import dataclass
 from typing import Tuple

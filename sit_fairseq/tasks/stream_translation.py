@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 from fairseq import utils
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset, data_utils
 from fairseq.logging import metrics
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from omegaconf import II
+from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
@@ -152,10 +154,9 @@ class StreamTranslationTask(TranslationTask):
                 "fairseq-preprocess begins with a byte order mark; save the files without one and "
                 "run it again"
             )
-        if cfg.num_batch_buckets > 0:
-            raise UserError(
-                "--num-batch-buckets is not supported by stream_translation; leave it out"
-            )
+        for option in ("num_batch_buckets", "left_pad_target"):
+            if getattr(cfg, option):
+                raise _unsupported(option)
         if cfg.alpha_renaming and cfg.symbols is None:
             raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
         if cfg.symbols is not None:
@@ -276,7 +277,13 @@ class StreamTranslationTask(TranslationTask):
             return StreamLabelSmoothedCrossEntropyCriterion(
                 self, cfg.sentence_avg, cfg.label_smoothing, report_accuracy=cfg.report_accuracy
             )
-        return super().build_criterion(cfg, **kwargs)
+        criterion = super().build_criterion(cfg, **kwargs)
+        if isinstance(criterion, LabelSmoothedCrossEntropyCriterion):
+            raise UserError(
+                f"--criterion {cfg._name} would smooth over columns that a sentence does not have; "
+                "use label_smoothed_cross_entropy"
+            )
+        return criterion
 
     def begin_epoch(self, epoch: int, model) -> None:
         """Notes the epoch, also when training is resumed in its middle."""
@@ -286,6 +293,7 @@ class StreamTranslationTask(TranslationTask):
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not
         reach the statistics of the scale."""
+        _check_wrapping(model)
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
@@ -355,10 +363,12 @@ class StreamTranslationTask(TranslationTask):
         StreamTranslationTask.generating = self
         self._generation_cfg = args
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
-            for option in ("constraints", "print_alignment"):
+            for option in ("constraints", "print_alignment", "retain_dropout"):
                 if getattr(args, option, None):
-                    flag = option.replace("_", "-")
-                    raise UserError(f"--{flag} is not supported with streams; leave it out")
+                    raise _unsupported(option)
+            if prefix_allowed_tokens_fn is not None:
+                # It would be given canonical ids and asked for them.
+                raise _unsupported("prefix_allowed_tokens_fn")
             if getattr(args, "score_reference", False):
                 return StreamSequenceScorer(self.target_dictionary)
             seq_gen_cls = seq_gen_cls or StreamSequenceGenerator
@@ -387,6 +397,22 @@ class StreamTranslationTask(TranslationTask):
     def _string(self, tokens) -> str:
         tokens = utils.strip_pad(tokens, self.tgt_dict.pad())
         return self.tgt_dict.string(tokens.int().cpu())
+
+
+def _unsupported(option: str) -> UserError:
+    flag = option if option.endswith("_fn") else "--" + option.replace("_", "-")
+    return UserError(f"{flag} is not supported by stream_translation; leave it out")
+
+
+def _check_wrapping(model) -> None:
+    """PyTorch's wrapper for several ranks is made before fairseq loads a checkpoint, and
+    cannot follow when the matrix takes over the checkpoint's number of rows."""
+    wrapped = isinstance(getattr(model, "module", None), DistributedDataParallel)
+    if wrapped and any(getattr(module, "resized", False) for module in model.modules()):
+        raise UserError(
+            "the checkpoint has base tokens that the data have not, which --ddp-backend "
+            "pytorch_ddp cannot train; pass --ddp-backend legacy_ddp"
+        )
 
 
 def _output_scale(model):

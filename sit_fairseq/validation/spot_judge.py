@@ -300,7 +300,7 @@ class SpotJudge(Judge):
     * satisfied, if every word satisfies the formula, and violated otherwise.
 
     A trace may constrain symbols that the formula does not have, as in the paper's example
-    ``a ; & a ! b ; { c }`` for ``U 1 c`` (appendix B.2): inclusion is all that counts.
+    ``a ; & a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts.
 
     Spot gets to see ``p0``, ``p1``, ... in place of the symbols.
     """

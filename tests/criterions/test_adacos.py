@@ -16,6 +16,8 @@ from conftest import (
     shift,
 )
 from fairseq.criterions.cross_entropy import CrossEntropyCriterion
+from fairseq.distributed import ModuleProxyWrapper
+from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
@@ -173,3 +175,22 @@ def test_dummy_batch_leaves_no_trace(name):
     assert float(scale.scale) == before
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     assert gradients and not any(bool(gradient.any()) for gradient in gradients)
+
+
+def test_wrapped_before_a_checkpoint_changed_the_rows(tmp_path):
+    """PyTorch's wrapper for several ranks keeps gradients of the size that it saw."""
+    dictionary, model, criterion = build()
+    larger = make_model(make_dictionary(base=("&", "!", "|", "<->", "xor", "0", "1", "then")))
+    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+    optimizer = SimpleNamespace(backward=lambda loss: loss.backward())
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1
+    )
+    try:
+        wrapped = ModuleProxyWrapper(DistributedDataParallel(model, find_unused_parameters=True))
+        task.train_step(make_sample(dictionary), wrapped, criterion, optimizer, 0)
+        wrapped.load_state_dict(larger.state_dict())
+        with pytest.raises(UserError, match="--ddp-backend legacy_ddp"):
+            task.train_step(make_sample(dictionary), wrapped, criterion, optimizer, 0)
+    finally:
+        torch.distributed.destroy_process_group()

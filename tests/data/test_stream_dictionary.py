@@ -30,6 +30,7 @@ def test_base_tokens_do_not_depend_on_the_order_of_the_file():
 def test_filler_is_neither_base_token_nor_symbol():
     dictionary = make_dictionary(pattern="[a-z]|made.*")
     assert "madeupword0000" in dictionary.symbols
+    assert dictionary.is_symbol("made") and not dictionary.is_symbol("madeupword0000")
     assert dictionary.known_symbols() == SYMBOLS
     assert not any("madeup" in token for token in dictionary.base_tokens())
 

@@ -77,7 +77,7 @@ def test_vocabulary_grows_after_training(prop, tmp_path, capsys, count):
 
 def test_interactive_takes_names_that_are_in_no_dictionary(prop, tmp_path, capsys):
     lines = ["& p17 speed_limit", "& p17 ! q9", "| 1 0", "& p speed_limit"]
-    interactive(prop.data, prop.trained, lines, tmp_path, "--symbols", r"(?!xor)[a-z]\w*")
+    interactive(prop.data, prop.trained, lines, tmp_path, "--symbols", r"(?!xor$)[a-z]\w*")
     found = sentences(capsys.readouterr().out, tmp_path)
     assert [sentence.source for sentence in found] == lines
     tokens = found[0].best.text.split() + found[3].best.text.split()
@@ -150,3 +150,35 @@ def test_sampling(prop, tmp_path, capsys, options):
     generate(data, prop.trained, *search, *options)
     found = sentences(capsys.readouterr().out, tmp_path)
     assert [len(sentence.hypotheses) for sentence in found] == [3, 3, 3]
+
+
+def test_no_repeated_ngrams(tmp_path, capsys):
+    """fairseq's own test of the newest tokens looks at padding, and so lets all pass."""
+    lines = ["a 0 b 1 c & d !", "1 e & f ! g 0 h", "! a 0 c 1 b & d"]
+    data = preprocess_lines(tmp_path, lines, lines)
+    rope = ("--encoder-positions", "rope")
+    model = train(data, tmp_path / "model", *rope, "--max-update", 1, "--disable-validation")
+    repeating = {}
+    for size in (0, 2):
+        capsys.readouterr()
+        lengths = ("--max-len-a", 0, "--max-len-b", 9, "--min-len", 8)
+        generate(data, model, *lengths, "--beam", 2, "--no-repeat-ngram-size", size)
+        found = sentences(capsys.readouterr().out, tmp_path)
+        answers = [hypothesis.text.split() for s in found for hypothesis in s.hypotheses]
+        pairs = [list(zip(answer, answer[1:])) for answer in answers]
+        repeating[size] = sum(len(set(p)) < len(p) for p in pairs)
+    assert repeating[0] > 0 and repeating[2] == 0
+
+
+def test_older_format_of_data(prop, tmp_path, capsys):
+    prefix = tmp_path / "text"
+    for side, lines in (
+        ("src", ["& a b", "! c", "xor a b"]),
+        ("tgt", ["a 1 b 1", "c 0", "a 1 b 0"]),
+    ):
+        prefix.with_suffix(f".{side}").write_text("".join(line + "\n" for line in lines))
+    files = ("--trainpref", prefix, "--testpref", prefix)
+    data = preprocess(tmp_path / "bin", *files, "--dataset-impl", "lazy")
+    capsys.readouterr()
+    generate(data, prop.trained, "--max-len-b", 8)
+    assert len(sentences(capsys.readouterr().out, tmp_path)) == 3

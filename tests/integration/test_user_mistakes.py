@@ -170,11 +170,24 @@ def test_python_interface(prop):
     assert len(hub.translate(["& a b", "! c"])) == 2
     failing(lambda: hub.translate(["a", "& Z3 b"]), "b'", "neither a base token", "--symbols")
     failing(lambda: hub.translate(["& a"]), "'& a' is not one formula")
+    only = {"prefix_allowed_tokens_fn": lambda sentence, prefix: [2]}
+    failing(lambda: hub.generate([hub.encode("& a b")], **only), "prefix_allowed_tokens_fn")
+
+
+def test_unsupported_criterion(prop, tmp_path):
+    options = ("--criterion", "label_smoothed_cross_entropy_with_rdrop")
+    failing(lambda: train(prop.data, tmp_path, *options), "use label_smoothed_cross_entropy")
 
 
 @pytest.mark.parametrize(
     "options",
-    [("--print-alignment", "hard"), ("--constraints",), ("--num-batch-buckets", 2)],
+    [
+        ("--print-alignment", "hard"),
+        ("--constraints",),
+        ("--retain-dropout",),
+        ("--num-batch-buckets", 2),
+        ("--left-pad-target",),
+    ],
     ids=lambda options: options[0],
 )
 def test_unsupported_options(prop, options):

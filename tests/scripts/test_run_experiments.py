@@ -72,6 +72,39 @@ def test_bad_specifications_are_refused(tmp_path, text, message):
         runner["read_specification"](str(path))
 
 
+def test_a_condition_with_an_unknown_model_is_refused():
+    wrong = {**SPECIFICATION, "conditions": {"All": {"data": "bin", "models": ["C"]}}}
+    with pytest.raises(UserError, match="'All' asks for the model 'C'"):
+        runner["runs_of"](wrong, Path("out"))
+
+
+def test_a_column_that_the_measurement_lacks_is_named():
+    with pytest.raises(UserError, match="'correct.shares'"):
+        runner["value_at"]({"correct": {"share": 0.5}}, "correct.shares")
+
+
+@pytest.mark.parametrize("changed", ["configuration", "overrides", "measurement test"])
+def test_results_of_other_settings_are_not_taken_over(tmp_path, changed):
+    (tmp_path / "mini.yaml").write_text("a: 1")
+    measurements = {"test": {"command": ["correct", "x"]}}
+    (run,) = runner["runs_of"](
+        {"conditions": {"All": "bin"}, "models": {"A": []}, "measurements": measurements}, tmp_path
+    )
+    check = runner["Runner"](tmp_path, "mini", tmp_path, measurements, 1).check
+    check(run)
+    check(run)
+    measurements["more"] = {"command": ["top-n", "x"]}
+    check(run)
+    if changed == "configuration":
+        (tmp_path / "mini.yaml").write_text("a: 2")
+    elif changed == "overrides":
+        run.overrides.append("b=1")
+    else:
+        measurements["test"]["command"] = ["correct", "y"]
+    with pytest.raises(UserError, match=f"results of another {changed}"):
+        check(run)
+
+
 @pytest.mark.parametrize("task", ["prop", "ltl"])
 def test_shipped_ablations_have_the_19_patterns(task):
     models = runner["read_specification"](str(ROOT / "examples" / task / "ablation.yaml"))["models"]
