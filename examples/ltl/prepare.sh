@@ -10,12 +10,14 @@ if [ "$scale" = mini ]; then
     formulas train --symbols 5 --max-length 12 --size 30000 --seed 1
     test_sets 8 12
 elif [ "$scale" = medium ]; then
-    step "data: formulas of at most 20 tokens over the symbols a to e, and a heat map"
-    formulas short --symbols 5 --max-length 12 --size 30000 --seed 1
-    formulas long --symbols 5 --max-length 20 --size 150000 --seed 5
-    joined train short long
-    test_sets 8 20
-    grid --semantics ltl --max-symbols 10 --max-length 30 --per-cell 10
+    step "data: formulas of at most 35 tokens over the symbols a to e, and a heat map"
+    formulas to12 --symbols 5 --max-length 12 --size 30000 --seed 1
+    formulas to20 --symbols 5 --max-length 20 --size 150000 --seed 5
+    formulas to35 --symbols 5 --size 300000 --seed 6 --resume
+    joined twenty to12 to20
+    joined train twenty to35
+    test_sets 8 35
+    grid --semantics ltl --max-length 40 --per-cell 5
 else
     step "data: formulas of at most 35 tokens, more of them with few symbols, and a heat map"
     formulas main --symbols 5 --size 800000 --resume
@@ -28,3 +30,7 @@ else
     grid --semantics ltl
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
+if [ "$scale" = medium ]; then
+    binarise "$out/bin.twenty" --trainpref "$data/twenty" --validpref "$data/valid" \
+        --srcdict "$out/bin/dict.src.txt"
+fi

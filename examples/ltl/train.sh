@@ -3,4 +3,9 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 step "training with examples/ltl/hydra/$scale.yaml"
-train model bin
+before=()
+if [ "$scale" = medium ]; then
+    train twenty bin.twenty
+    before=(checkpoint.finetune_from_model="$out/twenty/checkpoint_last.pt")
+fi
+train model bin "${before[@]}"

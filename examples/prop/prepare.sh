@@ -10,12 +10,14 @@ if [ "$scale" = mini ]; then
     formulas train --symbols 5 --max-length 6 --size 12000 --seed 1
     test_sets 5 6
 elif [ "$scale" = medium ]; then
-    step "data: formulas of at most 10 tokens over the symbols a to e, and a heat map"
-    formulas short --symbols 5 --max-length 7 --size 20000 --seed 1
-    formulas long --symbols 5 --max-length 10 --size 200000 --seed 5
-    joined train short long
-    test_sets 7 10
-    grid --semantics prop --max-symbols 8 --max-length 15 --per-cell 30
+    step "data: formulas of at most 20 tokens over the symbols a to e, and a heat map"
+    formulas seven --symbols 5 --max-length 7 --size 20000 --seed 1
+    formulas to10 --symbols 5 --max-length 10 --size 200000 --seed 5
+    formulas to20 --symbols 5 --max-length 20 --size 400000 --seed 6
+    joined ten seven to10
+    joined train ten to20
+    test_sets 7 20
+    grid --semantics prop --max-length 40 --per-cell 10
 else
     step "data: formulas of at most 35 tokens, and a heat map"
     formulas train --symbols 5 --size 800000
@@ -26,6 +28,8 @@ else
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
 if [ "$scale" = medium ]; then
-    binarise "$out/bin.short" --trainpref "$data/short" --validpref "$data/valid" \
-        --srcdict "$out/bin/dict.src.txt"
+    for part in seven ten; do
+        binarise "$out/bin.$part" --trainpref "$data/$part" --validpref "$data/valid" \
+            --srcdict "$out/bin/dict.src.txt"
+    done
 fi

@@ -3,10 +3,12 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 step "training with examples/prop/hydra/$scale.yaml"
-first=()
+before=()
 if [ "$scale" = medium ]; then
     # What ! and xor do is learnt on short formulas; among long ones alone it takes ages.
-    train short bin.short optimization.max_update=2500 optimization.lr=[0.003]
-    first=(checkpoint.finetune_from_model="$out/short/checkpoint_last.pt")
+    train seven bin.seven optimization.max_update=2500 optimization.lr=[0.003]
+    train ten bin.ten optimization.max_update=8000 optimization.lr=[0.002] \
+        checkpoint.finetune_from_model="$out/seven/checkpoint_last.pt"
+    before=(checkpoint.finetune_from_model="$out/ten/checkpoint_last.pt")
 fi
-train model bin "${first[@]}"
+train model bin "${before[@]}"
