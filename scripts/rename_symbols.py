@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
-    dictionary, names = StreamDictionary(), parse_names(args.names)
+    dictionary, names = StreamDictionary(), parse_names(args.names, "--names")
     dictionary.set_pattern(args.symbols)
     for name in names:
         if not dictionary.is_symbol(name):

@@ -61,13 +61,16 @@ def preprocess(directory: Path, *arguments) -> Path:
     return directory
 
 
-def preprocess_lines(directory: Path, sources: List[str], targets: List[str], split="test") -> Path:
+def preprocess_lines(
+    directory: Path, sources: List[str], targets: List[str], split="test", *arguments
+) -> Path:
     """Writes and binarises one split; the dictionary is made of these lines alone."""
     directory.mkdir(parents=True, exist_ok=True)
     prefix = directory / "text"
     for side, lines in (("src", sources), ("tgt", targets)):
         prefix.with_suffix(f".{side}").write_text("".join(line + "\n" for line in lines))
-    return preprocess(directory / "bin", "--trainpref", prefix, f"--{split}pref", prefix)
+    files = ("--trainpref", prefix, f"--{split}pref", prefix)
+    return preprocess(directory / "bin", *files, *arguments)
 
 
 def train(data: Path, save_dir: Path, *arguments, symbols="[a-z]") -> Path:

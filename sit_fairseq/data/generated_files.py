@@ -59,11 +59,12 @@ def parse_symbols(text: str, least: int = 1) -> List[str]:
     return names
 
 
-def parse_names(text: str) -> List[str]:
+def parse_names(text: str, option: str = "--symbols") -> List[str]:
     """Reads names of any form, and ranges of them.
 
     Args:
         text: names separated by commas; ``<ent0>..<ent99>`` stands for a hundred of them.
+        option: where they were given, for the messages.
 
     Returns:
         The names.
@@ -80,13 +81,13 @@ def parse_names(text: str) -> List[str]:
         ends = [re.fullmatch(r"(\D*)(\d+)(\D*)", end) for end in (first, last)]
         if None in ends or ends[0].group(1, 3) != ends[1].group(1, 3):
             raise UserError(
-                f"{text}: the ends of {item!r} must differ in one number only, "
+                f"{option} {text}: the ends of {item!r} must differ in one number only, "
                 "as in '<ent0>..<ent99>'"
             )
         before, start, after = ends[0].groups()
         names += [f"{before}{n}{after}" for n in range(int(start), int(ends[1].group(2)) + 1)]
     if len(set(names)) < len(names) or any(not name or re.search(r"\s", name) for name in names):
-        raise UserError(f"{text}: names must be distinct and without spaces")
+        raise UserError(f"{option} {text}: names must be distinct and without spaces")
     return names
 
 

@@ -156,7 +156,7 @@ class StreamTranslationTask(TranslationTask):
             )
         for option in ("num_batch_buckets", "left_pad_target"):
             if getattr(cfg, option):
-                raise _unsupported(option)
+                raise _unsupported(_flag(option))
         if cfg.alpha_renaming and cfg.symbols is None:
             raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
         if cfg.symbols is not None:
@@ -214,8 +214,9 @@ class StreamTranslationTask(TranslationTask):
             UserError: on a sentence that the model cannot read.
         """
         if self._checker is not None:
-            name = lambda index: repr(self.src_dict.string(src_tokens[index]))  # noqa: E731
-            self._checker.check_input(src_tokens, name)
+            self._checker.check_input(
+                src_tokens, lambda index: repr(self.src_dict.string(src_tokens[index]))
+            )
         pairs = LanguagePairDataset(
             src_tokens,
             src_lengths,
@@ -365,7 +366,7 @@ class StreamTranslationTask(TranslationTask):
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             for option in ("constraints", "print_alignment", "retain_dropout"):
                 if getattr(args, option, None):
-                    raise _unsupported(option)
+                    raise _unsupported(_flag(option))
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
                 raise _unsupported("prefix_allowed_tokens_fn")
@@ -399,9 +400,12 @@ class StreamTranslationTask(TranslationTask):
         return self.tgt_dict.string(tokens.int().cpu())
 
 
-def _unsupported(option: str) -> UserError:
-    flag = option if option.endswith("_fn") else "--" + option.replace("_", "-")
-    return UserError(f"{flag} is not supported by stream_translation; leave it out")
+def _flag(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def _unsupported(what: str) -> UserError:
+    return UserError(f"{what} is not supported by stream_translation; leave it out")
 
 
 def _check_wrapping(model) -> None:

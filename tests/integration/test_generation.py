@@ -171,14 +171,8 @@ def test_no_repeated_ngrams(tmp_path, capsys):
 
 
 def test_older_format_of_data(prop, tmp_path, capsys):
-    prefix = tmp_path / "text"
-    for side, lines in (
-        ("src", ["& a b", "! c", "xor a b"]),
-        ("tgt", ["a 1 b 1", "c 0", "a 1 b 0"]),
-    ):
-        prefix.with_suffix(f".{side}").write_text("".join(line + "\n" for line in lines))
-    files = ("--trainpref", prefix, "--testpref", prefix)
-    data = preprocess(tmp_path / "bin", *files, "--dataset-impl", "lazy")
+    lines = (["& a b", "! c", "xor a b"], ["a 1 b 1", "c 0", "a 1 b 0"])
+    data = preprocess_lines(tmp_path, *lines, "test", "--dataset-impl", "lazy")
     capsys.readouterr()
     generate(data, prop.trained, "--max-len-b", 8)
     assert len(sentences(capsys.readouterr().out, tmp_path)) == 3

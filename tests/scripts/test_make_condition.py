@@ -149,7 +149,7 @@ def test_random_renaming(write, tmp_path):
         script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "p")
     with pytest.raises(UserError, match="'&' is no symbol"):
         script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "x,&")
-    with pytest.raises(UserError, match="a,b,a: names must be distinct"):
+    with pytest.raises(UserError, match="--names a,b,a: names must be distinct"):
         script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "a,b,a")
     with pytest.raises(UserError, match="is not a regular expression"):
         script("rename_symbols.py", prefix, tmp_path / "few", "--symbols", "[a", *options[2:])
