@@ -156,7 +156,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         vocabulary = self.model.single_model.vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         if prefix_tokens is not None:
-            prefix_tokens = vocabulary.encode(prefix_tokens, names)
+            prefix_tokens = self._encode_prefix(prefix_tokens, names)
         # The search takes 2 x beam candidates out of one row at its first step; sampling
         # sorts out as many as --sampling-topk says.
         least = max(2 * self.beam_size + 1, getattr(self.search, "sampling_topk", 0))
@@ -167,6 +167,25 @@ class StreamSequenceGenerator(SequenceGenerator):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)
         return finished
+
+
+    def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
+        """(B, T) dictionary indices to canonical ids.
+
+        Raises:
+            UserError: no answer can begin so.
+        """
+        vocabulary = self.model.single_model.vocabulary
+        canonical = vocabulary.encode(prefix, names)
+        impossible = vocabulary.unproducible(canonical) & canonical.ne(self.pad)
+        if bool(impossible.any()):
+            token = vocabulary.dictionary[int(prefix[impossible][0])]
+            raise UserError(
+                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
+                "its source and no token that answers can hold; change the prefix, or lower "
+                "--prefix-size"
+            )
+        return canonical
 
 
 class StreamSequenceScorer(SequenceScorer):

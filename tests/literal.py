@@ -246,6 +246,11 @@ def look_ahead_mask(H: Tensor) -> Tensor:
     )
 
 
+# The rows of <s>, <pad> and <unk>, which no answer holds: masked as start and padding are in
+# the published code.
+SPECIALS = (0, 1, 3)
+
+
 def project(H: Tensor, W: Tensor) -> Tensor:
     """Algorithm 5: H (k, L, d) and W (V_n + 2, d) give logits Y (L, V_n + k)."""
     k, V_n = H.shape[0], W.shape[0] - 2
@@ -257,7 +262,7 @@ def project(H: Tensor, W: Tensor) -> Tensor:
         total = torch.zeros_like(Z[0][:, t])
         for i in range(k):
             total = total + Z[i][:, t]
-        Y.append(total / k)
+        Y.append(torch.full_like(total, -math.inf) if t in SPECIALS else total / k)
     for i in range(k):
         Y.append(Z[i][:, V_n])
     return torch.stack(Y, dim=1)

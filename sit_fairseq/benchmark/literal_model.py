@@ -170,7 +170,9 @@ class _Embedding(nn.Module):
         """(B, S, T, C) to (B, T, dictionary) cosines; -inf for what is no token."""
         cosines = F.normalize(hidden, dim=3) @ F.normalize(self.weight, dim=1).T
         base = self.vocabulary.num_base
-        columns = torch.cat((cosines[..., :base].mean(1), cosines[..., base].transpose(1, 2)), 2)
+        mean = cosines[..., :base].mean(1)
+        mean = mean.masked_fill(self.vocabulary.source_only.bool(), -math.inf)
+        columns = torch.cat((mean, cosines[..., base].transpose(1, 2)), 2)
         logits = columns.new_full((*columns.shape[:2], len(self.vocabulary.dictionary)), -math.inf)
         logits[..., torch.cat((self.vocabulary.index_of_row, self.symbols))] = columns
         return logits

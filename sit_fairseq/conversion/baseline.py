@@ -6,7 +6,7 @@ tree positions, rotary positions and a cosine head as the model over streams has
 
 from dataclasses import fields
 from types import SimpleNamespace
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Set
 
 from fairseq.data import Dictionary
 from omegaconf import DictConfig, OmegaConf
@@ -69,6 +69,7 @@ def read_baseline(
         tensors={n: t for n, t in model.state_dict().items() if ".vocabulary." not in n},
         tables={f"{name}.weight": Table(f"{name}.weight", tokens) for name in _TABLES},
         parts=lambda name: [name],
+        never_produced=_never_produced(model),
         unused=[name for name in weights if ".vocabulary." in name],
         in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
             model, dictionaries, vocabulary, actual
@@ -128,6 +129,14 @@ def _build(
         reason = " ".join(str(error).split())
         raise UserError(f"the weights of {path} do not fit its options: {reason}")
     return model.eval()
+
+
+def _never_produced(model: SymbolInvariantTransformerModel) -> Set[str]:
+    vocabulary = model.vocabulary
+    if vocabulary.source_only is None:
+        return set()
+    indices = vocabulary.index_of_row[vocabulary.source_only.bool()]
+    return {vocabulary.dictionary[index] for index in indices.tolist()}
 
 
 def _stream_options(cfg: DictConfig) -> Dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
 import torch
 from omegaconf import DictConfig
@@ -92,9 +92,17 @@ def convert(
         model = SymbolInvariantTransformerModel.build_model(cfg, task)
     if isinstance(model.encoder.embed_positions, TreePositions):
         refuse_operators_as_symbols(dictionary)
-    source_only = _source_only(original, dictionary)
     account = Account()
     state = model.state_dict()
+    source_only = [
+        float(dictionary[index] in original.never_produced)
+        for index in model.vocabulary.index_of_row.tolist()
+    ]
+    for name in [name for name in state if name.endswith(".vocabulary.source_only")]:
+        if any(source_only):
+            state[name] = torch.tensor(source_only)
+        else:
+            del state[name]
     for name, value in state.items():
         if ".vocabulary." in name:
             account.new.append(name)
@@ -110,11 +118,6 @@ def convert(
             parts = original.parts(name)
             state[name] = _joined(name, value, parts, original.tensors)
             (account.joined if len(parts) > 1 else account.kept).extend(parts)
-    if source_only is not None:
-        for name in [name for name in state if name.endswith(".vocabulary.symbols")]:
-            name = name.replace(".symbols", ".source_only")
-            state[name] = source_only
-            account.new.append(name)
     used = {*account.kept, *account.joined, *account.split}
     account.dropped = [*original.unused, *(name for name in original.tensors if name not in used)]
     model.load_state_dict(state, strict=True)
@@ -161,15 +164,6 @@ def _rows(
     # Where a table lacks a token of the other side's dictionary, its model read <unk>.
     rows = [table.dictionary.index(t) for t in (*tokens, symbols.actual, symbols.placeholder)]
     return original.tensors[table.name][rows]
-
-
-def _source_only(original: Original, dictionary: StreamDictionary) -> Optional[Tensor]:
-    """(V_n,) 1 for base tokens that the original cannot produce, None if there are none."""
-    target = original.dictionaries.target
-    missing = [token not in target for token in dictionary.base_tokens()]
-    if not any(missing):
-        return None
-    return torch.tensor([False] * dictionary.nspecial + missing, dtype=torch.float32)
 
 
 def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tensor]) -> Tensor:

@@ -1,7 +1,7 @@
 """What the conversion has to know about a trained model, whatever its kind."""
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple
+from typing import Any, Callable, Dict, List, NamedTuple, Set
 
 from fairseq.data import Dictionary
 from fairseq.models import FairseqEncoderDecoderModel
@@ -31,6 +31,7 @@ class Original:
         tables: which table the rows of each embedding of the converted model come from.
         parts: maps the name of any other tensor of the converted model to the names of
             the tensors which that one consists of, one below the other.
+        never_produced: tokens that no answer of it can hold.
         unused: names of what its file holds besides ``tensors``.
         in_slot_space: wraps it to compute over the canonical ids of a vocabulary, for
             sentences whose only symbol is the given token.
@@ -42,5 +43,6 @@ class Original:
     tensors: Dict[str, Tensor]
     tables: Dict[str, Table]
     parts: Callable[[str], List[str]]
+    never_produced: Set[str]
     unused: List[str]
     in_slot_space: Callable[[StreamVocabulary, str], FairseqEncoderDecoderModel]

@@ -70,6 +70,7 @@ def read_vanilla(
         tensors=tensors,
         tables={name: Table(name, dictionary) for name, dictionary in words.items()},
         parts=_parts,
+        never_produced=set(dictionaries.source.symbols) - set(dictionaries.target.symbols),
         unused=[name for name in weights if _REDUNDANT.fullmatch(name)],
         in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
             model, dictionaries, vocabulary, actual

@@ -44,21 +44,33 @@ class SentenceChecker:
         Raises:
             UserError: naming the first line at fault and what to change.
         """
-        unknown = 0
+        unk = self.vocabulary.dictionary.unk()
+        unknown = unknown_targets = 0
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self.check_sources(tokens, lengths, name)
-            unknown += int(tokens.eq(self.vocabulary.dictionary.unk()).sum())
+            unknown += int(tokens.eq(unk).sum())
             if targets is not None:
                 last = first + lengths.numel()
                 _, target, target_lengths = next(sentence_chunks(targets, first, last))
                 self._check_targets(tokens, lengths, target, target_lengths, split, first)
+                unknown_targets += int(target.eq(unk).sum())
         if unknown:
             logger.warning(
                 "%d source tokens of %s are <unk>: they were in no dictionary when "
                 "fairseq-preprocess ran, so what they were called is lost",
                 unknown,
                 split,
+            )
+        if unknown_targets:
+            logger.warning(
+                "%d target tokens of %s are <unk>: they were in no dictionary when "
+                "fairseq-preprocess ran, and %s",
+                unknown_targets,
+                split,
+                "<unk> is what the model learns to answer"
+                if self.vocabulary.source_only is None
+                else "count for no loss, as <unk> is never an answer",
             )
 
     def check_input(self, sentences: Sequence[Tensor], name) -> None:
@@ -157,7 +169,9 @@ class SentenceChecker:
         source_only = self.vocabulary.source_only
         if source_only is not None:
             rows = self._rows(target)
-            wrong = ((rows >= 0) & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
+            # fairseq's own tokens are not answers, but no reason to refuse a sentence.
+            named = rows >= self.vocabulary.dictionary.nspecial
+            wrong = (named & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
             if wrong.numel():
                 raise UserError(
                     f"{holds('base token', int(wrong[0]))}, which only the source dictionary had "

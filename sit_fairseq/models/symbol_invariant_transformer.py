@@ -205,7 +205,7 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""
-        return self.vocabulary.encode(sample["target"], net_output[1]["names"])
+        return self.vocabulary.targets(sample["target"], net_output[1]["names"])
 
 
 def _stack_config(

@@ -58,11 +58,18 @@ class TiedEmbedding(nn.Module):
         raise NotImplementedError
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:
-        """(N*K, T, C) features to (B*K, T, V) float32 (or float64) logits."""
+        """(N*K, T, C) features to (B*K, T, V) float32 (or float64) logits, ``-inf`` for base
+        tokens that no target can hold."""
         # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
             hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
-            return self._project(F.normalize(hidden, dim=2) if self.cosine else hidden, streams)
+            hidden = F.normalize(hidden, dim=2) if self.cosine else hidden
+            logits = self._project(hidden, streams)
+        if self.vocabulary.source_only is None:
+            return logits
+        impossible = self.vocabulary.source_only.bool()
+        impossible = F.pad(impossible, (0, logits.size(2) - impossible.numel()))
+        return logits.masked_fill(impossible, -math.inf)
 
     def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
         raise NotImplementedError
@@ -141,14 +148,11 @@ class StreamEmbedding(TiedEmbedding):
             streams: their layout.
 
         Returns:
-            (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have
-            and for base tokens of sources only.
+            (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have.
         """
         num_base = self.vocabulary.num_base
         matrix = self._matrix().to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
-        if self.vocabulary.source_only is not None:
-            base = base.masked_fill(self.vocabulary.source_only.bool(), -math.inf)
         own = hidden @ matrix[num_base]  # (N*K, T)
         slots = torch.arange(int(streams.num_slots.max()), device=hidden.device)
         num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)

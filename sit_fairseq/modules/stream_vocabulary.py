@@ -64,8 +64,9 @@ class StreamVocabulary(nn.Module):
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
         source_only: (V_n,) 1 for the base tokens that no target can hold, else 0, or None
-            if all can be held. Only models converted from one with separate dictionaries of source
-            and target have it, in their checkpoint.
+            if all can be held; saved with the model. In new models those are ``<s>``, ``<pad>``
+            and ``<unk>``, in models converted from one with separate dictionaries the tokens
+            that only the source's had; older models have none.
 
     Args:
         dictionary: the dictionary of the data at hand; it is asked for indices and
@@ -87,6 +88,7 @@ class StreamVocabulary(nn.Module):
         self.register_buffer("index_of_row", torch.empty(0, dtype=torch.long), persistent=False)
         self.register_buffer("arity_of_row", torch.empty(0, dtype=torch.long), persistent=False)
         self._index(base_tokens)
+        self._forbid_specials()
 
     @property
     def num_base(self) -> int:
@@ -150,6 +152,27 @@ class StreamVocabulary(nn.Module):
         symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
         return torch.where(rows < 0, symbol, rows)
 
+    def targets(self, tokens: Tensor, names: Tensor) -> Tensor:
+        """Dictionary indices of targets to the canonical ids that a loss compares with.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+            names: (B, S) the dictionary index of each slot.
+
+        Returns:
+            (B, T) canonical ids; ``<pad>``, which no loss counts, also where a token can
+            not be produced.
+        """
+        canonical = self.encode(tokens, names)
+        return canonical.masked_fill(self.unproducible(canonical), self.dictionary.pad())
+
+    def unproducible(self, canonical: Tensor) -> Tensor:
+        """Where canonical ids, of any shape, are those of base tokens that no target can hold."""
+        if self.source_only is None:
+            return torch.zeros_like(canonical, dtype=torch.bool)
+        rows = canonical.clamp(max=self.num_base - 1)
+        return self.source_only.bool()[rows] & (canonical < self.num_base)
+
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences with these slots, one for each."""
         return Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
@@ -173,6 +196,13 @@ class StreamVocabulary(nn.Module):
 
     def _has_row(self, token: str) -> bool:
         return not self.dictionary.is_symbol(token)
+
+    def _forbid_specials(self) -> None:
+        """A start, padding or unknown token is never an answer."""
+        dictionary = self.dictionary
+        forbidden = torch.zeros(self.num_base)
+        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
+        self.source_only = forbidden
 
     def _index(self, base_tokens: List[str]) -> None:
         """Rebuilds the tables for these base tokens and the dictionary as it is."""

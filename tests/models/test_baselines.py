@@ -161,13 +161,16 @@ def test_fixed_is_the_stream_model_where_there_is_one_stream():
         name = f"{side}.embed_tokens"
         state[f"{name}.weight"] = state[f"{name}.weight"][[*base, rows["a"], rows["b"]]]
         state[f"{name}.vocabulary.base_tokens"] = streams.vocabulary.base_tokens
+        state[f"{name}.vocabulary.source_only"] = streams.vocabulary.source_only
     streams.load_state_dict(state)
     sources, targets = ["! 0", "& a ! a", "xor a 1"], ["1", "a 1", "a 0"]
     sample = make_sample(dictionary, sources, targets)
     expected = streams(**sample["net_input"])[0]
     found = fixed(**sample["net_input"])[0][:, :, [*base, rows["a"]]]
     missing = expected.isinf()
-    assert bool(missing[0, :, -1].all()) and int(missing.sum()) == missing.size(1)
+    length = missing.size(1)
+    assert bool(missing[0, :, -1].all()) and bool(missing[:, :, [0, 1, 3]].all())
+    assert int(missing.sum()) == length + 3 * 3 * length
     torch.testing.assert_close(found[~missing], expected[~missing], rtol=1e-4, atol=1e-5)
 
 

@@ -128,12 +128,39 @@ def test_prefix_tokens():
             assert torch.allclose(hypothesis["positional_scores"], scored["positional_scores"])
 
 
-def test_prefix_with_a_symbol_of_another_sentence_does_not_crash():
+def test_prefix_with_a_symbol_of_another_sentence_is_refused():
     dictionary = make_dictionary()
     prefix = torch.tensor([[dictionary.index("h")]] * len(SOURCES))
+    with pytest.raises(UserError, match="cannot begin with 'h'.*--prefix-size"):
+        generate([build(dictionary)], dictionary, make_sample(dictionary), prefix)
+
+
+def test_prefix_may_be_shorter_in_some_sentences():
+    dictionary = make_dictionary()
+    prefix = torch.tensor([[dictionary.pad()]] * 3 + [[dictionary.index("h")]])
     finished = generate([build(dictionary)], dictionary, make_sample(dictionary), prefix)
-    starts = [int(hypotheses[0]["tokens"][0]) for hypotheses in finished]
-    assert starts == [dictionary.unk()] * 3 + [dictionary.index("h")]
+    assert int(finished[3][0]["tokens"][0]) == dictionary.index("h")
+
+
+def test_special_tokens_are_no_answers_in_a_new_model():
+    """An older one, whose checkpoint says nothing, may still produce them."""
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary)
+    specials = [dictionary.bos(), dictionary.pad(), dictionary.unk()]
+    output = model(**sample["net_input"])
+    assert not model.get_normalized_probs(output, False)[..., specials].any()
+    state = {name: v for name, v in model.state_dict().items() if "source_only" not in name}
+    model.load_state_dict(state)
+    assert bool(model(**sample["net_input"])[0][..., specials].isfinite().all())
+    assert not any("source_only" in name for name in model.state_dict())
+
+
+def test_unknown_target_tokens_count_for_no_loss():
+    dictionary = make_dictionary()
+    model, sample = build(dictionary), make_sample(dictionary)
+    sample["target"][1, 0] = dictionary.unk()
+    target = model.get_targets(sample, model(**sample["net_input"]))
+    assert int(target[1, 0]) == dictionary.pad() and int(target[1, 1]) != dictionary.pad()
 
 
 def test_padding_side_does_not_matter():

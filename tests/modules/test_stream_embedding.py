@@ -89,7 +89,7 @@ def test_initial_logits_of_the_linear_head_are_small():
     embedding, _ = build(cosine=False)
     hidden = torch.nn.functional.layer_norm(torch.randn(500, 4, 10).double(), (10,))
     logits = embedding.project(hidden, Streams.of_slots(torch.ones(500, dtype=torch.long)))
-    assert 0.5 < logits.std() < 2
+    assert 0.5 < logits[logits.isfinite()].std() < 2
 
 
 def test_half_precision_projects_in_float32():

@@ -99,7 +99,7 @@ def test_checkpoint_into_a_dictionary_of_other_order_and_size():
 def test_state_dict_round_trip():
     _, vocabulary = build(pattern="[a-h]|é")
     state = vocabulary.state_dict()
-    assert set(state) == {"base_tokens", "symbols"}
+    assert set(state) == {"base_tokens", "symbols", "source_only"}
     _, loaded = build(pattern=None)
     loaded.load_state_dict(state)
     assert loaded.dictionary.pattern == "[a-h]|é"
