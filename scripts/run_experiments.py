@@ -24,7 +24,9 @@ A file says what to do like this::
         columns: {Correct: correct.share}                   # what to show of its result
 
 A condition may also be ``{data: bin.wide, models: [Baseline]}``, and a measurement may have
-``models``, for those it is meant for.
+``models``, for those it is meant for. The measurement ``training`` needs no command: it has
+``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then, as a
+share, and ``cpu_minutes``. A column that is no share is written ``{number: PATH}``.
 """
 
 import argparse
@@ -43,6 +45,7 @@ from omegaconf import OmegaConf
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.files import replacing
+from sit_fairseq.validation.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -166,7 +169,7 @@ class Runner:
         configuration = (self.config_dir / f"{self.scale}.yaml").read_text(encoding="utf-8")
         settings = {"configuration": configuration, "overrides": run.overrides}
         for name, measurement in self.measurements.items():
-            settings[f"measurement {name}"] = measurement["command"]
+            settings[f"measurement {name}"] = measurement.get("command")
         theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         for name, value in settings.items():
             if theirs.get(name, value) != value:
@@ -182,11 +185,13 @@ class Runner:
         finished = run.folder / "model" / "finished"
         if finished.exists():
             return
-        self._call(
-            run.folder / "train.log",
+        log = run.folder / "train.log"
+        seconds = self._call(
+            log,
             Path(sys.executable).with_name("fairseq-hydra-train"),
             *("--config-dir", self.config_dir, "--config-name", self.scale),
             f"common.user_dir={ROOT / 'sit_fairseq'}",
+            "common.log_format=json",
             f"common.tensorboard_logdir={run.folder / 'tensorboard'}",
             f"task.data={run.data}",
             f"checkpoint.save_dir={run.folder / 'model'}",
@@ -194,6 +199,12 @@ class Runner:
             # With ++, as options that the configuration leaves out may be named too.
             *(f"++{override}" for override in run.overrides),
         )
+        with replacing(str(run.folder / "training.json")) as (file,):
+            json.dump(
+                {"result": {"cpu_minutes": seconds / 60, "validation": read_validation(log)}},
+                file,
+                indent=1,
+            )
         finished.touch()
 
     def measure(self, run: Run) -> Dict[str, Dict[str, Any]]:
@@ -224,17 +235,46 @@ class Runner:
         print(f"{run.name} done", file=sys.stderr, flush=True)
         return results
 
-    def _call(self, log: Path, *command: Any) -> None:
+    def _call(self, log: Path, *command: Any) -> float:
+        """Runs a command and returns the CPU seconds that it and its own processes took."""
         with open(log, "a", encoding="utf-8") as output:
-            result = subprocess.run(
+            process = subprocess.Popen(
                 [str(part) for part in command],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
                 env=self.environment,
             )
-        if result.returncode:
-            raise subprocess.CalledProcessError(result.returncode, str(command[0]), str(log))
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, str(command[0]), str(log))
+        return usage.ru_utime + usage.ru_stime
+
+
+def read_validation(log: Path) -> Dict[str, Dict[str, float]]:
+    """What fairseq-train printed of the validation data, by number of updates.
+
+    Args:
+        log: the output of fairseq-hydra-train with ``common.log_format=json``.
+
+    Returns:
+        for each number of updates the percentages it printed, as shares, by their names:
+        ``correct``, ``exact`` and the other verdicts.
+    """
+    found = {}
+    with open(log, encoding="utf-8") as lines:
+        for line in lines:
+            _, mark, data = line.partition("[valid][INFO] - {")
+            if not mark:
+                continue
+            values = json.loads("{" + data)
+            found[values["valid_num_updates"]] = {
+                name: float(values[f"valid_{name}"]) / 100
+                for name in ("correct", "exact", *(verdict.value for verdict in Verdict))
+                if f"valid_{name}" in values
+            }
+    return found
 
 
 def value_at(result: Dict[str, Any], path: str) -> Optional[float]:
@@ -251,14 +291,15 @@ def value_at(result: Dict[str, Any], path: str) -> Optional[float]:
     return value
 
 
-def cell(values: Sequence[Optional[float]]) -> str:
-    """A percentage, or the mean and the spread of those of several seeds."""
-    known = [100 * value for value in values if value is not None]
+def cell(values: Sequence[Optional[float]], share: bool = True) -> str:
+    """A percentage or plain number, or the mean and the spread of those of several seeds."""
+    factor, unit = (100, " %") if share else (1, "")
+    known = [factor * value for value in values if value is not None]
     if not known:
         return "—"
     if len(known) == 1:
-        return f"{known[0]:.2f} %"
-    return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f} %"
+        return f"{known[0]:.2f}{unit}"
+    return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}{unit}"
 
 
 def table(
@@ -270,14 +311,19 @@ def table(
         for name, measurement in specification["measurements"].items()
         for column, path in measurement["columns"].items()
     ]
+    plain = [isinstance(path, dict) for _, _, path in columns]
+    columns = [
+        (column, name, path["number"] if isinstance(path, dict) else path)
+        for column, name, path in columns
+    ]
     rows = [[*specification.get("heading", ["Data", "Model"]), *(c for c, _, _ in columns)]]
     groups: Dict[tuple, List[Dict[str, Any]]] = {}
     for run, result in zip(runs, results):
         groups.setdefault((run.condition, run.model), []).append(result or {})
     for key, found in groups.items():
         cells = [
-            cell([value_at(result[name], path) for result in found if name in result])
-            for _, name, path in columns
+            cell([value_at(result[name], path) for result in found if name in result], not number)
+            for (_, name, path), number in zip(columns, plain)
         ]
         rows.append([*key, *cells])
     return rows

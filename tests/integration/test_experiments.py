@@ -18,7 +18,8 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
         "conditions: {Normal: bin}\n"
         "models: {Good: [], Bad: [model.encoder_attention_heads=7]}\n"
         "measurements: {test: {command: [correct, valid, --semantics, prop, --beam, 1,"
-        " --max-len-b, 8], columns: {Correct: correct.share}}}\n"
+        " --max-len-b, 8], columns: {Correct: correct.share}},\n"
+        "  training: {columns: {After 2: validation.2.correct, CPU min: {number: cpu_minutes}}}}\n"
     )
     for side in ("src", "tgt"):
         (tmp_path / "out" / f"valid.{side}").symlink_to(prop.root / f"valid.{side}")
@@ -30,6 +31,8 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
     raw = json.loads((tmp_path / "out" / "some.json").read_text())
     good, bad = raw
     assert bad["results"] is None and good["results"]["test"]["correct"]["total"] == 70
+    assert good["results"]["training"]["validation"]["2"].keys() >= {"correct", "exact"}
+    assert good["results"]["training"]["cpu_minutes"] > 0
     assert (tmp_path / "out" / "some.md").read_text() in printed.out
     log = tmp_path / "out" / "runs" / "Normal" / "Good" / "seed1" / "train.log"
     size = log.stat().st_size

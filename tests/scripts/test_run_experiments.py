@@ -57,6 +57,29 @@ def test_table_shows_mean_and_spread_and_what_was_not_measured():
     ]
 
 
+def test_a_plain_number_is_no_percentage():
+    measurements = {"training": {"columns": {"CPU min": {"number": "cpu_minutes"}}}}
+    specification = {"conditions": {"All": "bin"}, "models": {"A": []}, "measurements": measurements}
+    runs = runner["runs_of"]({**specification, "seeds": [1, 2]}, Path("out"))
+    results = [{"training": {"cpu_minutes": minutes}} for minutes in (2.0, 4.0)]
+    assert runner["table"](specification, runs, results)[1][2:] == ["3.00 ± 1.41"]
+
+
+def test_validation_is_read_from_the_log_of_training(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text(
+        "a warning\n"
+        '[2026][train_inner][INFO] - {"correct": "1", "num_updates": "500"}\n'
+        '[2026][valid][INFO] - {"valid_loss": "2.1", "valid_correct": "54.5", "valid_exact": "48", '
+        '"valid_timeout": "0", "valid_num_updates": "500"}\n'
+        '[2026][valid][INFO] - {"valid_correct": "60", "valid_num_updates": "1000"}\n'
+    )
+    assert runner["read_validation"](log) == {
+        "500": {"correct": 0.545, "exact": 0.48, "timeout": 0.0},
+        "1000": {"correct": 0.6},
+    }
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
