@@ -16,6 +16,7 @@ explain_unreadable_checkpoints()
 # Imported for their registration with fairseq; it finds only models and tasks itself.
 from sit_fairseq.criterions import adacos  # noqa: E402,F401
 from sit_fairseq.models import symbol_invariant_transformer  # noqa: E402,F401
+from sit_fairseq.optim import adamw, muon  # noqa: E402,F401
 from sit_fairseq.scoring import semantic  # noqa: E402,F401
 from sit_fairseq.tasks import stream_translation  # noqa: E402,F401
 

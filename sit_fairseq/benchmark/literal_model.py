@@ -9,6 +9,7 @@ V_n base tokens.
 """
 
 import math
+from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -89,7 +90,8 @@ class _Layer(nn.Module):
         per_stream = pattern.decoder_per_stream if decoder else pattern.encoder_per_stream
         aggregated = pattern.decoder_aggregated if decoder else pattern.encoder_aggregated
         cross = len(pattern.cross) if decoder else 0
-        norm, rope = lambda: nn.LayerNorm(dim), decoder or cfg.encoder_positions == "rope"
+        rope = decoder or cfg.encoder_positions == "rope"
+        norm = partial(nn.LayerNorm, dim, eps=cfg.layer_norm_eps)
         self.self_attn = _Attention(cfg, True, rope) if per_stream else None
         self.self_attn_layer_norm = norm() if per_stream else None
         self.aggregated_attn = _Attention(cfg, False, rope) if aggregated else None
@@ -266,7 +268,7 @@ class LiteralModel(FairseqEncoderDecoderModel):
 
     Args:
         cfg: options of the package's model, of which sizes, pattern, positions of the
-            encoder and dropout count.
+            encoder, dropout and the term of the layer norms count.
         dictionary: a :class:`StreamDictionary` with its pattern set.
     """
 

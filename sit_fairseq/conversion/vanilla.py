@@ -144,6 +144,7 @@ def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict
         "share_embeddings": share,
         "no_scale_embedding": bool(cfg.no_scale_embedding),
         "layernorm_embedding": bool(cfg.layernorm_embedding),
+        "layer_norm_eps": 1e-5,  # a constant in fairseq
         "activation_fn": cfg.activation_fn,
         "dropout": cfg.dropout,
         "attention_dropout": cfg.attention_dropout,

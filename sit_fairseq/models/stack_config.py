@@ -45,4 +45,4 @@ class StackConfig:
 
     def optional_norm(self, present: bool) -> Optional[nn.LayerNorm]:
         """A layer norm over the channels, or None."""
-        return nn.LayerNorm(self.layer.embed_dim) if present else None
+        return self.layer.norm() if present else None

@@ -6,11 +6,12 @@ from typing import Any, Dict, Tuple
 from fairseq import utils
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import (
+    ARCH_MODEL_NAME_REGISTRY,
     FairseqEncoderDecoderModel,
     register_model,
     register_model_architecture,
 )
-from omegaconf import II
+from omegaconf import II, DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -27,7 +28,8 @@ _NAME = "symbol_invariant_transformer"
 
 @dataclass
 class SymbolInvariantTransformerConfig(FairseqDataclass):
-    """Options of the model; the defaults are the paper's for propositional logic."""
+    """Options of the model; the defaults are the paper's for propositional logic, all but
+    ``layer_norm_eps``, which is fairseq's."""
 
     symbol_embedding: ChoiceEnum(list(SYMBOL_EMBEDDINGS)) = field(
         default="streams",
@@ -136,6 +138,10 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
     layernorm_embedding: bool = field(
         default=False, metadata={"help": "layer norm of embeddings with their positions"}
     )
+    layer_norm_eps: float = field(
+        default=1e-5,
+        metadata={"help": "what layer norms add to the variance; the paper's models have 1e-6"},
+    )
     output_head: ChoiceEnum(["cosine", "linear"]) = field(
         default="cosine",
         metadata={"help": "logits are scaled cosines (needed by adacos) or dot products"},
@@ -220,6 +226,8 @@ def _stack_config(
             f"{' with an even number of channels, as rotary positions need' if rotary else ''}; "
             f"change --{side}-embed-dim or --{side}-attention-heads"
         )
+    if not cfg.layer_norm_eps > 0:
+        raise UserError(f"--layer-norm-eps {cfg.layer_norm_eps} must be positive, such as 1e-5")
     before = cfg[f"{side}_normalize_before"]
     layer = LayerConfig(
         embed_dim=dim,
@@ -231,6 +239,7 @@ def _stack_config(
         attention_dropout=cfg.attention_dropout,
         activation_dropout=cfg.activation_dropout,
         activation=str(cfg.activation_fn),
+        norm_eps=cfg.layer_norm_eps,
         normalize_before=before,
         aggregated_normalize_before=before or cfg.aggregated_normalize_before,
     )
@@ -244,6 +253,21 @@ def _stack_config(
         final_norm=before and not cfg[f"no_{side}_final_norm"],
         tree_depth=cfg.tree_depth,
     )
+
+
+def add_newer_options(cfg: DictConfig) -> None:
+    """Completes the model's options in a checkpoint that is older than some of them.
+
+    Their defaults leave a model as it was, but fairseq would take those of the named
+    architecture, which are for new trainings.
+
+    Args:
+        cfg: options of any model; of others they are left as they are.
+    """
+    if ARCH_MODEL_NAME_REGISTRY.get(cfg._name) == _NAME:
+        with open_dict(cfg):
+            for option, value in vars(SymbolInvariantTransformerConfig()).items():
+                cfg.setdefault(option, value)
 
 
 def _architecture(name: str, **defaults: Any) -> None:
@@ -261,10 +285,13 @@ def _architecture(name: str, **defaults: Any) -> None:
     register_model_architecture(_NAME, f"{_NAME}_{name}")(set_defaults)
 
 
-# Table "Hyperparameter choices", rows of the proposed method.
-_architecture("prop")
+# Table "Hyperparameter choices", rows of the proposed method; layer norms as in the
+# published code.
+_PAPER = dict(layer_norm_eps=1e-6)
+_architecture("prop", **_PAPER)
 _architecture(
     "ltl",
+    **_PAPER,
     stream_attention="EP-DP-EA-CP",
     encoder_embed_dim=64,
     encoder_ffn_embed_dim=1024,
@@ -273,6 +300,7 @@ _architecture(
 )
 _architecture(
     "copy",
+    **_PAPER,
     encoder_embed_dim=128,
     encoder_ffn_embed_dim=128,
     encoder_layers=6,
@@ -281,7 +309,12 @@ _architecture(
 )
 # The same table, rows of the baselines, scaled as in the commands published with them
 # (Isik et al. 2025). Another baseline is chosen by --symbol-embedding.
-_BASELINE = dict(symbol_embedding="fixed", stream_attention="EP-DP-CP", scale_cosine_embedding=True)
+_BASELINE = dict(
+    **_PAPER,
+    symbol_embedding="fixed",
+    stream_attention="EP-DP-CP",
+    scale_cosine_embedding=True,
+)
 _architecture(
     "prop_baseline",
     **_BASELINE,

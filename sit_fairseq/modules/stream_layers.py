@@ -34,6 +34,7 @@ class LayerConfig:
         attention_dropout: on attention weights.
         activation_dropout: inside the feed-forward network.
         activation: name of fairseq's activation function.
+        norm_eps: what layer norms add to the variance.
         normalize_before: layer norm before each sub-layer instead of after the sum.
         aggregated_normalize_before: the same for the attention to the aggregated view.
     """
@@ -47,8 +48,13 @@ class LayerConfig:
     attention_dropout: float
     activation_dropout: float
     activation: str
+    norm_eps: float
     normalize_before: bool
     aggregated_normalize_before: bool
+
+    def norm(self) -> nn.LayerNorm:
+        """A new layer norm over the channels."""
+        return nn.LayerNorm(self.embed_dim, eps=self.norm_eps)
 
 
 class _StreamLayer(nn.Module):
@@ -63,7 +69,7 @@ class _StreamLayer(nn.Module):
         self.activation = utils.get_activation_fn(cfg.activation)
 
     def _norm(self) -> nn.LayerNorm:
-        return nn.LayerNorm(self.cfg.embed_dim)
+        return self.cfg.norm()
 
     def _self_attention(self) -> StreamSelfAttention:
         cfg = self.cfg

@@ -23,8 +23,12 @@ from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.symbol_invariant_transformer import (
+    SymbolInvariantTransformerModel,
+    add_newer_options,
+)
 from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.verdict import Verdict
@@ -235,7 +239,10 @@ class StreamTranslationTask(TranslationTask):
 
     def build_model(self, cfg, from_checkpoint: bool = False):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
+        if from_checkpoint:
+            add_newer_options(cfg)
         model = super().build_model(cfg, from_checkpoint)
+        mark_embeddings(model)
         self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream

@@ -23,6 +23,7 @@ def build(pattern: str, positions: str = "tree"):
         tree_depth=0,
         stream_attention=pattern,
         dropout=0.0,
+        layer_norm_eps=0.1,
     )
     model = LiteralModel(options, dictionary).double().eval()
     redraw(model)
@@ -40,7 +41,9 @@ def build(pattern: str, positions: str = "tree"):
 )
 def test_logits_are_those_of_the_algorithms(pattern, positions):
     model, sample = build(pattern, positions)
-    config = literal.LiteralConfig(pattern=pattern, layers=2, heads=3, encoder_positions=positions)
+    config = literal.LiteralConfig(
+        pattern=pattern, layers=2, heads=3, eps=0.1, encoder_positions=positions
+    )
     embedding, dictionary = model.encoder.embed_tokens, model.encoder.dictionary
     weights = model.state_dict()
     weights["decoder.output_projection.weight"] = embedding.weight

@@ -22,7 +22,10 @@ SIZES = [
 ]
 # Options of fairseq-train beside --symbol-embedding fixed.
 KINDS = {
-    "paper": ["--scale-cosine-embedding", "--max-update", 30, "--lr", 0.01, "--dropout", 0],
+    "paper": [
+        *("--scale-cosine-embedding", "--layer-norm-eps", 1e-6),
+        *("--max-update", 30, "--lr", 0.01, "--dropout", 0),
+    ],
     "projected": [
         *("--tree-depth", 12, "--share-embeddings", "none", "--decoder-embed-dim", 24),
         *("--encoder-normalize-before", "--layernorm-embedding"),

@@ -94,7 +94,8 @@ def check_streams(original, task, converted):
 
 
 def test_options_are_carried_over(vanilla, convert):
-    cfg = load(convert(vanilla("dropouts"))[0])["cfg"]
+    path, printed = convert(vanilla("dropouts"))
+    cfg = load(path)["cfg"]
     model, task = cfg["model"], cfg["task"]
     rates = {name: model[f"{name}dropout"] for name in ("", "attention_", "activation_")}
     assert rates == {"": 0.2, "attention_": 0.1, "activation_": 0.3}
@@ -102,6 +103,8 @@ def test_options_are_carried_over(vanilla, convert):
     assert (model["encoder_layers"], model["decoder_attention_heads"]) == (2, 4)
     assert model["stream_attention"] == "EP-DP-CP" and task["symbols"] == REGEX
     assert task["left_pad_source"] is False and task["source_lang"] == "src"
+    # For training to go on with what fairseq's layer norms add, whatever the default.
+    assert model["layer_norm_eps"] == 1e-5 and "--layer-norm-eps 1e-05" in printed
     model = load(convert(vanilla("tied-learned"), out="learned.pt")[0])["cfg"]["model"]
     assert (model["max_source_positions"], model["max_target_positions"]) == (40, 30)
     assert (model["encoder_positions"], model["decoder_positions"]) == ("learned", "learned")

@@ -6,6 +6,7 @@ import fairseq_cli.validate
 import pytest
 import torch
 from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, script, train
+from fairseq import checkpoint_utils
 
 from sit_fairseq.modules.stream_vocabulary import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
@@ -49,10 +50,28 @@ def test_every_architecture_trains(prop, tmp_path, name):
         *("--arch", f"symbol_invariant_transformer_{name}", "--max-update", 1),
         *("--batch-size", 4, "--disable-validation"),
     )
-    embedding = load(path)["model"]["encoder.embed_tokens.weight"]
+    state = load(path)
+    embedding = state["model"]["encoder.embed_tokens.weight"]
     width = {"tiny": 64, "prop": 96, "ltl": 64, "copy": 128}[name]
     # 4 special tokens, 5 operators, 2 constants; actual and placeholder.
     assert embedding.shape == (13, width)
+    assert state["cfg"]["model"]["layer_norm_eps"] == (1e-5 if name == "tiny" else 1e-6)
+
+
+@pytest.mark.parametrize("name", ["", "_tiny", "_prop"])
+@pytest.mark.parametrize("eps", [None, 1e-6, 1e-3])
+def test_checkpoint_decides_on_its_layer_norms(prop, tmp_path, name, eps):
+    """Those older than the option have the value that was then the only one."""
+    state = load(prop.trained)
+    options = state["cfg"]["model"]
+    options["_name"] = "symbol_invariant_transformer" + name
+    del options["layer_norm_eps"]
+    options.update({} if eps is None else {"layer_norm_eps": eps})
+    torch.save(state, tmp_path / "model.pt")
+    models, _, _ = checkpoint_utils.load_model_ensemble_and_task([str(tmp_path / "model.pt")])
+    norms = [module for module in models[0].modules() if isinstance(module, torch.nn.LayerNorm)]
+    assert {norm.eps for norm in norms} == {1e-5 if eps is None else eps}
+    assert len(norms) == 14
 
 
 @pytest.mark.parametrize("criterion", ["cross_entropy", "label_smoothed_cross_entropy"])

@@ -63,6 +63,15 @@ def test_sentence_of_more_tokens_than_a_batch(prop, tmp_path):
     generate(data, prop.trained, "--max-tokens", 21)
 
 
+def test_layer_norm_without_a_positive_term(prop, tmp_path):
+    for value in (0, "nan"):
+        failing(
+            lambda: train(prop.data, tmp_path, "--layer-norm-eps", value),
+            "--layer-norm-eps",
+            "must be positive",
+        )
+
+
 def test_tree_depth_option_is_the_way_out(prop, tmp_path):
     deep = " ".join(["!"] * 34 + ["a"])
     data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")

@@ -65,6 +65,12 @@ ABSOLUTE = [
         "layernorm_embedding": True,
     },
     {"aggregated_normalize_before": True, "decoder_positions": "learned"},
+    {
+        "layer_norm_eps": 0.1,
+        "encoder_normalize_before": True,
+        "decoder_normalize_before": True,
+        "layernorm_embedding": True,
+    },
 ]
 
 
@@ -100,6 +106,7 @@ def literal_logits(model, sample, **options):
         pattern=options.get("stream_attention", "EP-DP-EA-DA-CP"),
         layers=len(model.encoder.layers),
         heads=3,
+        eps=options.get("layer_norm_eps", 1e-5),
         normalize_before=options.get("encoder_normalize_before", False),
         cosine_head=options.get("output_head", "cosine") == "cosine",
         scale_embedding=not options.get("no_scale_embedding", False),

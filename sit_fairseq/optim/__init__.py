@@ -1,0 +1,1 @@
+"""Optimizers that treat matrices, embeddings, and biases with norm gains differently."""

@@ -1,0 +1,188 @@
+"""``--optimizer adamw`` and ``--optimizer muon``, as fairseq builds them."""
+
+import copy
+
+import pytest
+import torch
+from fairseq.optim import build_optimizer
+from fairseq.optim.lr_scheduler.cosine_lr_scheduler import (
+    CosineLRSchedule,
+    CosineLRScheduleConfig,
+)
+from omegaconf import OmegaConf
+from torch import nn
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.optim.adamw import AdamWConfig
+from sit_fairseq.optim.parameter_groups import is_for_muon, mark_embeddings
+
+# What the trainer updates with.
+LR = 0.01
+
+
+class Network(nn.Module):
+    """An embedding and a wide layer, both large, then a layer too small for Muon."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(50, 40)
+        self.wide = nn.Linear(40, 64)
+        self.small = nn.Linear(64, 5)
+
+    def forward(self) -> torch.Tensor:
+        """Any function of all weights."""
+        return self.small(torch.tanh(self.wide(self.table.weight))).square().mean()
+
+
+@pytest.fixture
+def network():
+    model = Network()
+    mark_embeddings(model)
+    return model
+
+
+def built(name, model, **options):
+    """The optimizer of a model, by fairseq's registry."""
+    cfg = OmegaConf.structured(AdamWConfig(**{"lr": [LR], **options}))
+    OmegaConf.set_struct(cfg, False)
+    cfg._name = name
+    return build_optimizer(cfg, list(model.parameters()))
+
+
+def update(optimizer, model, count=1):
+    """Takes steps as the trainer does."""
+    for _ in range(count):
+        optimizer.zero_grad()
+        optimizer.backward(model())
+        optimizer.clip_grad_norm(1.0)
+        optimizer.step()
+
+
+def weights(model):
+    """A copy of all parameters, by name."""
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def test_muon_and_adamw_each_update_their_own(network):
+    """Compared with the two optimizers of PyTorch, each on its own."""
+    twin = copy.deepcopy(network)
+    muon = torch.optim.Muon(
+        [twin.wide.weight],
+        lr=LR,
+        weight_decay=0.1,
+        momentum=0.95,
+        nesterov=True,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    adam = torch.optim.AdamW(
+        [
+            {"params": [twin.table.weight, twin.small.weight], "weight_decay": 0.1},
+            {"params": [twin.wide.bias, twin.small.bias], "weight_decay": 0.0},
+        ],
+        lr=LR,
+        betas=(0.9, 0.95),
+        eps=1e-8,
+    )
+    update(built("muon", network, weight_decay=0.1), network, 5)
+    for _ in range(5):
+        muon.zero_grad()
+        adam.zero_grad()
+        twin().backward()
+        nn.utils.clip_grad_norm_(twin.parameters(), 1.0)
+        muon.step()
+        adam.step()
+    for name, value in weights(twin).items():
+        torch.testing.assert_close(weights(network)[name], value, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_decay_reaches_matrices_only(network, name):
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.0)
+    optimizer = built(name, network, weight_decay=0.5)
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    for parameter in network.parameters():
+        expected = 1 - LR * 0.5 if parameter.dim() == 2 else 1.0
+        torch.testing.assert_close(parameter.data, torch.full_like(parameter, expected))
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_nothing_decays_by_default(network, name):
+    assert {group["weight_decay"] for group in built(name, network).param_groups} == {0.0}
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_a_scheduler_moves_the_one_rate_of_all_groups(network, name):
+    optimizer = built(name, network)
+    cfg = CosineLRScheduleConfig(warmup_updates=4, lr=[LR], max_update=20)
+    scheduler = CosineLRSchedule(cfg, optimizer)
+    for updates in (0, 2, 4, 12, 20):
+        rate = scheduler.step_update(updates)
+        assert optimizer.get_lr() == rate
+        assert {group["lr"] for group in optimizer.param_groups} == {rate}
+        before = weights(network)
+        update(optimizer, network)
+        moved = {n for n, value in weights(network).items() if not torch.equal(value, before[n])}
+        assert moved == (set(before) if rate else set())
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_saved_state_continues_bit_equal(network, name, tmp_path):
+    optimizer = built(name, network, weight_decay=0.1)
+    update(optimizer, network, 3)
+    torch.save((network.state_dict(), optimizer.state_dict()), tmp_path / "state.pt")
+    update(optimizer, network, 3)
+
+    model, state = torch.load(tmp_path / "state.pt", weights_only=True)
+    other = Network()
+    other.load_state_dict(model)
+    mark_embeddings(other)
+    resumed = built(name, other, weight_decay=0.1)
+    resumed.load_state_dict(state)
+    update(resumed, other, 3)
+    for key, value in weights(network).items():
+        assert torch.equal(weights(other)[key], value), key
+
+
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_overrides_reach_the_groups_that_have_the_value(network, name):
+    optimizer = built(name, network)
+    update(optimizer, network)
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state, {"weight_decay": 0.3, "betas": (0.8, 0.9)})
+    for group in optimizer.param_groups:
+        decaying = all(parameter.dim() == 2 for parameter in group["params"])
+        assert group["weight_decay"] == (0.3 if decaying else 0.0)
+        matrices = any(map(is_for_muon, group["params"])) and name == "muon"
+        assert group.get("betas") == (None if matrices else (0.8, 0.9))
+
+
+def test_muon_refuses_one_flat_vector():
+    """What --fp16 makes of a model unless told otherwise."""
+    flat = nn.ParameterList([torch.zeros(10_000)])
+    with pytest.raises(UserError, match="--fp16-no-flatten-grads"):
+        built("muon", flat)
+
+
+def test_muon_does_not_offer_to_work_on_flat_parameters(network):
+    assert not built("muon", network).supports_flat_params
+
+
+def test_old_pytorch_is_named(network, monkeypatch):
+    monkeypatch.delattr(torch.optim, "Muon")
+    with pytest.raises(UserError, match=r"install PyTorch 2\.9 or later"):
+        built("muon", network)
+
+
+@pytest.mark.parametrize("betas", ["(0.9, 0.95", "0.9", "(0.9, 1.5)", "('a', 'b')", "(1, 2, 3)"])
+def test_bad_betas_are_named(network, betas):
+    with pytest.raises(UserError, match="--adam-betas .* must be two numbers"):
+        built("adamw", network, adam_betas=betas)
+
+
+def test_betas_may_be_a_list_under_hydra(network):
+    optimizer = built("adamw", network, adam_betas=[0.8, 0.9])
+    assert {group["betas"] for group in optimizer.param_groups} == {(0.8, 0.9)}
