@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
+from sit_fairseq.data.length_ramp import LengthRamp, RampedBatchIterator
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.data.stream_pairs import StreamPairDataset
@@ -54,6 +55,21 @@ class StreamTranslationConfig(TranslationConfig):
             "the dictionary, anew in each epoch"
         },
     )
+    length_ramp_updates: int = field(
+        default=0,
+        metadata={
+            "help": "in training, draw batches from those whose sources are within a limit that "
+            "rises linearly to the longest over that many updates; 0 for no limit"
+        },
+    )
+    length_ramp_start: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "the limit of --length-ramp-updates at the first update, in tokens with </s> "
+            "(default: the length of the shortest batch)"
+        },
+    )
+    update_freq: List[int] = II("optimization.update_freq")
     seed: int = II("common.seed")
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
@@ -100,6 +116,7 @@ class StreamTranslationTask(TranslationTask):
         self._judges: Optional[JudgePool] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
         self._epoch = 1
+        self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
 
     # Dictionaries and data.
 
@@ -189,9 +206,18 @@ class StreamTranslationTask(TranslationTask):
             self._checker.check_split(split, dataset.src, dataset.tgt)
 
     def get_batch_iterator(self, dataset, *args, **kwargs):
-        """As in fairseq, but never drops the last batch for not being a multiple of 8."""
+        """As in fairseq, but never drops the last batch for not being a multiple of 8; those
+        of training follow ``--length-ramp-updates``."""
         kwargs["required_batch_size_multiple"] = 1
-        return super().get_batch_iterator(dataset, *args, **kwargs)
+        batches = super().get_batch_iterator(dataset, *args, **kwargs)
+        if self._length_ramp is None or isinstance(batches, RampedBatchIterator):
+            return batches
+        if dataset is not self.datasets.get(self.cfg.train_subset):
+            return batches
+        ramped = RampedBatchIterator(batches, self._length_ramp, self.cfg.update_freq)
+        if dataset in self.dataset_to_epoch_iter:
+            self.dataset_to_epoch_iter[dataset] = ramped
+        return ramped
 
     def get_interactive_tokens_and_lengths(self, lines: List[str], encode_fn):
         """Encodes typed lines; symbols may have any name that the pattern matches.
