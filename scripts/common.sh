@@ -62,17 +62,6 @@ renamed() {
     done
 }
 
-# test_sets SHORTEST LONGEST: held-out formulas over a to e and over ten other symbols.
-test_sets() {
-    formulas valid --symbols 5 --max-length "$2" --size 500 --seed 2 --exclude "$data/train"
-    formulas test --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
-        --exclude "$data/train" "$data/valid"
-    formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length "$1" --max-length "$2" \
-        --size 1000 --seed 4
-    renamed test 2
-    renamed unseen 2
-}
-
 # grid OPTIONS...: the data of a heat map.
 grid() {
     [ -f "$data/grid/manifest.json" ] || python scripts/generate_grid.py "$data/grid" --resume "$@"

@@ -5,4 +5,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 needs "$out/test.txt" generate
 python scripts/example_table.py "$out" \
-    test='5 training symbols' unseen='10 symbols never seen'
+    test='same symbols' more='more symbols'

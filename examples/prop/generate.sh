@@ -6,8 +6,8 @@ start prop "$@"
 needs "$data/test.tgt" prepare
 needs "$out/model/checkpoint_last.pt" train
 step "answers, judged by truth tables"
-for prefix in "$data"/{test,unseen}*.tgt; do
+for prefix in "$data"/{test,more}*.tgt; do
     name=$(basename "$prefix" .tgt)
     answer "$name" --scoring semantic --semantics prop --beam 3 --batch-size 100 \
-        --max-len-b 20
+        --max-len-b 30
 done
