@@ -103,15 +103,16 @@ def _variable_tables(k: int) -> Tuple[int, ...]:
     return tuple(tables)
 
 
-def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
-    """Evaluates a formula for all assignments at once.
+def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int]:
+    """Evaluates a formula and all its parts for all assignments at once.
 
     Args:
         tokens: a propositional formula in prefix notation.
         symbols: its symbols; the one at index j is variable j.
 
     Returns:
-        The truth table, ``2 ** len(symbols)`` bits.
+        For each token the truth table of the subformula that begins with it,
+        ``2 ** len(symbols)`` bits.
 
     Raises:
         MalformedFormula: the tokens are not one propositional formula.
@@ -121,6 +122,7 @@ def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
     ones = all_ones(len(symbols))
     leaves: Dict[str, int] = {"0": 0, "1": ones}
     leaves.update(zip(symbols, _variable_tables(len(symbols))))
+    tables: List[int] = []
     stack: List[int] = []
     push, pop = stack.append, stack.pop
     for token in reversed(tokens):
@@ -138,7 +140,36 @@ def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
             push(pop() ^ pop() ^ ones)
         else:  # "->"; the left operand is on top
             push((pop() ^ ones) | pop())
-    return stack[0]
+        tables.append(stack[-1])
+    tables.reverse()
+    return tables
+
+
+def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
+    """Evaluates a formula for all assignments at once.
+
+    Args:
+        tokens: a propositional formula in prefix notation.
+        symbols: its symbols; the one at index j is variable j.
+
+    Returns:
+        The truth table, ``2 ** len(symbols)`` bits.
+
+    Raises:
+        MalformedFormula: the tokens are not one propositional formula.
+        KeyError: ``symbols`` lacks a symbol of the formula.
+    """
+    return subformula_tables(tokens, symbols)[0]
+
+
+def is_contingent(tokens: Sequence[str]) -> bool:
+    """Whether a formula is satisfiable and no tautology.
+
+    Args:
+        tokens: a propositional formula in prefix notation.
+    """
+    symbols = formula_symbols(tokens)
+    return 0 < truth_table(tokens, symbols) < all_ones(len(symbols))
 
 
 def _cost(table: int, k: int, memo: Dict[Tuple[int, int], int]) -> int:

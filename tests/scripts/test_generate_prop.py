@@ -10,6 +10,7 @@ import pytest
 from command_line import script_module
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.depth_first import depth_first_answer
 from sit_fairseq.logic.propositional import smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.validation.bits_judge import BitsJudge
@@ -122,6 +123,16 @@ def test_symbol_names(generate, tmp_path):
     names = {f"p{i}" for i in range(200)}
     assert words <= names | {"0", "1", "!", "&", "|", "<->", "xor"}
     assert len(words & names) > 190  # about 2000 leaves were drawn
+
+
+def test_labels_are_depth_first_if_asked_for(data, generate, tmp_path):
+    generate(tmp_path / "first", "--size", 3000, "--labels", "depth-first")
+    sources, targets = read(tmp_path / "first")
+    old_sources, old_targets = read(data[0])
+    assert sources == old_sources and targets != old_targets
+    assert targets == [depth_first_answer(source.split()) for source in sources]
+    judge = BitsJudge()
+    assert all(judge.verify(*pair) is Verdict.satisfied for pair in zip(sources, targets))
 
 
 def test_labels_of_the_earlier_work(generate, tmp_path):
