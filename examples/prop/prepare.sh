@@ -6,9 +6,9 @@ start prop "$@"
 formulas() { pairs "$1" generate_prop.py "${@:2}"; }
 
 if [ "$scale" = mini ]; then
-    step "data: formulas of at most 6 tokens over the symbols a to e"
-    formulas train --symbols 5 --max-length 6 --size 12000 --seed 1
-    test_sets 5 6
+    step "data: formulas of at most 7 tokens over the symbols a to e"
+    formulas train --symbols 5 --max-length 7 --size 12000 --seed 1
+    test_sets 5 7
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 20 tokens over the symbols a to e, and a heat map"
     formulas seven --symbols 5 --max-length 7 --size 20000 --seed 1
