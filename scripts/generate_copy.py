@@ -6,29 +6,38 @@ copying): the length of a string is drawn uniformly, then each token among the s
 the same strings, one per line.
 
     python scripts/generate_copy.py data/train
-    python scripts/generate_copy.py data/valid --size 1000 --seed 7
+    python scripts/generate_copy.py data/valid --size 1000 --seed 7 --exclude data/train
 
-Strings are drawn independently of each other. For tests on longer strings and more symbols
-see ``generate_grid.py --semantics copy``.
+No string is a renaming of another, nor of one in the files of ``--exclude``; so there are few
+of the shortest. With ``--distinct-symbols`` a length is drawn among those in which so many have
+room, then a string among all of this length that have so many different tokens. For tests on
+longer strings and more symbols see ``generate_grid.py --semantics copy``.
 """
 
 import argparse
 from collections import Counter
-from functools import partial
-from itertools import chain, count, islice
+from functools import lru_cache, partial
+from itertools import chain, count
 from random import Random
-from typing import List, NamedTuple, Optional, Sequence
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import (
+    add_distinct_option,
+    add_exclude_option,
     add_sampling_options,
     check_sampling_options,
+    excluded_keys,
     in_order,
     length_summary,
+    parse_distinct,
     parse_symbols,
+    unique_samples,
     writing_pairs,
 )
+from sit_fairseq.data.sampling import StringSampler, SymbolRangeSampler
+from sit_fairseq.logic.syntax import read_sentences, tokenize
 
 # Strings are drawn in chunks of this size, each from its own seed: what they are does not
 # depend on who draws them. A change of it changes the data of a seed.
@@ -38,13 +47,31 @@ CHUNK = 1000
 class Recipe(NamedTuple):
     """What a chunk of strings depends on, apart from its number."""
 
-    symbols: Sequence[str]
+    symbols: Tuple[str, ...]
     min_length: int
     max_length: int
     seed: int
+    distinct: Optional[Tuple[int, int]]
 
 
-def draw_chunk(recipe: Recipe, number: int) -> List[List[str]]:
+@lru_cache(maxsize=1)
+def drawing(recipe: Recipe) -> Tuple[Sequence[int], Callable[[Random, int], List[str]]]:
+    """How strings are drawn; once per process.
+
+    Args:
+        recipe: what to draw.
+
+    Returns:
+        The lengths there can be, and what draws a string of one of them.
+    """
+    symbols, lengths = recipe.symbols, range(recipe.min_length, recipe.max_length + 1)
+    if recipe.distinct is None:
+        return lengths, lambda rng, length: rng.choices(symbols, k=length)
+    sampler = SymbolRangeSampler(StringSampler(len(symbols)), symbols, *recipe.distinct)
+    return list(filter(sampler.feasible, lengths)), sampler.draw
+
+
+def draw_chunk(recipe: Recipe, number: int) -> List[Tuple[str, str]]:
     """Draws one chunk of strings.
 
     Args:
@@ -52,13 +79,12 @@ def draw_chunk(recipe: Recipe, number: int) -> List[List[str]]:
         number: number of the chunk.
 
     Returns:
-        The tokens of each string.
+        Source and target lines, which are the same.
     """
     rng = Random(f"{recipe.seed} {number}")
-    return [
-        rng.choices(recipe.symbols, k=rng.randint(recipe.min_length, recipe.max_length))
-        for _ in range(CHUNK)
-    ]
+    lengths, draw = drawing(recipe)
+    lines = (" ".join(draw(rng, rng.choice(lengths))) for _ in range(CHUNK))
+    return [(line, line) for line in lines]
 
 
 def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -70,6 +96,8 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         "out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt"
     )
     add_sampling_options(parser)
+    add_distinct_option(parser)
+    add_exclude_option(parser)
     parser.set_defaults(symbols="20", min_length=20, max_length=80, size=10_000_000)
     return parser.parse_args(argv)
 
@@ -86,20 +114,27 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parse_args(argv)
     symbols = parse_symbols(args.symbols)
     check_sampling_options(args)
-    recipe = Recipe(symbols, args.min_length, args.max_length, args.seed)
+    distinct = parse_distinct(args, len(symbols), args.max_length)
+    excluded = excluded_keys(args.exclude, read_sentences)
+    recipe = Recipe(tuple(symbols), args.min_length, args.max_length, args.seed, distinct)
+    skipped: Counter = Counter()
     lengths: Counter = Counter()
     chunks = in_order(partial(draw_chunk, recipe), count(), args.workers)
     try:
         with writing_pairs(args.out_prefix) as (src, tgt):
-            strings = islice(chain.from_iterable(chunks), args.size)
-            for tokens in tqdm(strings, total=args.size, unit=" strings"):
-                line = " ".join(tokens) + "\n"
-                src.write(line)
-                tgt.write(line)
-                lengths[len(tokens)] += 1
+            drawn = chain.from_iterable(chunks)
+            strings = unique_samples(drawn, args.size, excluded, skipped)
+            for line, _ in tqdm(strings, total=args.size, unit=" strings"):
+                src.write(line + "\n")
+                tgt.write(line + "\n")
+                lengths[len(tokenize(line))] += 1
     finally:
         chunks.close()
-    print(f"{args.size} strings in {args.out_prefix}.src and .tgt; {length_summary(lengths)}")
+    print(
+        f"{args.size} strings in {args.out_prefix}.src and .tgt; dropped "
+        f"{skipped['duplicates']} duplicates and {skipped['excluded']} excluded strings; "
+        f"{length_summary(lengths)}"
+    )
 
 
 if __name__ == "__main__":

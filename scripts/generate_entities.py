@@ -1,18 +1,28 @@
 """Generates English sentences about entities, with what they say in a formal notation.
 
-    python scripts/generate_entities.py data/train --symbols '<ent0>..<ent4>' --size 20000
+    python scripts/generate_entities.py data/train --symbols '<ent0>..<ent4>' --size 10000
 
 writes ``data/train.src`` (``<ent3> met <ent0> in <ent1> after <ent0> called <ent2>``) and
 ``data/train.tgt`` (``before ( call ( <ent0> , <ent2> ) , meet ( <ent3> , <ent0> , <ent1> )
-)``). The entities are interchangeable; who did what to whom is not.
+)``). The entities are interchangeable; who did what to whom is not. No sentence is a renaming
+of another, nor of one in the files of ``--exclude``; there are some 18,000 such sentences.
 """
 
 import argparse
+from collections import Counter
+from itertools import repeat
 from random import Random
-from typing import List, Optional, Sequence, Set, Tuple
+from typing import List, Optional, Sequence, Tuple
 
-from sit_fairseq.data.generated_files import parse_names, writing_pairs
+from sit_fairseq.data.generated_files import (
+    add_exclude_option,
+    excluded_keys,
+    parse_names,
+    unique_samples,
+    writing_pairs,
+)
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import read_sentences, tokenize
 
 # Ways to say an event, with its formal notation; A, B and C are distinct entities.
 _EVENTS: List[Tuple[List[str], str]] = [
@@ -31,8 +41,27 @@ _JOINS: List[Tuple[List[str], str]] = [
     (["X while Y"], "while ( X , Y )"),
 ]
 
-# There are no more sentences when so many drawn in a row were known.
-_PATIENCE = 1000
+_PARTS = ("A", "B", "C", "X", "Y")
+# All words that are no entities.
+_WORDS = {
+    word
+    for forms, meaning in (*_EVENTS, *_JOINS)
+    for text in (*forms, meaning)
+    for word in tokenize(text)
+    if word not in _PARTS
+}
+
+
+def entities(tokens: Sequence[str]) -> List[str]:
+    """Lists the entities of a sentence, whatever they are called.
+
+    Args:
+        tokens: the sentence or its meaning.
+
+    Returns:
+        Each entity once, in order of first appearance.
+    """
+    return list(dict.fromkeys(token for token in tokens if token not in _WORDS))
 
 
 def draw_sentence(rng: Random, joined: bool, names: Sequence[str]) -> Tuple[str, str]:
@@ -64,8 +93,9 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     add = parser.add_argument
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add("--symbols", default="<ent0>..<ent4>", help="names of entities (default: %(default)s)")
-    add("--size", type=int, default=20000, help="number of sentences (default: %(default)s)")
+    add("--size", type=int, default=10000, help="number of sentences (default: %(default)s)")
     add("--seed", type=int, default=42, help="(default: %(default)s)")
+    add_exclude_option(parser)
     return parser.parse_args(argv)
 
 
@@ -85,24 +115,21 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
             f"--symbols {args.symbols} --size {args.size}: at least three entities and one "
             "sentence are needed"
         )
+    for name in names:
+        if name in _WORDS:
+            raise UserError(f"--symbols {args.symbols}: {name!r} is a word of the sentences.")
+    excluded = excluded_keys(args.exclude, read_sentences, entities)
     rng = Random(args.seed)
-    seen: Set[str] = set()
+    drawn = (draw_sentence(rng, rng.random() < 0.8, names) for _ in repeat(None))
+    skipped: Counter = Counter()
     with writing_pairs(args.out_prefix) as (src, tgt):
-        known = 0
-        while len(seen) < args.size:
-            if known == _PATIENCE:
-                raise UserError(
-                    f"Found only {len(seen)} distinct sentences: lower --size, or raise the "
-                    "number of --symbols."
-                )
-            sentence, meaning = draw_sentence(rng, rng.random() < 0.8, names)
-            known += 1
-            if sentence not in seen:
-                known = 0
-                seen.add(sentence)
-                src.write(sentence + "\n")
-                tgt.write(meaning + "\n")
-    print(f"{args.size} sentences in {args.out_prefix}.src and .tgt")
+        for sentence, meaning in unique_samples(drawn, args.size, excluded, skipped, entities):
+            src.write(sentence + "\n")
+            tgt.write(meaning + "\n")
+    print(
+        f"{args.size} sentences in {args.out_prefix}.src and .tgt; dropped "
+        f"{skipped['duplicates']} duplicates and {skipped['excluded']} excluded sentences"
+    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ such formulas are (see ``sit_fairseq/data/sampling.py``). What is rejected after
   unsatisfiable. Drawing from ``randltl`` until all cells are full, as for the published grid,
   also brings formulas that are as short as they are only because longer ones were rewritten;
   these have about twice as many constants;
-* all: duplicates. Formulas that differ in the names of symbols alone are duplicates, strings
-  to be copied are not.
+* all: renamings of a sample of the cell, and of what is in the files of ``--exclude``.
 
 The k symbols are the first k, in any order. Labels are those of the generators: smallest
 assignments, traces of Spot, the string itself. Only the grid of LTL begins with formulas
@@ -46,7 +45,7 @@ from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tup
 from tqdm import tqdm
 
 from sit_fairseq import __version__
-from sit_fairseq.data.generated_files import check_same_options, in_order
+from sit_fairseq.data.generated_files import add_exclude_option, check_same_options, in_order
 from sit_fairseq.data.grid import Cell, Grid
 from sit_fairseq.data.grid_cells import (
     KINDS,
@@ -55,10 +54,12 @@ from sit_fairseq.data.grid_cells import (
     LtlKind,
     Recipe,
     all_cells,
+    excluded,
     fill,
     fill_quickly,
     quick_kind,
 )
+from sit_fairseq.data.sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import whole_lines
 from sit_fairseq.logic.propositional import MAX_VARIABLES
@@ -69,9 +70,6 @@ from sit_fairseq.validation.spot_judge import (
     spot_installed,
     spot_version,
 )
-
-# The time for the tables of the sampler grows with the fourth power of the length.
-LONGEST_FORMULA = 100
 
 
 class Defaults(NamedTuple):
@@ -283,6 +281,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         default=10.0,
         help="seconds for the label of an LTL formula (default: %(default)s)",
     )
+    add_exclude_option(parser)
     add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
     args = parser.parse_args(argv)
     for name, value in GRIDS[args.semantics]._asdict().items():
@@ -303,6 +302,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parse_args(argv)
     recipe = Recipe(**{name: getattr(args, name) for name in Recipe._fields})
     check_options(recipe, args.workers)
+    excluded(tuple(recipe.exclude), recipe.semantics)
     try:
         grid = generate(recipe, args.folder, args.workers, args.resume)
     except OSError as error:

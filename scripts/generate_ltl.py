@@ -10,6 +10,13 @@ accepting run of its automaton. ``OUT_PREFIX.src`` gets the formulas in prefix n
     python scripts/generate_ltl.py data/test --symbols 10 --size 10000 --seed 7 \
         --exclude data/train
 
+No formula is a renaming of another, nor of one in the files of ``--exclude``. As many as there
+are of a length, up to its share, are among the data; what short lengths lack is shared by the
+others. With ``--distinct-symbols`` only lengths in which so many symbols have room are among
+the data, and formulas are drawn from the distribution of ``randltl`` under the condition that
+they have so many different symbols; what Spot would rewrite to a shorter one is left out (see
+``generate_grid.py``).
+
 The data of a seed depend neither on the number of workers nor on interruptions, as long
 as no formula comes close to the time-out or to the memory a worker may use.
 """
@@ -20,24 +27,30 @@ import os
 import sys
 from collections import Counter
 from contextlib import ExitStack
+from itertools import islice
 from random import Random
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, TextIO
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, TextIO, Tuple
 
 from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import (
+    add_distinct_option,
     add_exclude_option,
     add_sampling_options,
     check_same_options,
     check_sampling_options,
+    excluded_keys,
     length_summary,
+    parse_distinct_in_formulas,
     parse_symbols,
-    read_excluded,
 )
+from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
+from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
+from sit_fairseq.logic.canonical_form import form_key
 from sit_fairseq.logic.ltl import renamed
-from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,
@@ -46,6 +59,7 @@ from sit_fairseq.validation.spot_judge import (
     label_fault,
     random_formulas,
     spot_installed,
+    spots_own_form,
 )
 from sit_fairseq.validation.verdict import Verdict
 
@@ -70,6 +84,7 @@ class Recipe(NamedTuple):
     seed: int
     timeout: float
     exclude: List[str]
+    distinct_symbols: Optional[str]
 
 
 class Gate:
@@ -78,12 +93,13 @@ class Gate:
     What exhausted lengths leave is shared by the others.
 
     Args:
-        recipe: lengths and size.
+        lengths: the lengths there may be.
+        size: number of formulas wanted in all.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.lengths = range(recipe.min_length, recipe.max_length + 1)
-        self.size = recipe.size
+    def __init__(self, lengths: Sequence[int], size: int) -> None:
+        self.lengths = lengths
+        self.size = size
         self.counts: Counter = Counter()
         self.misses: Counter = Counter()
         self.idle: Counter = Counter()
@@ -99,8 +115,9 @@ class Gate:
         found = sum(self.counts.values())
         if not rest:
             raise UserError(
-                f"Found only {found} distinct satisfiable formulas: lower --size {self.size}, or "
-                "raise --max-length or --symbols."
+                f"Found only {found} satisfiable formulas that are neither excluded nor renamings "
+                f"of each other: lower --size {self.size}, allow of longer formulas or more "
+                "symbols, or take another --seed than that of the excluded files."
             )
         share = self.size - sum(self.counts[length] for length in self.exhausted)
         quota = -(-share // len(rest))
@@ -141,17 +158,25 @@ class Generation:
 
     Args:
         recipe: what to generate.
+        distinct: the fewest and the most different symbols of a formula, None for any number.
         prefix: what the names of the files begin with.
     """
 
-    def __init__(self, recipe: Recipe, prefix: str) -> None:
+    def __init__(self, recipe: Recipe, distinct: Optional[Tuple[int, int]], prefix: str) -> None:
         self.recipe = recipe
         self.prefix = prefix
-        self.gate = Gate(recipe)
+        lengths: Sequence[int] = range(recipe.min_length, recipe.max_length + 1)
+        self._names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
+        self._sampler: Optional[SymbolRangeSampler] = None
+        if distinct is not None:
+            formulas = FormulaSampler(LTL_OPERATORS, len(self._names), LTL_FORBIDDEN)
+            self._sampler = SymbolRangeSampler(formulas, list(self._names), *distinct)
+            lengths = list(filter(self._sampler.feasible, lengths))
+        self.gate = Gate(lengths, recipe.size)
         self.skipped: Counter = Counter()
         self.round = 0
-        self.excluded = read_excluded(recipe.exclude)
-        self.seen: Set[str] = set()
+        self.excluded = excluded_keys(recipe.exclude)
+        self.seen: Set[int] = set()
         self._sizes = [0] * len(ENDINGS)
 
     @property
@@ -190,7 +215,7 @@ class Generation:
         sources = read_sentences(self.part("src"))
         self.gate.counts.update(len(tokenize(source)) for source in sources)
         timed_out = [line.split("\t")[1] for line in read_sentences(self.part("timeouts"))]
-        self.seen.update(sources, timed_out)
+        self.seen.update(map(_key, [*sources, *timed_out]))
 
     def save(self, files: Sequence[TextIO]) -> None:
         """Makes sure that a resumed run can start from here."""
@@ -240,56 +265,82 @@ class Generation:
         """Draws and labels one round of formulas; returns the number of samples there are."""
         candidates, draws = self._draw(dict(wanted))
         src, tgt, timeouts = files
-        for formula, label in zip(candidates, pool.imap((text, "") for text in candidates)):
+        labels = pool.imap((formula, "") for formula in candidates.values())
+        for (key, formula), label in zip(candidates.items(), labels):
             length = len(tokenize(formula))
             fault = label_fault(label)
             if isinstance(label, Verdict):
                 print(f"{fault}\t{formula}", file=timeouts)
                 tqdm.write(f"{fault} of Spot: {formula}", file=sys.stderr)
-                self.seen.add(formula)
+                self.seen.add(key)
             if fault is not None:
                 self.skipped[fault] += 1
                 self.gate.misses[length] += 1
             elif found < self.recipe.size:
                 print(formula, file=src)
                 print(label, file=tgt)
-                self.seen.add(formula)
+                self.seen.add(key)
                 self.gate.accept(length)
                 found += 1
         self.gate.close_round(wanted, draws)
         self.round += 1
         return found
 
-    def _draw(self, wanted: Dict[int, int]):
-        """Draws new formulas of wanted lengths; also says how many were drawn in all."""
-        recipe = self.recipe
-        names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
-        seed = Random(f"{recipe.seed} {self.round}").getrandbits(31)
-        # Formulas come out no longer than drawn: do not draw what is too short anyway.
-        formulas = random_formulas(len(names), min(wanted), recipe.max_length, seed)
-        candidates: Dict[str, None] = {}
-        for draws, tokens in zip(range(1, DRAWS + 1), formulas):
+    def _draw(self, wanted: Dict[int, int]) -> Tuple[Dict[int, str], int]:
+        """Draws new formulas of wanted lengths, by key; also says how many were drawn in all."""
+        candidates: Dict[int, str] = {}
+        draws = 0
+        for tokens in islice(self._formulas(wanted), DRAWS):
+            draws += 1
             length = len(tokens)
             if wanted.get(length, 0) < 1:
                 continue
-            formula = " ".join(renamed(conjuncts_sorted(tokens), names))
-            if formula in self.seen or formula in candidates or formula in self.excluded:
-                kind = "excluded" if formula in self.excluded else "duplicates"
+            formula = " ".join(renamed(tokens, self._names))
+            key = _key(formula)
+            if key in self.seen or key in candidates or key in self.excluded:
+                kind = "excluded" if key in self.excluded else "duplicates"
                 self.skipped[kind] += 1
                 self.gate.misses[length] += 1
                 continue
-            candidates[formula] = None
+            candidates[key] = formula
             wanted[length] -= 1
             if len(candidates) == ROUND:
                 break
-        return list(candidates), draws
+        return candidates, draws
+
+    def _formulas(self, wanted: Dict[int, int]) -> Iterator[List[str]]:
+        """Random formulas over p0, p1, ...; as long as lengths are wanted, if these are drawn."""
+        seed = Random(f"{self.recipe.seed} {self.round}").getrandbits(31)
+        if self._sampler is None:
+            # Formulas come out no longer than drawn: do not draw what is too short anyway.
+            shortest, longest = min(wanted), self.recipe.max_length
+            yield from map(
+                conjuncts_sorted, random_formulas(len(self._names), shortest, longest, seed)
+            )
+        else:
+            rng = Random(seed)
+            while any(wanted.values()):
+                length = rng.choice([length for length, number in wanted.items() if number])
+                tokens = spots_own_form(self._sampler.draw(rng, length))
+                # A shorter one may have lost a symbol.
+                yield tokens if len(tokens) == length else []
 
 
-def check_options(args: argparse.Namespace) -> None:
+def _key(formula: str) -> int:
+    """What renamings of a formula have in common."""
+    tokens = tokenize(formula)
+    return form_key(tokens, formula_symbols(tokens))
+
+
+def check_options(args: argparse.Namespace, n_symbols: int) -> Optional[Tuple[int, int]]:
     """Refuses options that cannot be met.
 
     Args:
         args: the parsed options.
+        n_symbols: number of symbols.
+
+    Returns:
+        The parsed ``--distinct-symbols``.
 
     Raises:
         UserError: one cannot.
@@ -299,6 +350,7 @@ def check_options(args: argparse.Namespace) -> None:
         raise UserError(f"--timeout {args.timeout}: it must be positive.")
     if not spot_installed():
         raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
+    return parse_distinct_in_formulas(args, n_symbols, least=0)
 
 
 def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -315,6 +367,7 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         default=120.0,
         help="seconds for the label of a formula (default: %(default)s)",
     )
+    add_distinct_option(parser)
     add_exclude_option(parser)
     add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
     return parser.parse_args(argv)
@@ -331,7 +384,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     """
     args = parse_args(argv)
     symbols = parse_symbols(args.symbols, least=0)
-    check_options(args)
+    distinct = check_options(args, len(symbols))
     recipe = Recipe(
         symbols,
         args.min_length,
@@ -340,8 +393,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         args.seed,
         args.timeout,
         args.exclude,
+        args.distinct_symbols,
     )
-    generation = Generation(recipe, args.out_prefix)
+    generation = Generation(recipe, distinct, args.out_prefix)
     try:
         os.makedirs(os.path.dirname(args.out_prefix) or ".", exist_ok=True)
         if args.resume:

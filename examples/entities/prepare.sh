@@ -6,10 +6,10 @@ start entities "$@"
 sentences() { pairs "$1" generate_entities.py "${@:2}"; }
 
 step "data: sentences about the entities <ent0> to <ent4>"
-sentences train.text --symbols '<ent0>..<ent4>' --size 20000 --seed 1
-sentences valid.text --symbols '<ent0>..<ent4>' --size 500 --seed 2
-sentences test.text --symbols '<ent0>..<ent4>' --size 500 --seed 3
-sentences unseen.text --symbols '<ent10>..<ent29>' --size 500 --seed 4
+sentences train.text --symbols '<ent0>..<ent4>' --size 10000 --seed 1
+sentences valid.text --symbols '<ent0>..<ent4>' --size 500 --seed 2 --exclude "$data/train.text"
+sentences test.text --symbols '<ent0>..<ent4>' --size 500 --seed 3 --exclude "$data/train.text"
+sentences unseen.text --symbols '<ent10>..<ent29>' --size 500 --seed 4 --exclude "$data/train.text"
 [ -f "$data/spm.model" ] ||
     python scripts/train_sentencepiece.py "$data"/train.text.{src,tgt} \
         --model-prefix "$data/spm" --vocab-size 120 --symbols '<ent0>..<ent99>'

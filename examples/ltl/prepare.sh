@@ -5,13 +5,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 formulas() { pairs "$1" generate_ltl.py "${@:2}"; }
 
-# test_sets SHORTEST LONGEST: held-out formulas over a to e and over ten other symbols.
+# test_sets SHORTEST LONGEST: formulas over a to e and over ten other symbols, no renaming of any
+# of which is in training.
 test_sets() {
     formulas valid --symbols 5 --max-length "$2" --size 500 --seed 2 --exclude "$data/train"
     formulas test --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
         --exclude "$data/train" "$data/valid"
     formulas unseen --symbols f,g,h,i,j,k,l,m,n,o --min-length "$1" --max-length "$2" \
-        --size 1000 --seed 4
+        --size 1000 --seed 4 --exclude "$data/train" "$data/valid"
     renamed test 2
     renamed unseen 2
 }

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from typing import (
     Any,
     Callable,
+    Collection,
+    Counter,
     Deque,
     Dict,
     Iterable,
     Iterator,
     List,
+    Optional,
     Sequence,
     Set,
     TextIO,
@@ -22,12 +25,26 @@ from typing import (
     TypeVar,
 )
 
+from sit_fairseq.data.sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.logic.syntax import ARITY, read_formulas, read_sentences, tokenize
+from sit_fairseq.logic.canonical_form import form_key
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    formula_symbols,
+    read_formulas,
+    read_sentences,
+    tokenize,
+)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# Lists the symbols of a sentence in order of first appearance.
+SymbolLister = Callable[[Sequence[str]], List[str]]
+
+# There are no more samples when of so many drawn fewer than one in a thousand were new.
+PATIENCE = 20000
 
 
 def parse_symbols(text: str, least: int = 1) -> List[str]:
@@ -91,22 +108,90 @@ def parse_names(text: str, option: str = "--symbols") -> List[str]:
     return names
 
 
-def read_excluded(prefixes: Sequence[str]) -> Set[str]:
-    """Reads the formulas of other data sets.
+def source_file(name: str) -> str:
+    """The file that a prefix of sentence pairs, or the name of a file, stands for.
 
     Args:
-        prefixes: each names a file ``PREFIX.src``.
+        name: the prefix or the name.
 
     Returns:
-        Their lines, tokens separated by single spaces.
+        The name itself if there is such a file and no ``NAME.src``, else ``NAME.src``.
+    """
+    source = f"{name}.src"
+    return name if os.path.isfile(name) and not os.path.exists(source) else source
+
+
+def excluded_keys(
+    names: Sequence[str],
+    read: Callable[[str], List[str]] = read_formulas,
+    symbols_of: SymbolLister = formula_symbols,
+) -> Set[int]:
+    """Reads the value of ``--exclude``.
+
+    Args:
+        names: files of sentences, or prefixes of pairs of files.
+        read: reads the lines of a file; by default it refuses what is no formula, which
+            would exclude nothing.
+        symbols_of: lists the symbols of a sentence by first appearance.
+
+    Returns:
+        The :func:`~sit_fairseq.logic.canonical_form.form_key` of each line.
 
     Raises:
-        UserError: one of the files cannot be read, or holds what is no formula, which would
-            exclude nothing.
+        UserError: one of the files cannot be read.
     """
-    return {
-        " ".join(tokenize(line)) for prefix in prefixes for line in read_formulas(prefix + ".src")
-    }
+    keys: Set[int] = set()
+    for name in names:
+        sentences = map(tokenize, read(source_file(name)))
+        keys.update(form_key(tokens, symbols_of(tokens)) for tokens in sentences)
+    return keys
+
+
+def unique_samples(
+    samples: Iterable[Tuple[str, str]],
+    size: int,
+    excluded: Collection[int],
+    skipped: Counter,
+    symbols_of: SymbolLister = formula_symbols,
+) -> Iterator[Tuple[str, str]]:
+    """Yields samples whose source is no renaming of one before it, nor of an excluded one.
+
+    Args:
+        samples: pairs of source and target in the order of preference.
+        size: number of samples wanted.
+        excluded: keys of sources that must not occur, by :func:`excluded_keys`.
+        skipped: is told how many samples were ``duplicates`` and how many ``excluded``.
+        symbols_of: lists the symbols of a source by first appearance.
+
+    Yields:
+        ``size`` of the samples.
+
+    Raises:
+        UserError: there seem to be no more.
+    """
+    seen: Set[int] = set()
+    before = 0
+    for number, (source, target) in enumerate(samples, start=1):
+        tokens = tokenize(source)
+        key = form_key(tokens, symbols_of(tokens))
+        if key in seen:
+            skipped["duplicates"] += 1
+        elif key in excluded:
+            skipped["excluded"] += 1
+        else:
+            seen.add(key)
+            yield source, target
+            if len(seen) == size:
+                return
+        if number % PATIENCE == 0:
+            if len(seen) - before < PATIENCE // 1000:
+                raise UserError(
+                    f"Found only {len(seen)} samples that are neither excluded nor renamings of "
+                    f"each other, and the last {PATIENCE} draws brought {len(seen) - before} of "
+                    f"them: lower --size {size}, allow of longer samples or more symbols, or take "
+                    "another --seed than that of the excluded files."
+                )
+            before = len(seen)
 
 
 def in_order(
@@ -241,7 +326,7 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_exclude_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option whose value :func:`read_excluded` takes.
+    """Adds the option whose value :func:`excluded_keys` takes.
 
     Args:
         parser: the generator's own parser.
@@ -250,9 +335,84 @@ def add_exclude_option(parser: argparse.ArgumentParser) -> None:
         "--exclude",
         nargs="+",
         default=[],
-        metavar="PREFIX",
-        help="leave out the formulas of PREFIX.src",
+        metavar="FILE",
+        help="leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
     )
+
+
+def add_distinct_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option whose value :func:`parse_distinct` takes.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    parser.add_argument(
+        "--distinct-symbols",
+        metavar="LO-HI",
+        help="number of different symbols in each sample, or a range of it; lengths in which they "
+        "have no room are left out (default: any)",
+    )
+
+
+def parse_distinct(
+    args: argparse.Namespace, n_symbols: int, room: int, least: int = 1
+) -> Optional[Tuple[int, int]]:
+    """Reads the value of ``--distinct-symbols``.
+
+    Args:
+        args: the parsed options.
+        n_symbols: how many symbols there are.
+        room: how many different ones a sample of ``--max-length`` can have.
+        least: how many each sample must have, 0 or 1.
+
+    Returns:
+        The fewest and the most symbols of a sample, None if that was not said.
+
+    Raises:
+        UserError: it cannot be read or met.
+    """
+    text = args.distinct_symbols
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    fewest, most = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
+    if not least <= fewest <= most:
+        raise UserError(
+            f"--distinct-symbols {text}: give a number from {least} on, or a range as in 4-5."
+        )
+    if most > n_symbols:
+        raise UserError(f"--distinct-symbols {text}: --symbols {args.symbols} has not so many.")
+    if most > room:
+        raise UserError(
+            f"--distinct-symbols {text}: a sample of --max-length {args.max_length} tokens has at "
+            f"most {room} different symbols."
+        )
+    return fewest, most
+
+
+def parse_distinct_in_formulas(
+    args: argparse.Namespace, n_symbols: int, least: int = 1
+) -> Optional[Tuple[int, int]]:
+    """Reads the value of ``--distinct-symbols`` for formulas.
+
+    Args:
+        args: the parsed options.
+        n_symbols: how many symbols there are.
+        least: how many each formula must have, 0 or 1.
+
+    Returns:
+        As :func:`parse_distinct`.
+
+    Raises:
+        UserError: it cannot be read or met, or the formulas are too long for the sampler.
+    """
+    distinct = parse_distinct(args, n_symbols, (args.max_length + 1) // 2, least)
+    if distinct is not None and args.max_length > LONGEST_FORMULA:
+        raise UserError(
+            f"--max-length {args.max_length}: with --distinct-symbols formulas can have at most "
+            f"{LONGEST_FORMULA} tokens."
+        )
+    return distinct
 
 
 def check_sampling_options(args: argparse.Namespace) -> None:

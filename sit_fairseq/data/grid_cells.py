@@ -12,11 +12,12 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequenc
 
 from tqdm import tqdm
 
-from sit_fairseq.data.generated_files import parse_symbols
+from sit_fairseq.data.generated_files import excluded_keys, parse_symbols
 from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
-from sit_fairseq.logic.ltl import canonical_names, renamed
+from sit_fairseq.logic.canonical_form import form_key
+from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, smallest_answer
-from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import label_fault, spots_own_form
 from sit_fairseq.validation.verdict import Verdict
@@ -47,6 +48,7 @@ class Recipe(NamedTuple):
     per_cell: int
     seed: int
     timeout: float
+    exclude: Sequence[str] = ()
 
 
 class FilledCell(NamedTuple):
@@ -64,7 +66,7 @@ class Kind(ABC):
 
     Attributes:
         fewest: the number of symbols the grid begins with.
-        faults: why a candidate may be dropped, beside being a duplicate.
+        faults: why a candidate may be dropped, beside being a duplicate or excluded.
     """
 
     fewest = 1
@@ -77,10 +79,6 @@ class Kind(ABC):
     @abstractmethod
     def draw(self, rng: Random, length: int, k: int) -> List[str]:
         """Draws a candidate, which is too short if it was ``rewritten``."""
-
-    def key(self, tokens: Sequence[str]) -> str:
-        """What duplicates have in common."""
-        return " ".join(renamed(tokens, canonical_names(tokens)))
 
     @abstractmethod
     def label(self, sources: List[str]) -> Iterable[Tuple[Optional[str], str]]:
@@ -156,9 +154,6 @@ class CopyKind(Kind):
     def draw(self, rng: Random, length: int, k: int) -> List[str]:
         return self._sequences(k).draw(rng, length, self._names[:k])
 
-    def key(self, tokens: Sequence[str]) -> str:
-        return " ".join(tokens)
-
     def label(self, sources: List[str]) -> Iterable[Tuple[Optional[str], str]]:
         return ((None, source) for source in sources)
 
@@ -185,12 +180,18 @@ def all_cells(recipe: Recipe, kind: Kind) -> List[Tuple[int, int]]:
     ]
 
 
+@lru_cache(maxsize=1)
+def excluded(names: Tuple[str, ...], semantics: str) -> Set[int]:
+    """What no cell may have; read once, as worker processes are forked from who has read it."""
+    return excluded_keys(names, read_sentences if semantics == "copy" else read_formulas)
+
+
 def fill(kind: Kind, recipe: Recipe, k: int, length: int) -> FilledCell:
     """Makes the samples of one cell.
 
     Args:
         kind: how to make them.
-        recipe: how many, from which seed.
+        recipe: how many, from which seed, and what not.
         k: number of symbols.
         length: number of tokens.
 
@@ -199,7 +200,8 @@ def fill(kind: Kind, recipe: Recipe, k: int, length: int) -> FilledCell:
     """
     rng = Random(f"{recipe.seed} {recipe.semantics} {k} {length}")
     dropped: Counter = Counter()
-    known: Set[str] = set()
+    known: Set[int] = set()
+    forbidden = excluded(tuple(recipe.exclude), recipe.semantics)
     sources: List[str] = []
     targets: List[str] = []
     candidates = idle = 0
@@ -209,11 +211,13 @@ def fill(kind: Kind, recipe: Recipe, k: int, length: int) -> FilledCell:
             tokens = kind.draw(rng, length, k)
             candidates += 1
             idle += 1
-            key = kind.key(tokens)
+            key = form_key(tokens, formula_symbols(tokens))
             if len(tokens) < length:
                 dropped["rewritten"] += 1
             elif key in known:
                 dropped["duplicates"] += 1
+            elif key in forbidden:
+                dropped["excluded"] += 1
             else:
                 known.add(key)
                 batch.append(" ".join(tokens))
@@ -224,7 +228,7 @@ def fill(kind: Kind, recipe: Recipe, k: int, length: int) -> FilledCell:
                 targets.append(target)
             else:
                 dropped[fault] += 1
-    extra = {name: dropped[name] for name in ("duplicates", *kind.faults)}
+    extra = {name: dropped[name] for name in ("duplicates", "excluded", *kind.faults)}
     return FilledCell(k, length, {"candidates": candidates, **extra}, sources, targets)
 
 

@@ -7,10 +7,14 @@ that: nothing is rejected, and the distribution is exactly the conditional one.
 
 from bisect import bisect
 from itertools import accumulate
+from math import comb
 from random import Random
-from typing import Collection, Dict, Hashable, List, Mapping, Sequence, Tuple
+from typing import Collection, Dict, Hashable, List, Mapping, Sequence, Tuple, Union
 
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS
+
+# The time for the tables of the sampler grows with the fourth power of the length.
+LONGEST_FORMULA = 100
 
 # Where a formula has a symbol, as long as nobody has said which one.
 _SYMBOL = ""
@@ -99,6 +103,7 @@ class FormulaSampler:
         forbidden: Mapping[Tuple[str, int], Collection[str]],
     ) -> None:
         self._operators = operators
+        self._n_symbols = n_symbols
         self._forbidden = forbidden
         # Probability that a formula of a length has the first token that is the key, and
         # symbols at so many leaves, any one symbol at each.
@@ -110,7 +115,11 @@ class FormulaSampler:
 
     def feasible(self, length: int, k: int) -> bool:
         """Whether there are formulas of a length in which k symbols occur."""
-        return sum(self._leaf_weights(length, k)) > 0
+        return self.share(length, k) > 0
+
+    def share(self, length: int, k: int) -> float:
+        """Probability that any k different symbols occur in a formula of a length."""
+        return comb(self._n_symbols, k) * sum(self._leaf_weights(length, k))
 
     def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
         """Draws a formula.
@@ -204,3 +213,79 @@ class FormulaSampler:
                             row[n + m] += share * p * q
             table[operator] = row
         return table
+
+
+class StringSampler:
+    """Random strings, given their length and which symbols occur.
+
+    Drawn is from the strings of which each token is one of n symbols with equal probability.
+
+    Args:
+        n_symbols: the n symbols of the unconditional distribution.
+    """
+
+    def __init__(self, n_symbols: int) -> None:
+        self._n_symbols = n_symbols
+        self._sequences: Dict[int, SymbolSequences] = {}
+
+    def share(self, length: int, k: int) -> float:
+        """Probability that any k different symbols occur in a string of a length."""
+        n = self._n_symbols
+        return comb(n, k) * self._of(k).count(length) / n**length  # of huge integers
+
+    def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+        """Draws a string, at least as long as there are symbols, in which just these occur."""
+        return self._of(len(symbols)).draw(rng, length, symbols)
+
+    def _of(self, k: int) -> SymbolSequences:
+        return self._sequences.setdefault(k, SymbolSequences(k))
+
+
+class SymbolRangeSampler:
+    """Random formulas or strings, given their length and how many different symbols they have.
+
+    Drawn is from the distribution of the sampler under the condition that the number of
+    different symbols lies in a range; which ones they are is all the same.
+
+    Args:
+        sampler: a sampler of formulas or of strings.
+        symbols: its n symbols.
+        fewest: fewest of them in a sample.
+        most: most of them.
+    """
+
+    def __init__(
+        self,
+        sampler: Union[FormulaSampler, StringSampler],
+        symbols: Sequence[str],
+        fewest: int,
+        most: int,
+    ) -> None:
+        self._sampler = sampler
+        self._symbols = list(symbols)
+        self._range = range(fewest, most + 1)
+        self._sums: Dict[int, List[float]] = {}
+
+    def feasible(self, length: int) -> bool:
+        """Whether there are samples of a length."""
+        return self._weights(length)[-1] > 0
+
+    def draw(self, rng: Random, length: int) -> List[str]:
+        """Draws a sample.
+
+        Args:
+            rng: the source of randomness.
+            length: number of tokens, such that the sample is feasible.
+
+        Returns:
+            The tokens.
+        """
+        (k,) = rng.choices(self._range, cum_weights=self._weights(length))
+        return self._sampler.draw(rng, length, rng.sample(self._symbols, k))
+
+    def _weights(self, length: int) -> List[float]:
+        """Probabilities of the numbers in the range, summed up one after the other."""
+        if length not in self._sums:
+            shares = (self._sampler.share(length, k) for k in self._range)
+            self._sums[length] = list(accumulate(shares))
+        return self._sums[length]

@@ -33,6 +33,30 @@ def lines(path):
     return path.read_text(encoding="utf-8").splitlines()
 
 
+def form(line):
+    """A sentence up to renaming."""
+    found = list(dict.fromkeys(re.findall(r"<ent\d+>", line)))
+    return re.sub(r"<ent\d+>", lambda match: f"<{found.index(match.group())}>", line)
+
+
+def test_there_are_no_renamings(text, tmp_path, capsys):
+    old = {form(line) for line in lines(text.with_suffix(".src"))}
+    assert len(old) == 400
+    options = ("--symbols", "<ent10>..<ent29>", "--size", 600, "--seed", 4)
+    script("generate_entities.py", tmp_path / "free", *options)
+    assert old & {form(line) for line in lines(tmp_path / "free.src")}
+    script("generate_entities.py", tmp_path / "new", *options, "--exclude", text)
+    assert " 0 excluded" not in capsys.readouterr().out.splitlines()[-1]
+    new = {form(line) for line in lines(tmp_path / "new.src")}
+    assert len(new) == 600 and not old & new
+
+
+def test_words_are_no_entities(tmp_path):
+    with pytest.raises(UserError, match="'slept' is a word"):
+        script("generate_entities.py", tmp_path / "x", "--symbols", "a,b,slept", "--size", 1)
+    assert not list(tmp_path.iterdir())
+
+
 def test_meaning_has_the_entities_of_its_sentence(text):
     pairs = list(zip(lines(text.with_suffix(".src")), lines(text.with_suffix(".tgt"))))
     assert len(pairs) == len({source for source, _ in pairs}) == 400

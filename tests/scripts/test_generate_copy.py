@@ -46,12 +46,44 @@ def test_workers_and_size_do_not_matter_and_the_seed_does(generate, tmp_path):
     assert not set(read(tmp_path / "other")) & set(one)
 
 
+def form(line):
+    """A string up to renaming: where each of its tokens first was."""
+    tokens = line.split()
+    return tuple(map(tokens.index, tokens))
+
+
 def test_names_and_lengths(generate, tmp_path):
-    options = ["--min-length", 1, "--max-length", 3, "--size", 300]
+    options = ["--min-length", 1, "--max-length", 9, "--size", 300]
     generate(tmp_path / "x", "--symbols", 40, *options)
     lines = [line.split() for line in read(tmp_path / "x")]
     assert {token for line in lines for token in line} == {f"p{i}" for i in range(40)}
-    assert {len(line) for line in lines} == {1, 2, 3}
+    assert {len(line) for line in lines} == set(range(1, 10))
+
+
+def test_there_are_no_renamings(generate, tmp_path, capsys):
+    options = ["--symbols", "a,b,c", "--min-length", 1, "--max-length", 4]
+    generate(tmp_path / "all", *options, "--size", 22)
+    # As many as there are partitions of 1, 2, 3 and 4 places into at most 3 classes.
+    assert len(set(map(form, read(tmp_path / "all")))) == 1 + 2 + 5 + 14
+    with pytest.raises(UserError, match="only 22 samples"):
+        generate(tmp_path / "x", *options, "--size", 23)
+    longer = ["--symbols", "x,y,z", "--max-length", 5, "--min-length", 1, "--size", 41]
+    generate(tmp_path / "new", *longer, "--exclude", tmp_path / "all")
+    assert " 0 excluded" not in capsys.readouterr().out.splitlines()[-1]
+    assert {len(line.split()) for line in read(tmp_path / "new")} == {5}
+    assert len(set(map(form, read(tmp_path / "new")))) == 41
+
+
+def test_different_symbols(generate, tmp_path):
+    options = ["--symbols", 8, "--min-length", 1, "--max-length", 9, "--size", 1500]
+    generate(tmp_path / "x", *options, "--distinct-symbols", "3-4")
+    lines = read(tmp_path / "x")
+    assert {len(set(line.split())) for line in lines} == {3, 4}
+    assert {len(line.split()) for line in lines} == set(range(3, 10))
+    # Of the strings of 9 tokens over 8 symbols 56 * 18150 have three, 70 * 186480 four of them.
+    long = [line for line in lines if len(line.split()) == 9]
+    three = sum(len(set(line.split())) == 3 for line in long) / len(long)
+    assert len(long) > 200 and abs(three - 0.0723) < 4 * (0.0723 * 0.93 / len(long)) ** 0.5
 
 
 @pytest.mark.parametrize(
@@ -61,6 +93,9 @@ def test_names_and_lengths(generate, tmp_path):
         (["--symbols", "a,U"], ["'U'"]),
         (["--min-length", "90"], ["--min-length 90 --max-length 80"]),
         (["--size", "0"], ["--size 0"]),
+        (["--distinct-symbols", "21"], ["--distinct-symbols 21", "--symbols 20"]),
+        (["--symbols", "99", "--distinct-symbols", "81"], ["--distinct-symbols 81", "at most 80"]),
+        (["--exclude", "nowhere"], ["nowhere.src"]),
     ],
 )
 def test_mistakes_are_told(generate, tmp_path, options, words):

@@ -12,7 +12,9 @@ from command_line import script_module
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.ltl import check_ltl, parse_trace
+from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.validation.spot_judge import SpotJudge
 from sit_fairseq.validation.verdict import Verdict
 
@@ -55,6 +57,12 @@ def read(prefix):
     return [Path(f"{prefix}.{end}").read_text().splitlines() for end in ("src", "tgt")]
 
 
+def forms(prefix):
+    """The formulas of PREFIX.src up to renaming."""
+    formulas = [line.split() for line in read(prefix)[0]]
+    return {canonical_form(tokens, formula_symbols(tokens)) for tokens in formulas}
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """A data set of 600 samples and what the script said."""
@@ -66,7 +74,7 @@ def data(tmp_path_factory):
 
 def test_samples_are_distinct_and_right(data):
     sources, targets = read(data[0])
-    assert len(sources) == len(targets) == len(set(sources)) == 600
+    assert len(sources) == len(targets) == len(forms(data[0])) == 600
     judge = SpotJudge()
     for source, target in zip(sources, targets):
         check_ltl(source.split())
@@ -79,8 +87,8 @@ def test_samples_are_distinct_and_right(data):
 def test_lengths_are_uniform_once_there_are_enough_formulas(data):
     lengths = Counter(len(source.split()) for source in read(data[0])[0])
     assert set(lengths) == set(range(1, 21))
-    assert lengths[1] <= 6  # a, b, c, d, e, 1
-    assert max(lengths.values()) - min(lengths[length] for length in range(4, 21)) <= 4, lengths
+    assert lengths[1] <= 2  # a, 1
+    assert max(lengths.values()) - min(lengths[length] for length in range(6, 21)) <= 4, lengths
 
 
 def test_summary_and_files(data):
@@ -134,9 +142,24 @@ def test_exclude_and_names(generate, tmp_path, capsys):
     generate(tmp_path / "all", *options)
     generate(tmp_path / "new", *options, "--exclude", tmp_path / "all")
     assert " 0 excluded" not in capsys.readouterr().out.splitlines()[-1]
-    old, new = (read(tmp_path / name)[0] for name in ("all", "new"))
-    assert len(new) == 150 and not set(old) & set(new)
-    assert set(" ".join(old).split()) == {"X1", "go", "p0", *"01!&XU"}
+    old, new = (forms(tmp_path / name) for name in ("all", "new"))
+    assert len(new) == 150 and not old & new
+    assert set(" ".join(read(tmp_path / "all")[0]).split()) == {"X1", "go", "p0", *"01!&XU"}
+
+
+def test_different_symbols(generate, tmp_path):
+    options = ["--size", 300, "--max-length", 12, "--distinct-symbols", "3-4"]
+    generate(tmp_path / "x", *options, "--symbols", "X1,go,p0,q")
+    sources, targets = read(tmp_path / "x")
+    names = {"X1", "go", "p0", "q"}
+    assert {len(names & set(source.split())) for source in sources} == {3, 4}
+    assert set(" ".join(sources).split()) <= names | set("01!&XU")
+    assert len(forms(tmp_path / "x")) == 300
+    lengths = Counter(len(source.split()) for source in sources)
+    assert set(lengths) == set(range(5, 13))
+    assert max(lengths.values()) - min(lengths[length] for length in range(7, 13)) <= 4, lengths
+    judge = SpotJudge()
+    assert all(judge.verify(*pair) is Verdict.satisfied for pair in zip(sources, targets))
 
 
 def test_formulas_given_up_are_reported(script, generate, tmp_path, capsys, monkeypatch):
@@ -173,6 +196,7 @@ def test_formulas_without_symbols(generate, tmp_path):
         (["--size", "0"], ["--size 0"]),
         (["--timeout", "0"], ["--timeout 0"]),
         (["--exclude", "nowhere"], ["nowhere.src"]),
+        (["--distinct-symbols", "4", "--max-length", "3"], ["--distinct-symbols 4", "at most 2"]),
     ],
 )
 def test_mistakes_are_told(generate, tmp_path, options, words):

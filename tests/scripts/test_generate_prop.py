@@ -4,14 +4,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from command_line import script_module
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.depth_first import depth_first_answer
-from sit_fairseq.logic.propositional import smallest_assignment, truth_table
+from sit_fairseq.logic.propositional import is_contingent, smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.verdict import Verdict
@@ -52,6 +54,12 @@ def read(prefix):
     return [Path(f"{prefix}.{end}").read_text().splitlines() for end in ("src", "tgt")]
 
 
+def forms(prefix):
+    """The formulas of PREFIX.src up to renaming."""
+    formulas = [line.split() for line in read(prefix)[0]]
+    return {canonical_form(tokens, formula_symbols(tokens)) for tokens in formulas}
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """A data set of 3000 samples and what the script said."""
@@ -63,7 +71,7 @@ def data(tmp_path_factory):
 
 def test_samples_are_distinct_right_and_smallest(data):
     sources, targets = read(data[0])
-    assert len(sources) == len(targets) == len(set(sources)) == 3000
+    assert len(sources) == len(targets) == len(forms(data[0])) == 3000
     judge = BitsJudge()
     for source, target in zip(sources, targets):
         formula, answer = source.split(), target.split()
@@ -81,7 +89,7 @@ def test_samples_are_distinct_right_and_smallest(data):
 def test_lengths_are_uniform_once_there_are_enough_formulas(data):
     lengths = Counter(len(source.split()) for source in read(data[0])[0])
     assert set(lengths) == set(range(1, 36))
-    assert lengths[1] == 5  # all there are: a, b, c, d, e
+    assert lengths[1] == lengths[2] == 1  # all there are, up to renaming: a, ! a
     assert all(55 < lengths[length] < 140 for length in range(6, 36)), lengths
 
 
@@ -105,13 +113,50 @@ def test_exclude(data, generate, tmp_path, capsys):
     options = ["--size", 300, "--max-length", 6, "--seed", 1]
     generate(tmp_path / "all", *options)
     assert " 0 excluded" in capsys.readouterr().out
-    train, test = set(read(data[0])[0]), set(read(tmp_path / "all")[0])
+    train, test = forms(data[0]), forms(tmp_path / "all")
     assert train & test  # without the option they overlap
-    generate(tmp_path / "new", *options, "--exclude", data[0], tmp_path / "all")
+    names = ["--symbols", "v,w,x,y,z"]  # not a line of it is in the others
+    generate(tmp_path / "new", *options, *names, "--exclude", data[0], tmp_path / "all.src")
     assert " 0 excluded" not in capsys.readouterr().out
-    new = set(read(tmp_path / "new")[0])
+    new = forms(tmp_path / "new")
     assert len(new) == 300
     assert not new & train and not new & test
+
+
+def test_different_symbols(generate, tmp_path):
+    options = ["--size", 2000, "--max-length", 12]
+    generate(tmp_path / "some", *options, "--symbols", 6, "--distinct-symbols", "4-5")
+    sources, targets = read(tmp_path / "some")
+    assert len(forms(tmp_path / "some")) == 2000
+    assert {len(set(source.split()) & set("abcdef")) for source in sources} == {4, 5}
+    lengths = Counter(len(source.split()) for source in sources)
+    assert set(lengths) == set(range(7, 13))
+    # As many of each length (about 350 +- 4 sigma), as far as there are so many.
+    assert all(275 < lengths[length] < 425 for length in range(9, 13)), lengths
+    letters = Counter(token for source in sources for token in source.split() if token in "abcdef")
+    assert max(letters.values()) < 1.1 * min(letters.values())
+    judge = BitsJudge()
+    assert all(judge.verify(*pair) is Verdict.satisfied for pair in zip(sources, targets))
+    generate(tmp_path / "one", "--size", 20, "--symbols", 3, "--distinct-symbols", 1)
+    assert all(len(set(source.split()) & set("abc")) == 1 for source in read(tmp_path / "one")[0])
+
+
+def test_different_symbols_do_not_change_the_distribution_otherwise(script):
+    """Against the generator without the option, of whose formulas the others are dropped."""
+    common = dict(symbols=("a", "b", "c"), min_length=5, max_length=5, seed=1, labels="smallest")
+    some, free = (script.Recipe(distinct=distinct, **common) for distinct in ((2, 3), None))
+
+    def drawn(recipe):
+        for number in range(10**6):
+            for source, _ in script.draw_chunk(recipe, number):
+                if len(set(source.split()) & set("abc")) > 1:
+                    yield source
+
+    first, second = (Counter(islice(drawn(recipe), 20000)) for recipe in (some, free))
+    keys = first | second
+    statistic = sum((first[key] - second[key]) ** 2 / (first[key] + second[key]) for key in keys)
+    assert len(keys) > 500
+    assert statistic < len(keys) + 4 * (2 * len(keys)) ** 0.5
 
 
 def test_symbol_names(generate, tmp_path):
@@ -146,7 +191,7 @@ def test_labels_of_the_earlier_work(generate, tmp_path):
 @pytest.mark.parametrize(
     "options, words",
     [
-        (["--symbols", "2", "--max-length", "3"], ["only 42 distinct", "--size 5000"]),
+        (["--symbols", "2", "--max-length", "3"], ["only 21 samples", "--size 5000"]),
         (["--symbols", "a,U"], ["'U'", "--symbols"]),
         (["--symbols", "a,xor"], ["'xor'", "--symbols"]),
         (["--symbols", "a,1"], ["'1'", "--symbols"]),
@@ -157,6 +202,12 @@ def test_labels_of_the_earlier_work(generate, tmp_path):
         (["--size", "0"], ["--size 0"]),
         (["--symbols", "50", "--max-length", "99"], ["50 symbols", "--max-length to 40"]),
         (["--exclude", "nowhere"], ["nowhere.src"]),
+        (["--distinct-symbols", "4", "--max-length", "3"], ["--distinct-symbols 4", "at most 2"]),
+        (["--distinct-symbols", "4-6"], ["--distinct-symbols 4-6", "--symbols 5"]),
+        (["--distinct-symbols", "0-2"], ["--distinct-symbols 0-2", "from 1 on"]),
+        (["--distinct-symbols", "3-2"], ["--distinct-symbols 3-2", "4-5"]),
+        (["--distinct-symbols", "two"], ["--distinct-symbols two", "4-5"]),
+        (["--distinct-symbols", "2", "--max-length", "101"], ["--max-length 101", "at most 100"]),
     ],
 )
 def test_mistakes_are_told(generate, tmp_path, options, words):
@@ -178,8 +229,9 @@ def test_the_exhausted_space_was_really_exhausted():
     formulas = [[leaf] for leaf in names] + [["!", leaf] for leaf in names]
     formulas += [["!", "!", leaf] for leaf in names]
     formulas += [[op, x, y] for op in ("&", "|", "<->", "xor") for x in names for y in names]
-    contingent = 0
-    for formula in formulas:
-        symbols = formula_symbols(formula)
-        contingent += 0 < truth_table(formula, symbols) < (1 << (1 << len(symbols))) - 1
-    assert contingent == 42
+    contingent = {
+        canonical_form(formula, formula_symbols(formula))
+        for formula in formulas
+        if is_contingent(formula)
+    }
+    assert len(contingent) == 21
