@@ -115,6 +115,7 @@ OURS = {
         "no_scale_embedding": "of the linear head alone",
         "tree_depth": "of formulas deeper than the published code's",
     },
+    "criterion": {"min_scale": "the published rule has no bounds, and runs to NaN"},
     "lr_scheduler": {"lr_shrink": "of later periods"},
     "common": {
         "user_dir": "a place",
