@@ -47,15 +47,22 @@ def test_resuming_is_bit_equal(prop, tmp_path, options):
 
 
 def test_matrices_have_momentum_and_the_rest_averages(prop, tmp_path):
-    state = load(train(prop.data, tmp_path, *MUON, *QUIET, "--max-update", 2))
+    options = (*MUON, *QUIET, "--tree-depth", 40, "--max-update", 2)
+    state = load(train(prop.data, tmp_path, *options))
     groups = state["last_optimizer_state"]["param_groups"]
     saved = state["last_optimizer_state"]["state"]
     kinds = [{kind for number in group["params"] for kind in saved[number]} for group in groups]
     averages = {"step", "exp_avg", "exp_avg_sq"}
     assert kinds == [{"momentum_buffer"}, averages, averages]
     assert [group["weight_decay"] for group in groups] == [0.1, 0.1, 0.0]
-    # Of the tiny model only the tied matrix, of 13 rows, is no matrix for Muon.
-    assert len(groups[1]["params"]) == 1
+    # No matrices for Muon are the tied one, of 13 rows, and that of the steps of trees, large
+    # as it is.
+    tables = {name for name in state["model"] if "embed" in name and name.endswith("weight")}
+    assert len(groups[1]["params"]) == 2 and tables == {
+        "encoder.embed_tokens.weight",
+        "decoder.embed_tokens.weight",
+        "encoder.embed_positions.projection.weight",
+    }
 
 
 def test_a_trained_model_is_finetuned_with_another_optimizer(prop, tmp_path):

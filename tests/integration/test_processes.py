@@ -27,9 +27,33 @@ def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr[-3000:]
-    model = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)["model"]
+    state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
+    model = state["model"]
     count = sum(v.numel() for k, v in model.items() if "embed_tokens" not in k) - 1  # the scale
     assert count == 2_905_344
+    groups = state["last_optimizer_state"]["param_groups"]
+    assert [(group["betas"], group["weight_decay"]) for group in groups] == [
+        ((0.9, 0.95), 0.1),
+        ((0.9, 0.95), 0.0),
+    ]
+
+
+def test_hydra_trains_with_muon_instead(prop, tmp_path):
+    result = call(
+        BIN / "fairseq-hydra-train",
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "mini"),
+        *("optimizer._name=muon", f"common.user_dir={ROOT / 'sit_fairseq'}"),
+        *(f"task.data={prop.data}", f"checkpoint.save_dir={tmp_path / 'out'}"),
+        *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
+        *("dataset.num_workers=0", "dataset.disable_validation=true"),
+        f"common.tensorboard_logdir={tmp_path / 'log'}",
+        cwd=tmp_path,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
+    assert state["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
+    rates = {group["lr"] for group in state["last_optimizer_state"]["param_groups"]}
+    assert rates == {2 * 0.003 / 200}  # after two updates of the warm-up
 
 
 def test_training_command_exits_with_success(prop, tmp_path):

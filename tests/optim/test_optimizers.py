@@ -167,8 +167,10 @@ def test_muon_refuses_one_flat_vector():
         built("muon", flat)
 
 
-def test_muon_does_not_offer_to_work_on_flat_parameters(network):
-    assert not built("muon", network).supports_flat_params
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_neither_offers_to_work_on_flat_parameters(network, name):
+    """In one flat vector matrices cannot be told from biases; fairseq then refuses."""
+    assert not built(name, network).supports_flat_params
 
 
 def test_old_pytorch_is_named(network, monkeypatch):

@@ -1,0 +1,218 @@
+"""The paper's configurations, option by option against the paper and the code published with it.
+
+A value that is in no printed line of either is in ``OURS``, with what it is about. Each option
+that a file of examples/ names, or that a model, criterion, optimizer or scheduler has, is in one
+of the two tables.
+"""
+
+import json
+
+import pytest
+from command_line import ROOT
+from fairseq import options
+from fairseq.dataclass.configs import FairseqConfig
+from fairseq.dataclass.initialize import add_defaults
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from omegaconf import OmegaConf
+
+TASKS = ("copying", "ltl", "prop")
+
+# Where the paper says it.
+TABLE = "appendix, table Hyperparameter choices"
+SETUP = "section Experimental Setup and Baselines"
+METHOD = "section Proposed Method; appendix, Algorithm Details"
+ABLATION = "section Ablation Analysis"
+COSINE = "section Language Models and Transformers, paragraph on the cosine loss"
+# The published code: its command line, its defaults, and those of the trainer it calls.
+COMMAND = "training command of the published code"
+CODE = "published code"
+TRAINER = "AdamW and schedule of the trainer that the published code calls"
+
+# Option: value for copying, LTL and propositional logic, and where it is said.
+MODEL = {
+    "encoder_embed_dim": (128, 64, 96, TABLE),
+    "encoder_layers": (6, 8, 6, TABLE),
+    "encoder_attention_heads": (8, 4, 6, TABLE),
+    "encoder_ffn_embed_dim": (128, 1024, 768, TABLE),
+    "decoder_embed_dim": (128, 64, 96, TABLE),
+    "decoder_layers": (6, 8, 6, TABLE),
+    "decoder_attention_heads": (8, 4, 6, TABLE),
+    "decoder_ffn_embed_dim": (128, 1024, 768, TABLE),
+    "symbol_embedding": (*["streams"] * 3, METHOD),
+    # For copying the paper prints none: this is the one it recommends.
+    "stream_attention": ("EP-DP-EA-DA-CP", "EP-DP-EA-CP", "EP-DP-EA-DA-CP", ABLATION),
+    "encoder_positions": ("rope", "tree", "tree", SETUP),
+    "decoder_positions": (*["rope"] * 3, SETUP),
+    "share_embeddings": (*["all"] * 3, SETUP),
+    "encoder_normalize_before": (*[False] * 3, METHOD),
+    "decoder_normalize_before": (*[False] * 3, METHOD),
+    "aggregated_normalize_before": (*[False] * 3, METHOD),
+    "layernorm_embedding": (*[False] * 3, METHOD),
+    "output_head": (*["cosine"] * 3, COSINE),
+    "scale_cosine_embedding": (*[False] * 3, COMMAND),
+    "layer_norm_eps": (*[1e-6] * 3, CODE),
+    "activation_fn": (*["relu"] * 3, CODE),
+    "dropout": (*[0.1] * 3, CODE),
+    "attention_dropout": (*[0.0] * 3, CODE),
+    "activation_dropout": (*[0.0] * 3, CODE),
+}
+# The same for the baselines, where it differs. Their positions, norms and rates are the same.
+BASELINE = {
+    "encoder_embed_dim": (128, 128, 132, TABLE),
+    "encoder_layers": (6, 8, 6, TABLE),
+    "encoder_attention_heads": (8, 8, 6, TABLE),
+    "encoder_ffn_embed_dim": (128, 1024, 512, TABLE),
+    "decoder_embed_dim": (128, 128, 132, TABLE),
+    "decoder_layers": (6, 8, 6, TABLE),
+    "decoder_attention_heads": (8, 8, 6, TABLE),
+    "decoder_ffn_embed_dim": (128, 1024, 512, TABLE),
+    "symbol_embedding": (*["fixed"] * 3, SETUP),
+    "stream_attention": (*["EP-DP-CP"] * 3, "an ordinary transformer"),
+    "scale_cosine_embedding": (*[True] * 3, "training commands of the prior work"),
+}
+TRAINING = {
+    "dataset.batch_size": (512, 768, 1024, TABLE),
+    "optimization.update_freq": (*[[1]] * 3, TABLE),
+    "optimization.max_update": (20_000, 52_000, 50_000, TABLE),
+    "criterion._name": (*["adacos"] * 3, COSINE),
+    "criterion.sentence_avg": (*[False] * 3, f"{COSINE}: positions are a batch"),
+    "optimizer._name": (*["adamw"] * 3, TRAINER),
+    "optimizer.adam_betas": (*["(0.9, 0.95)"] * 3, CODE),
+    "optimizer.adam_eps": (*[1e-8] * 3, TRAINER),
+    "optimizer.weight_decay": (*[0.1] * 3, CODE),
+    "optimizer.lr": (*[[1e-3]] * 3, CODE),
+    "optimization.lr": (*[[1e-3]] * 3, CODE),
+    "optimization.clip_norm": (*[1.0] * 3, CODE),
+    "lr_scheduler._name": (*["cosine"] * 3, CODE),
+    "lr_scheduler.lr": (*[[1e-3]] * 3, CODE),
+    "lr_scheduler.warmup_updates": (*[1000] * 3, CODE),
+    # One half period, from the end of the warm-up, to zero.
+    "lr_scheduler.min_lr": (*[0.0] * 3, TRAINER),
+    "lr_scheduler.warmup_init_lr": (*[-1] * 3, TRAINER),
+    "lr_scheduler.lr_period_updates": (*[-1] * 3, TRAINER),
+    "lr_scheduler.t_mult": (*[1.0] * 3, TRAINER),
+    "lr_scheduler.max_update": (20_000, 52_000, 50_000, TABLE),
+    "common.seed": (*[46] * 3, COMMAND),
+    "common.fp16": (*[False] * 3, CODE),
+    "common.bf16": (*[False] * 3, CODE),
+    "common.amp": (*[False] * 3, CODE),
+    "ema.store_ema": (*[False] * 3, CODE),
+    "task.symbols": ("[a-z]|p[0-9]+", "[a-z]", "[a-z]", "the symbols of our data"),
+    "task.validate_args": (
+        {"beam": 1, "max_len_a": 2, "max_len_b": 0},
+        {"beam": 3, "max_len_a": 0, "max_len_b": 100},
+        {"beam": 3, "max_len_a": 0, "max_len_b": 100},
+        f"{SETUP}; lengths: {CODE}",
+    ),
+}
+OURS = {
+    "model": {
+        "max_source_positions": "a limit",
+        "max_target_positions": "a limit",
+        "symbol_code_dim": "of the random embedding alone",
+        "no_encoder_final_norm": "of pre-norm models alone",
+        "no_decoder_final_norm": "of pre-norm models alone",
+        "no_scale_embedding": "of the linear head alone",
+        "tree_depth": "of formulas deeper than the published code's",
+    },
+    "criterion": {"min_scale": "the published rule has no bounds, and runs to NaN"},
+    "lr_scheduler": {"lr_shrink": "of later periods"},
+    "common": {
+        "user_dir": "a place",
+        "log_interval": "a log",
+        "tensorboard_logdir": "a place",
+    },
+    "task": {
+        "_name": "ours",
+        "data": "a place",
+        "source_lang": "a name of files",
+        "target_lang": "a name of files",
+        "validate_semantics": "a log: the last model is the one that is evaluated",
+    },
+    "dataset": {"num_workers": "a matter of speed"},
+    "checkpoint": {
+        "save_dir": "a place",
+        "best_checkpoint_metric": "for a file that is not evaluated",
+        "maximize_best_checkpoint_metric": "likewise",
+        "keep_last_epochs": "a matter of space",
+    },
+}
+
+
+def path_of(task: str):
+    """The file with the paper's configuration."""
+    return ROOT / "examples" / task / "hydra" / "paper.yaml"
+
+
+def complete(task: str) -> dict:
+    """All options as hydra gives them to the training, defaults included."""
+    cfg = OmegaConf.merge(OmegaConf.structured(FairseqConfig), OmegaConf.load(path_of(task)))
+    with_places = OmegaConf.merge(
+        cfg,
+        {
+            "common": {"user_dir": "sit_fairseq"},
+            "task": {"data": "data"},
+            "checkpoint": {"save_dir": "out"},
+        },
+    )
+    add_defaults(with_places)
+    found = OmegaConf.to_container(with_places, resolve=True, enum_to_str=True)
+    found["task"]["validate_args"] = json.loads(found["task"]["validate_args"])
+    return found
+
+
+def named(arch: str) -> dict:
+    """The model's options under the name of an architecture on the command line."""
+    parser = options.get_training_parser()
+    given = [
+        "data",
+        "--task",
+        "stream_translation",
+        "--arch",
+        f"symbol_invariant_transformer{arch}",
+    ]
+    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, given))
+    return OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)["model"]
+
+
+def published(rows: dict, task: str) -> dict:
+    """The column of a table."""
+    return {option: row[TASKS.index(task)] for option, row in rows.items()}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_option_of_the_model_is_the_papers(task):
+    model = complete(task)["model"]
+    expected = published(MODEL, task)
+    assert {option: model[option] for option in expected} == expected
+    assert model.keys() - expected.keys() - OURS["model"].keys() == {"_name"}
+    assert model["_name"] == "symbol_invariant_transformer"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_option_of_training_is_the_papers(task):
+    cfg = complete(task)
+    expected = published(TRAINING, task)
+    found = {}
+    for option in expected:
+        section, name = option.split(".")
+        found[option] = cfg[section][name]
+    assert found == expected
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_no_option_is_in_neither_table(task):
+    written, cfg = OmegaConf.to_container(OmegaConf.load(path_of(task))), complete(task)
+    names = {f"{section}.{name}" for section in written for name in written[section]}
+    for section in ("criterion", "optimizer", "lr_scheduler"):
+        names |= {f"{section}.{name}" for name in cfg[section]}
+    known = {f"{section}.{name}" for section in OURS for name in OURS[section]}
+    known |= TRAINING.keys() | {f"model.{name}" for name in ["_name", *MODEL]}
+    assert names <= known
+
+
+@pytest.mark.parametrize("task, arch", zip(TASKS, ("_copy", "_ltl", "_prop")))
+def test_named_architectures_are_the_papers(task, arch):
+    for rows, suffix in ((MODEL, ""), ({**MODEL, **BASELINE}, "_baseline")):
+        model, expected = named(arch + suffix), published(rows, task)
+        assert {option: model[option] for option in expected} == expected
