@@ -23,7 +23,7 @@ A file says what to do like this::
         command: [correct, data/test, --semantics, prop]    # of scripts/evaluate.py
         columns: {Correct: correct.share}                   # what to show of its result
 
-A condition may also be ``{data: bin.wide, models: [Baseline]}``, and a measurement may have
+A condition may also be ``{data: bin.wide, models: [Baseline], seeds: [1]}``, and a measurement may have
 ``models``, for those it is meant for. The measurement ``training`` needs no command: it has
 ``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then, as a
 share, and ``cpu_minutes``. A column that is no share is written ``{number: PATH}``.
@@ -110,7 +110,7 @@ def runs_of(specification: Dict[str, Any], folder: Path) -> List[Run]:
                     f"{condition!r} asks for the model {model!r}, but under 'models' there is no "
                     "list of overrides of that name."
                 )
-            for seed in specification.get("seeds", [1]):
+            for seed in value.get("seeds", specification.get("seeds", [1])):
                 overrides = [
                     *specification.get("overrides", []),
                     *specification["models"][model],

@@ -34,6 +34,13 @@ def test_runs_are_all_models_of_each_condition_with_each_seed():
     assert len({run.folder for run in runs}) == len(runs)
 
 
+def test_a_condition_may_have_seeds_of_its_own():
+    conditions = {"All": {"data": "bin", "seeds": [7]}, "Few": "bin.few"}
+    runs = runner["runs_of"]({**SPECIFICATION, "conditions": conditions}, Path("out"))
+    seeds = {name: {run.seed for run in runs if run.condition == name} for name in conditions}
+    assert seeds == {"All": {7}, "Few": {1, 2}}
+
+
 def test_table_shows_mean_and_spread_and_what_was_not_measured():
     runs = runner["runs_of"](SPECIFICATION, Path("out"))
 
