@@ -20,7 +20,7 @@ test_sets() {
 labels=depth-first
 if [ "$scale" = mini ]; then
     step "data: formulas of at most 10 tokens over the symbols a to c"
-    formulas train --symbols 3 --max-length 10 --size 60000 --seed 1
+    formulas train --symbols 3 --max-length 10 --size 200000 --seed 1
     test_sets 3 7 10 5 4-5
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 35 tokens over the symbols a to e, and a heat map"
