@@ -17,6 +17,7 @@ from fairseq import checkpoint_utils
 from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.precision import forget_autocast
 
 # What reading damaged bytes or a file of another kind ends in, by experiment.
 _UNREADABLE = (
@@ -108,9 +109,11 @@ def explain_unreadable_checkpoints() -> None:
         return
 
     @functools.wraps(load)
-    def load_or_explain(path, *args, **kwargs):
+    def load_or_explain(path, arg_overrides=None, *args, **kwargs):
         options = "--path, --restore-file or --finetune-from-model"
         with explained(path, f"name another file with {options}"):
-            return load(path, *args, **kwargs)
+            state = load(path, arg_overrides, *args, **kwargs)
+            forget_autocast(state, arg_overrides or {})
+            return state
 
     checkpoint_utils.load_checkpoint_to_cpu = load_or_explain

@@ -49,6 +49,11 @@ class Bench:
         """Where the models compute."""
         return torch.device(self.args.device)
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the factors of their products."""
+        return getattr(torch, self.args.dtype)
+
     def subject(self, kind: str, name: str) -> Subject:
         """A model for one of the sets of data."""
         return Subject.build(

@@ -67,7 +67,7 @@ def _rates(bench: Bench, name: str, package: Subject, batches: List) -> None:
     tokens = sum(sample["net_input"]["src_tokens"].numel() for sample in batches)
     layer = package.model.encoder.layers[0].fc1
     product = matrix_product(
-        tokens, layer.in_features, layer.out_features, 50, bench.device, layer.weight.dtype
+        tokens, layer.in_features, layer.out_features, 50, bench.device, bench.dtype
     )
     found = bench.found["models"][name]
     # In turn with a training step, for the same weather.

@@ -71,13 +71,16 @@ class Subject:
             recipe: whose sizes, ``prop`` or ``ltl``.
             data: a directory of fairseq-preprocess.
             device: ``cpu`` or ``cuda``.
-            dtype: ``float32``, ``float16`` or ``bfloat16``, as fairseq trains in them.
+            dtype: ``float32``; ``float16``, as fairseq trains in it; or ``bfloat16``, by
+                ``--autocast``, which fairseq's own task does not have.
         """
         torch.manual_seed(1)
         arguments = [data, *_training_options(kind, recipe), "--seed", "1", "--batch-size", "64"]
         arguments += ["--optimizer", "adam", "--lr", "0.0001", "--clip-norm", "1.0"]
         arguments += ["--source-lang", "src", "--target-lang", "tgt", "--num-workers", "0"]
-        arguments += {"float32": [], "float16": ["--fp16"], "bfloat16": ["--bf16"]}[dtype]
+        arguments += ["--fp16"] if dtype == "float16" else []
+        if dtype == "bfloat16" and kind != "stock":
+            arguments += ["--autocast", dtype]
         arguments += ["--cpu"] if device == "cpu" else []
         parser = options.get_training_parser()
         cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, arguments))
@@ -86,6 +89,9 @@ class Subject:
             model = LiteralModel(cfg.model, task.source_dictionary)
         else:
             model = task.build_model(cfg.model)
+        if dtype == "bfloat16" and kind == "stock":
+            for part in (model.encoder, model.decoder):
+                part.forward = torch.autocast(device, torch.bfloat16)(part.forward)
         trainer = Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
         return cls(task, trainer, torch.device(device))
 

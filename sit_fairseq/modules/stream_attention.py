@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
 from sit_fairseq.modules.functional import attention
 from sit_fairseq.modules.past import Lookup, Store
+from sit_fairseq.modules.products import Linear
 from sit_fairseq.modules.rotary import Rotary
 
 
@@ -31,7 +32,7 @@ class _HeadedAttention(nn.Module):
         self.num_heads = num_heads
         self.dropout = dropout
         self.rotary = Rotary(embed_dim // num_heads) if rotary else None
-        self.out_proj = nn.Linear(embed_dim, embed_dim)
+        self.out_proj = Linear(embed_dim, embed_dim)
 
     def _heads(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)  # -> R x H x T x D
@@ -68,7 +69,7 @@ class StreamSelfAttention(_HeadedAttention):
 
     def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
         super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
-        self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
+        self.qkv_proj = Linear(embed_dim, 3 * embed_dim)
 
     def forward(self, x: Tensor, *, mask: Optional[Tensor] = None, causal: bool = False) -> Tensor:
         """Attends within each row of ``x`` (R, T, C); mask (R, 1, 1, T)."""
@@ -106,8 +107,8 @@ class ViewAttention(_HeadedAttention):
         self, embed_dim: int, num_heads: int, *, view_dim: int, dropout: float, rotary: bool
     ) -> None:
         super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
-        self.q_proj = nn.Linear(embed_dim, embed_dim)
-        self.kv_proj = nn.Linear(view_dim, 2 * embed_dim)
+        self.q_proj = Linear(embed_dim, embed_dim)
+        self.kv_proj = Linear(view_dim, 2 * embed_dim)
 
     def project(self, view: Tensor, offset: int = 0) -> KeysValues:
         """Projects a view (R, U, ``view_dim``) whose first position is ``offset``."""

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
-from sit_fairseq.modules.functional import dropout, feed_forward
+from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.past import Lookup, Store
+from sit_fairseq.modules.products import Linear, feed_forward
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.modules.streams import Streams, SymbolPositions
 
@@ -63,8 +64,8 @@ class _StreamLayer(nn.Module):
     def __init__(self, cfg: LayerConfig) -> None:
         super().__init__()
         self.cfg = cfg
-        self.fc1 = nn.Linear(cfg.embed_dim, cfg.ffn_dim)
-        self.fc2 = nn.Linear(cfg.ffn_dim, cfg.embed_dim)
+        self.fc1 = Linear(cfg.embed_dim, cfg.ffn_dim)
+        self.fc2 = Linear(cfg.ffn_dim, cfg.embed_dim)
         self.final_layer_norm = self._norm()
         self.activation = utils.get_activation_fn(cfg.activation)
 

@@ -1,5 +1,6 @@
 """Translation between sequences that share interchangeable tokens."""
 
+import functools
 import json
 import logging
 import os
@@ -30,6 +31,7 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 )
 from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.optim.parameter_groups import mark_embeddings
+from sit_fairseq.precision import autocast, check_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.verdict import Verdict
@@ -84,6 +86,18 @@ class StreamTranslationConfig(TranslationConfig):
         default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
         metadata={"help": "generation options for --validate-semantics, as JSON"},
     )
+    autocast: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "bfloat16: products of matrices in bfloat16, everything else in float32, on a "
+            "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
+        },
+    )
+    cpu: bool = II("common.cpu")
+    fp16: bool = II("common.fp16")
+    bf16: bool = II("common.bf16")
+    amp: bool = II("common.amp")
+    tpu: bool = II("common.tpu")
 
 
 @register_task("stream_translation", dataclass=StreamTranslationConfig)
@@ -141,8 +155,9 @@ class StreamTranslationTask(TranslationTask):
         """Loads the dictionary.
 
         Raises:
-            UserError: if the data directory or ``--symbols`` is unsuitable.
+            UserError: if the data directory, ``--symbols`` or ``--autocast`` is unsuitable.
         """
+        check_precision(cfg)
         path = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(path):
             raise UserError(
@@ -330,6 +345,8 @@ class StreamTranslationTask(TranslationTask):
         _check_wrapping(model)
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
+        # The gradients are computed outside of it, as PyTorch recommends.
+        criterion = self._autocast(criterion)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
         scale = _output_scale(model)
         if ignore_grad and scale is not None:
@@ -343,10 +360,21 @@ class StreamTranslationTask(TranslationTask):
         if scale is not None:
             scale.update()
 
+    def _autocast(self, criterion):
+        """The criterion, called in the precision of ``--autocast``."""
+
+        @functools.wraps(criterion)
+        def criterion_in_precision(model, sample):
+            with autocast(self.cfg, sample):
+                return criterion(model, sample)
+
+        return criterion_in_precision
+
     # Validation and generation.
 
     def valid_step(self, sample, model, criterion):
         """Computes the loss and, if asked, judges generated answers."""
+        criterion = self._autocast(criterion)
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         if self._judges is not None:
             logging_output.update(self._judge_batch(sample, model))
@@ -360,7 +388,8 @@ class StreamTranslationTask(TranslationTask):
             return counts
         net_input = {name: value[keep] for name, value in sample["net_input"].items()}
         part = {"id": sample["id"][keep], "net_input": net_input}
-        hypotheses = super().inference_step(self._validation_generator, [model], part)
+        with autocast(self.cfg, part):
+            hypotheses = super().inference_step(self._validation_generator, [model], part)
         answers = [self._string(hypothesis[0]["tokens"]) for hypothesis in hypotheses]
         sources = [self._string(tokens) for tokens in net_input["src_tokens"]]
         targets = [self._string(tokens) for tokens in sample["target"][keep]]
@@ -417,9 +446,10 @@ class StreamTranslationTask(TranslationTask):
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--scoring semantic`` each hypothesis gets its verdict."""
-        hypotheses = super().inference_step(
-            generator, models, sample, prefix_tokens=prefix_tokens, constraints=constraints
-        )
+        with autocast(self.cfg, sample):
+            hypotheses = super().inference_step(
+                generator, models, sample, prefix_tokens=prefix_tokens, constraints=constraints
+            )
         if self._scorer is not None:
             self._scorer.judge_batch(
                 [self._string(tokens) for tokens in sample["net_input"]["src_tokens"]],

@@ -7,6 +7,7 @@ import pytest
 import torch
 from command_line import generate, interactive, preprocess, preprocess_lines, run, train
 
+from sit_fairseq import precision
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
@@ -232,3 +233,21 @@ def test_only_source_needs_no_target(prop, tmp_path, capsys):
     capsys.readouterr()
     generate(tmp_path / "bin", prop.trained, "-s", "src", "-t", "tgt", "--max-len-b", 8)
     assert capsys.readouterr().out.count("\nH-") == 400
+
+
+@pytest.mark.parametrize(
+    "options, fragments",
+    [
+        (("--autocast", "int8"), ("'int8'", "--autocast bfloat16")),
+        (("--autocast", "bfloat16", "--fp16"), ("--fp16", "leave one of them out")),
+        (("--autocast", "bfloat16", "--amp"), ("--amp", "leave one of them out")),
+        (("--autocast", "bfloat16"), ("slower than float32", "avx512_bf16", "leave it out")),
+        (("--bf16",), ("--bf16", "TPU", "pass --autocast bfloat16")),
+        (("--bf16", "--autocast", "bfloat16"), ("--bf16", "TPU")),
+    ],
+    ids=lambda value: "-".join(value),
+)
+def test_precision_that_is_none(prop, tmp_path, monkeypatch, options, fragments):
+    monkeypatch.setattr(precision, "cpu_knows_bfloat16", lambda: False)
+    failing(lambda: train(prop.data, tmp_path, *options, "--max-update", 1), *fragments)
+    failing(lambda: generate(prop.data, prop.trained, *options), *fragments)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SYMBOLS, encode, make_dictionary, make_model, make_sample, redraw
+from conftest import SOURCES, SYMBOLS, TARGETS, encode, make_dictionary, make_model, make_sample, redraw
 from fairseq.models.transformer import TransformerModel, base_architecture
 
 from sit_fairseq.modules.streams import Streams, SymbolPositions
@@ -56,6 +56,27 @@ def test_logits_loss_and_gradients(dtype, training, state):
         train(model, sample)
     cases = all_cases(dictionary)
     assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_bfloat16(training):
+    dictionary = make_dictionary()
+    model = make_model(dictionary, dropout=0.2, attention_dropout=0.1).train(training)
+    redraw(model)
+    sample = make_sample(dictionary, 8 * SOURCES, 8 * TARGETS)  # enough for rounded products
+    measure, cases = training_measure(model), all_cases(dictionary)
+
+    def measure_rounded(sample):
+        with torch.autocast("cpu", torch.bfloat16):
+            return measure(sample)
+
+    assert_symbol_invariant(measure_rounded, sample, cases, tolerance=0.0)
+    rounded, exact = measure_rounded(sample), measure(sample)
+    for quantity in ("logits", "gradient of decoder.layers.1.fc1.weight"):
+        one, other = rounded[quantity], exact[quantity]
+        assert one.dtype == torch.float32 and not torch.equal(one, other)
+        finite = other.isfinite()
+        assert (one - other)[finite].norm() < 0.1 * other[finite].norm()
 
 
 @pytest.mark.parametrize("pattern", ["EP-DP-CA-CP", "EA-DA-CA", "EP-DP-EA-CP"])
@@ -114,17 +135,21 @@ def test_dictionary_of_other_order_and_size():
     )
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_beam_output_is_renamed(beam):
+@pytest.mark.parametrize("beam, rounded", [(1, False), (4, False), (4, True)])
+def test_beam_output_is_renamed(beam, rounded):
     dictionary = make_dictionary()
     model, sample = make_model(dictionary), make_sample(dictionary)
     train(model, sample, steps=12)  # until symbols are produced
+    if rounded:  # enough sentences for products in bfloat16
+        sample = make_sample(dictionary, 8 * SOURCES, 8 * TARGETS)
     generator = StreamSequenceGenerator([model], dictionary, beam_size=beam, max_len_b=8)
     symbols = torch.tensor([dictionary.index(symbol) for symbol in SYMBOLS])
 
     def measure(sample):
         found = {}
-        for row, hypotheses in enumerate(generator.generate([model], sample)):
+        with torch.autocast("cpu", torch.bfloat16, enabled=rounded):
+            answers = generator.generate([model], sample)
+        for row, hypotheses in enumerate(answers):
             for rank, hypothesis in enumerate(hypotheses):
                 for key in ("tokens", "score", "positional_scores"):
                     found[f"{key} {rank} of sentence {row}"] = hypothesis[key]
