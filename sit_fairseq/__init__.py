@@ -5,6 +5,7 @@ import logging
 # On import, fairseq's text-to-speech task asks for a package that nothing here uses.
 logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
 
+from sit_fairseq.resuming import copy_checkpoints_whole, resume_exactly  # noqa: E402
 from sit_fairseq.safe_loading import (  # noqa: E402
     explain_unreadable_checkpoints,
     register_safe_globals,
@@ -12,6 +13,8 @@ from sit_fairseq.safe_loading import (  # noqa: E402
 
 register_safe_globals()
 explain_unreadable_checkpoints()
+copy_checkpoints_whole()
+resume_exactly()
 
 # Imported for their registration with fairseq; it finds only models and tasks itself.
 from sit_fairseq.criterions import adacos  # noqa: E402,F401

@@ -36,6 +36,26 @@ _UNREADABLE = (
 )
 
 
+class UnreadableCheckpoint(UserError):
+    """A file that is no checkpoint fairseq can read.
+
+    Args:
+        path: the file.
+        error: what reading it ended in.
+        remedy: what to do about it.
+    """
+
+    def __init__(self, path: str, error: Exception, remedy: str) -> None:
+        self.path = path
+        self.reason = str(error).strip().split("\n")[0] or type(error).__name__
+        # Otherwise the file may be whole, and the machine at fault.
+        self.damaged = not isinstance(error, (MemoryError, OSError))
+        super().__init__(
+            f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
+            f"kind: {self.reason}); {remedy}"
+        )
+
+
 def _numpy_globals() -> list:
     # Metrics may have been logged as numpy values; numpy 1 and 2 name the same
     # functions differently.
@@ -87,16 +107,12 @@ def explained(path: str, remedy: str) -> Iterator[None]:
         remedy: what to do about it.
 
     Raises:
-        UserError: instead of whatever reading a damaged or foreign file raises.
+        UnreadableCheckpoint: instead of whatever reading a damaged or foreign file raises.
     """
     try:
         yield
     except _UNREADABLE as error:
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise UserError(
-            f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
-            f"kind: {reason}); {remedy}"
-        )
+        raise UnreadableCheckpoint(path, error, remedy)
 
 
 def explain_unreadable_checkpoints() -> None:

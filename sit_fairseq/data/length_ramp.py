@@ -1,15 +1,11 @@
 """Short sentences first: an order of the training batches under a limit that rises."""
 
-import logging
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional
 
 import numpy
-from fairseq.data.iterators import EpochBatchIterator, ShardedIterator
 
 from sit_fairseq.errors import UserError
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -96,89 +92,3 @@ def order_within(
         within[drawn], within[-1] = within[-1], within[drawn]
         order.append(within.pop())
     return numpy.array(order)
-
-
-class RampedBatchIterator(EpochBatchIterator):
-    """fairseq's training batches, in the order of a :class:`LengthRamp` while it rises.
-
-    The order of an epoch is a function of the batches, the seed, the epoch, the number of
-    ranks and ``--update-freq``, so that a resumed training goes on in it. Each batch has its
-    place once in each epoch. Epochs that begin after the ramp are fairseq's.
-
-    Args:
-        batches: what fairseq made, of which no epoch has begun.
-        ramp: the limit.
-        update_freq: batches per update and rank, for each epoch; the last holds from there on.
-
-    Raises:
-        UserError: if fairseq is to group the batches by another rule.
-    """
-
-    def __init__(
-        self, batches: EpochBatchIterator, ramp: LengthRamp, update_freq: Sequence[int]
-    ) -> None:
-        if batches.grouped_shuffling:
-            raise UserError(
-                "--length-ramp-updates and --grouped-shuffling are two orders of the same "
-                "batches; leave one out"
-            )
-        super().__init__(
-            dataset=batches.dataset,
-            collate_fn=batches.collate_fn,
-            batch_sampler=batches.frozen_batches,
-            seed=batches.seed,
-            num_shards=batches.num_shards,
-            shard_id=batches.shard_id,
-            num_workers=batches.num_workers,
-            epoch=batches.epoch,
-            buffer_size=batches.buffer_size,
-            skip_remainder_batch=batches.skip_remainder_batch,
-            reuse_dataloader=batches.reuse_dataloader,
-        )
-        self.ramp = ramp
-        self.update_freq = update_freq
-
-    def ordered_batches(self, epoch: int, fix_batches_to_gpus: bool, shuffle: bool) -> list:
-        """The batches of this rank in an epoch, see fairseq."""
-        first, frequency = self._first_update(epoch)
-        if not shuffle or first >= self.ramp.updates:
-            return super().ordered_batches(epoch, fix_batches_to_gpus, shuffle)
-        sizes = self.dataset.src_sizes
-        lengths = numpy.array([sizes[batch].max() for batch in self.frozen_batches])
-        updates = first + numpy.arange(len(lengths)) // (self.num_shards * frequency)
-        limits = self.ramp.limits(lengths, updates)
-        order = order_within(lengths, limits, numpy.random.default_rng((self.seed, epoch)))
-        self._log(epoch, updates, limits, int((lengths[order] > limits).sum()))
-        ordered = [self.frozen_batches[index] for index in order]
-        own = list(ShardedIterator(ordered, self.num_shards, self.shard_id, fill_value=[]))
-        if self._supports_prefetch:
-            self.dataset.prefetch([sentence for batch in own for sentence in batch])
-        return own
-
-    def _first_update(self, epoch: int) -> Tuple[int, int]:
-        """The updates before an epoch, and its batches per update and rank."""
-        frequencies = [
-            self.update_freq[min(number, len(self.update_freq)) - 1]
-            for number in range(1, epoch + 1)
-        ]
-        if self.skip_remainder_batch:
-            updates = [(len(self) - 1) // frequency for frequency in frequencies]
-        else:
-            updates = [-(-len(self) // frequency) for frequency in frequencies]
-        return sum(updates[:-1]), frequencies[-1]
-
-    def _log(self, epoch: int, updates, limits, late: int) -> None:
-        beyond = (
-            f"; {late} of its {len(limits)} batches are longer, as an epoch holds every batch and "
-            "no shorter one was left"
-        )
-        logger.info(
-            "epoch %d: batches of at most %.1f tokens from update %d, of at most %.1f at update "
-            "%d%s",
-            epoch,
-            limits[0],
-            updates[0],
-            limits[-1],
-            updates[-1],
-            beyond if late else "",
-        )

@@ -19,10 +19,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
-from sit_fairseq.data.length_ramp import LengthRamp, RampedBatchIterator
+from sit_fairseq.data.length_ramp import LengthRamp
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.data.stream_pairs import StreamPairDataset
+from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import (
@@ -220,19 +221,29 @@ class StreamTranslationTask(TranslationTask):
         if self._checker is not None:
             self._checker.check_split(split, dataset.src, dataset.tgt)
 
-    def get_batch_iterator(self, dataset, *args, **kwargs):
-        """As in fairseq, but never drops the last batch for not being a multiple of 8; those
-        of training follow ``--length-ramp-updates``."""
+    def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
+        """As in fairseq, but no sentence is lost: the last batch is not dropped for not being
+        a multiple of 8, and a resumed training has the batches of an uninterrupted one, which
+        keeps those of its first epoch. Those of training follow ``--length-ramp-updates``."""
         kwargs["required_batch_size_multiple"] = 1
-        batches = super().get_batch_iterator(dataset, *args, **kwargs)
-        if self._length_ramp is None or isinstance(batches, RampedBatchIterator):
-            return batches
+        anew = kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
+        if anew or not self.can_reuse_epoch_itr(dataset):
+            batches = super().get_batch_iterator(dataset, *args, epoch=epoch, **kwargs)
+            return self._in_order(dataset, batches)
+        if dataset not in self.dataset_to_epoch_iter:
+            if epoch > 1 and kwargs.get("seed", self.cfg.seed) != self.cfg.seed:
+                kwargs["seed"] -= epoch - 1  # --update-ordered-indices-seed has added the epoch
+            batches = super().get_batch_iterator(dataset, *args, epoch=1, **kwargs)
+            batches.epoch = epoch
+            self.dataset_to_epoch_iter[dataset] = self._in_order(dataset, batches)
+        return self.dataset_to_epoch_iter[dataset]
+
+    def _in_order(self, dataset, batches):
         if dataset is not self.datasets.get(self.cfg.train_subset):
             return batches
-        ramped = RampedBatchIterator(batches, self._length_ramp, self.cfg.update_freq)
-        if dataset in self.dataset_to_epoch_iter:
-            self.dataset_to_epoch_iter[dataset] = ramped
-        return ramped
+        if self._length_ramp is None:
+            return TrainingBatchIterator(batches)
+        return TrainingBatchIterator(batches, self._length_ramp, self.cfg.update_freq)
 
     def get_interactive_tokens_and_lengths(self, lines: List[str], encode_fn):
         """Encodes typed lines; symbols may have any name that the pattern matches.

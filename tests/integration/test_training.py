@@ -92,13 +92,6 @@ def test_resuming_continues_as_if_never_interrupted(prop, tmp_path):
     assert parts["optimizer_history"][-1]["num_updates"] == 12
     scale = "decoder.output_scale.scale"
     assert whole["model"][scale] != load(prop.random)["model"][scale]
-    # Dropout masks differ after a restart, so that only the schedule is compared bit by bit.
-    assert parts["last_optimizer_state"]["state"][0]["step"] == 12
-
-    deterministic = ("--disable-validation", "--dropout", 0)
-    whole = load(train(prop.data, tmp_path / "whole0", "--max-update", 12, *deterministic))
-    train(prop.data, tmp_path / "parts0", "--max-update", 5, *deterministic)
-    parts = load(train(prop.data, tmp_path / "parts0", "--max-update", 12, *deterministic))
     for name, value in whole["model"].items():
         assert torch.equal(parts["model"][name], value), name
 

@@ -1,0 +1,187 @@
+"""A training that is killed and started again ends as if it had not been."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from unittest import mock
+
+import fairseq_cli.hydra_train
+import fairseq_cli.train
+import pytest
+import torch
+import torch._dynamo  # noqa: F401  an optimizer would import it in each process
+from command_line import PLUG_IN, ROOT, preprocess, script
+
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+
+SENTENCES, EPOCHS = 150, 3
+UPDATES = 10 * EPOCHS  # two batches of eight sentences each
+
+
+def by_options(data, save_dir, workers):
+    """Renaming, dropout and averaged weights; checkpoints in the middle of epochs."""
+    return fairseq_cli.train.cli_main, [
+        *(data, "--save-dir", save_dir, *PLUG_IN, "--symbols", "[a-z]", "--cpu"),
+        *("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos"),
+        *("--encoder-layers", 1, "--encoder-embed-dim", 24, "--encoder-ffn-embed-dim", 24),
+        *("--decoder-layers", 1, "--decoder-embed-dim", 24, "--decoder-ffn-embed-dim", 24),
+        *("--encoder-attention-heads", 2, "--decoder-attention-heads", 2),
+        *("--optimizer", "adam", "--lr", 0.003, "--clip-norm", 1.0, "--dropout", 0.1),
+        *("--lr-scheduler", "inverse_sqrt", "--warmup-updates", 9, "--max-epoch", EPOCHS),
+        *("--batch-size", 8, "--update-freq", 2, "--num-workers", workers),
+        *("--alpha-renaming", "--store-ema", "--disable-validation", "--log-format", "simple"),
+        *("--save-interval-updates", 3, "--keep-interval-updates", 1, "--no-epoch-checkpoints"),
+    ]
+
+
+def by_hydra(data, save_dir, workers):
+    """A shipped configuration, made small, with validation, a ramp and random embeddings."""
+    return fairseq_cli.hydra_train.cli_main, [
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "mini"),
+        *(f"common.user_dir={ROOT / 'sit_fairseq'}", "common.tensorboard_logdir=null"),
+        *(f"task.data={data}", "task.validate_semantics=null", "+task.length_ramp_updates=25"),
+        *("common.cpu=true", f"hydra.run.dir={save_dir}", f"checkpoint.save_dir={save_dir}"),
+        *("checkpoint.save_interval_updates=3", "checkpoint.best_checkpoint_metric=loss"),
+        *("checkpoint.maximize_best_checkpoint_metric=false", "model.stream_attention=EP-DP-CP"),
+        *("+model.symbol_embedding=random", "model.encoder_layers=1", "model.encoder_embed_dim=32"),
+        *("model.dropout=0.1", "dataset.batch_size=8", f"dataset.num_workers={workers}"),
+        *("+optimization.update_freq=[2]", f"optimization.max_update={UPDATES}"),
+    ]
+
+
+def train_and_note(command, arguments, notes) -> None:
+    """Trains, noting each batch in a file: its update, its epoch, its sentences."""
+    torch.set_num_threads(1)
+    train_step = StreamTranslationTask.train_step
+
+    def noting(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        with open(notes, "a") as file:
+            file.write(json.dumps([update_num, self._epoch, sample["id"].tolist()]) + "\n")
+        return train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad)
+
+    StreamTranslationTask.train_step = noting
+    with mock.patch.object(sys, "argv", ["fairseq", *map(str, arguments)]):
+        command()
+
+
+def read_notes(directory) -> list:
+    """The batches so far; the last line may be half written."""
+    return [json.loads(line) for line in (directory / "notes").read_text().split("\n")[:-1]]
+
+
+def run(describe, data, directory, workers=0, last_update=None, wait=0.0) -> bool:
+    """Trains in a process, which is killed once it has begun an update, and some seconds more.
+
+    Returns:
+        whether it came to its end.
+    """
+    before = len(read_notes(directory))
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            arguments = describe(data, directory / "checkpoints", workers)
+            train_and_note(*arguments, directory / "notes")
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        os._exit(status)
+    if last_update is not None:
+        while not any(update >= last_update for update, *_ in read_notes(directory)[before:]):
+            assert os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            time.sleep(0.002)
+        time.sleep(wait)
+        os.kill(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1] == 0
+
+
+def train_all(data, root, kills) -> None:
+    """Trains each once as a whole and once in parts.
+
+    It needs a process that has imported fairseq but computed nothing, as only that can be
+    copied by a fork.
+    """
+    rng = random.Random(1)
+    for describe, number in kills.items():
+        for name in ("whole", "parts"):
+            (root / describe.__name__ / name).mkdir(parents=True)
+            (root / describe.__name__ / name / "notes").touch()
+        assert run(describe, data, root / describe.__name__ / "whole")
+        parts = root / describe.__name__ / "parts"
+        for update in sorted(rng.sample(range(UPDATES - 6), number)):
+            wait = rng.uniform(0, 0.05)  # a few updates
+            assert not run(describe, data, parts, rng.randint(0, 2), update, wait)
+        assert run(describe, data, parts)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """The root of all trainings."""
+    root = tmp_path_factory.mktemp("interruptions")
+    options = ("--max-length", 7, "--size", SENTENCES, "--workers", 1)
+    script("generate_prop.py", root / "prop", *options)
+    data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
+    process = multiprocessing.get_context("spawn").Process(
+        target=train_all, args=(data, root, {by_options: 10, by_hydra: 4})
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    return root
+
+
+def assert_equal(found, expected, where) -> None:
+    """Compares nested containers of tensors bit by bit."""
+    assert type(found) is type(expected), where
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), where
+        for key, value in expected.items():
+            assert_equal(found[key], value, f"{where} {key}")
+    elif isinstance(expected, (list, tuple)):
+        assert len(found) == len(expected), where
+        for index, value in enumerate(expected):
+            assert_equal(found[index], value, f"{where} {index}")
+    elif torch.is_tensor(expected):
+        assert torch.equal(found, expected), where
+    else:
+        assert found == expected, where
+
+
+@pytest.mark.parametrize("describe", [by_options, by_hydra])
+def test_every_sentence_is_seen_once_an_epoch(trained, describe):
+    parts, whole = (
+        {(update, epoch, tuple(sentences)) for update, epoch, sentences in read_notes(directory)}
+        for directory in (trained / describe.__name__ / name for name in ("parts", "whole"))
+    )
+    # An update that was lost is made again of the same batches.
+    assert parts == whole
+    epochs = {}
+    for _, epoch, sentences in parts:
+        epochs.setdefault(epoch, []).extend(sentences)
+    assert epochs.keys() == set(range(1, EPOCHS + 1))
+    for epoch, sentences in epochs.items():
+        assert sorted(sentences) == list(range(SENTENCES)), epoch
+
+
+@pytest.mark.parametrize("describe", [by_options, by_hydra])
+def test_checkpoint_is_bit_equal(trained, describe):
+    found, expected = (
+        torch.load(
+            trained / describe.__name__ / name / "checkpoints" / "checkpoint_last.pt",
+            weights_only=True,
+        )
+        for name in ("parts", "whole")
+    )
+    for part in ("model", "last_optimizer_state", "task_state"):
+        assert_equal(found[part], expected[part], part)
+    for part in ("train_iterator", "ema", "best", "val_loss"):
+        assert_equal(found["extra_state"].get(part), expected["extra_state"].get(part), part)
+    last, expected_last = (state["optimizer_history"][-1] for state in (found, expected))
+    assert_equal(last, expected_last, "optimizer_history")
+    assert last["num_updates"] == UPDATES
