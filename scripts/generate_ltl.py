@@ -2,7 +2,8 @@
 
 The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over
 ``! & X U`` and the constants, as many of each length, satisfiable, each labelled with an
-accepting run of its automaton. ``OUT_PREFIX.src`` gets the formulas in prefix notation
+accepting run of its automaton, or with ``--labels depth-first`` as in
+:mod:`sit_fairseq.logic.tableau`. ``OUT_PREFIX.src`` gets the formulas in prefix notation
 (``U a & b X c``) and ``OUT_PREFIX.tgt`` the traces (``a ; & b c ; { 1 }``), one per line.
 ``OUT_PREFIX.timeouts`` lists the formulas that Spot was stopped at or failed on.
 
@@ -85,6 +86,7 @@ class Recipe(NamedTuple):
     timeout: float
     exclude: List[str]
     distinct_symbols: Optional[str]
+    labels: str
 
 
 class Gate:
@@ -246,9 +248,8 @@ class Generation:
                 for ending in ENDINGS
             ]
             self.save(files)
-            pool = stack.enter_context(
-                JudgePool("ltl", SpotLabeller(), workers, self.recipe.timeout)
-            )
+            labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
+            pool = stack.enter_context(JudgePool("ltl", labeller, workers, self.recipe.timeout))
             bar = stack.enter_context(tqdm(total=self.recipe.size, initial=found, unit=" samples"))
             while found < self.recipe.size:
                 wanted = self.gate.open_lengths()
@@ -369,6 +370,13 @@ def parse_args(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     )
     add_distinct_option(parser)
     add_exclude_option(parser)
+    add(
+        "--labels",
+        choices=["spot", "depth-first"],
+        default="spot",
+        help="accepting run of Spot's automaton, the rule of LTLRandom35 (default), or the trace "
+        "that a walk through the formula finds first, which is learnt faster",
+    )
     add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
     return parser.parse_args(argv)
 
@@ -394,6 +402,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         args.timeout,
         args.exclude,
         args.distinct_symbols,
+        args.labels,
     )
     generation = Generation(recipe, distinct, args.out_prefix)
     try:

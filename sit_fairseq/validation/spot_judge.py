@@ -20,6 +20,7 @@ from sit_fairseq.logic.ltl import (
     renamed,
 )
 from sit_fairseq.logic.syntax import MalformedFormula, tokenize
+from sit_fairseq.logic.tableau import depth_first_trace
 from sit_fairseq.validation.judge import Judge, Sentence, as_tokens
 from sit_fairseq.validation.verdict import Verdict
 
@@ -273,17 +274,27 @@ class SpotLabeller(Judge):
 
     ``verify`` takes a formula and ignores the answer. It returns the text of a trace,
     empty if the formula is unsatisfiable.
+
+    Args:
+        depth_first: label by :func:`depth_first_trace`, and by Spot only the few formulas
+            for which that finds no trace.
     """
 
     semantics = "ltl"
     name = "labeller"
+
+    def __init__(self, depth_first: bool = False) -> None:
+        self.depth_first = depth_first
 
     def __setstate__(self, state: Dict) -> None:
         self.__dict__.update(state)
         spot_installed()  # as in SpotJudge
 
     def verify(self, problem: Sentence, answer: Sentence) -> str:
-        trace = spot_trace(as_tokens(problem))
+        formula = as_tokens(problem)
+        trace = depth_first_trace(formula) if self.depth_first else None
+        if trace is None:
+            trace = spot_trace(formula)
         return "" if trace is None else " ".join(trace.tokens)
 
 

@@ -15,6 +15,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.ltl import check_ltl, parse_trace
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.logic.tableau import depth_first_trace
 from sit_fairseq.validation.spot_judge import SpotJudge
 from sit_fairseq.validation.verdict import Verdict
 
@@ -127,6 +128,8 @@ def test_resume(data, script, generate, tmp_path, monkeypatch):
     monkeypatch.setattr(script.Generation, "_round", rounds)
     with pytest.raises(UserError, match="--seed 42, not 1"):
         generate(tmp_path / "half", *OPTIONS, "--seed", 1, "--resume")
+    with pytest.raises(UserError, match="--labels spot, not depth-first"):
+        generate(tmp_path / "half", *OPTIONS, "--labels", "depth-first", "--resume")
     state = json.loads((tmp_path / "half.resume").read_text())
     assert state["round"] == 1 and state["sizes"][0] > 0
     generate(tmp_path / "half", *OPTIONS, "--resume", "--workers", 1)
@@ -135,6 +138,15 @@ def test_resume(data, script, generate, tmp_path, monkeypatch):
     (tmp_path / "half.resume").write_text("{}")
     with pytest.raises(UserError, match="damaged"):
         generate(tmp_path / "half", *OPTIONS, "--resume")
+
+
+def test_depth_first_labels(data, generate, tmp_path):
+    generate(tmp_path / "x", *OPTIONS, "--labels", "depth-first")
+    (sources, targets), (spots_sources, spots_targets) = read(tmp_path / "x"), read(data[0])
+    assert sources == spots_sources
+    traces = [depth_first_trace(source.split()) for source in sources]
+    assert targets == [" ".join(trace.tokens) for trace in traces]
+    assert targets != spots_targets
 
 
 def test_exclude_and_names(generate, tmp_path, capsys):

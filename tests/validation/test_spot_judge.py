@@ -16,10 +16,16 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import Trace, parse_trace
 from sit_fairseq.logic.syntax import ARITY, formula_symbols
+from sit_fairseq.logic.tableau import depth_first_trace
 from sit_fairseq.validation import spot_judge
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import SpotJudge, spot_installed, spot_trace
+from sit_fairseq.validation.spot_judge import (
+    SpotJudge,
+    SpotLabeller,
+    spot_installed,
+    spot_trace,
+)
 from sit_fairseq.validation.verdict import Verdict
 
 # Spot takes for ever: to violate it is to repeat letters thirty steps old, in 2^30 states.
@@ -268,17 +274,44 @@ def test_spots_own_runs_satisfy():
 
 
 @needs_spot
-def test_a_renamed_formula_gets_the_renamed_label():
+def test_depth_first_traces_satisfy_and_few_are_missed():
+    rng = Random(5)
+    judge = SpotJudge()
+    seen = Counter()
+    for _ in range(400):
+        formula = random_ltl(rng, rng.randint(1, 20), [*"abc", "0", "1"], list(ARITY))
+        trace = depth_first_trace(formula)
+        if trace is not None:
+            assert judge.verify(formula, trace.tokens) is Verdict.satisfied, infix(formula)
+        seen[trace is not None, spot_trace(formula) is not None] += 1
+    assert seen[True, True] > 300 and seen[False, False] > 20
+    assert seen[False, True] <= 4, seen  # 1 %, of formulas of all operators
+
+
+@needs_spot
+@pytest.mark.parametrize("find", [spot_trace, depth_first_trace])
+def test_a_renamed_formula_gets_the_renamed_label(find):
     rng = Random(8)
     names = {"a": "p2", "b": "X1", "c": "p0", "d": "a"}
     for _ in range(100):
         formula = random_ltl(rng, rng.randint(3, 20), list("abcd") + ["1"], list(ARITY))
-        label = spot_trace(formula)
-        other = spot_trace([names.get(token, token) for token in formula])
+        label = find(formula)
+        other = find([names.get(token, token) for token in formula])
         if label is None:
             assert other is None
         else:
             assert other.tokens == [names.get(token, token) for token in label.tokens]
+
+
+@needs_spot
+def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
+    formula = "! U a b"
+    spots, depth_first = "{ & a ! b }", "{ ! b }"
+    assert SpotLabeller().verify(formula, "") == spots
+    assert SpotLabeller(depth_first=True).verify(formula, "") == depth_first
+    assert SpotLabeller(depth_first=True).verify("& a ! a", "") == ""
+    monkeypatch.setattr(spot_judge, "depth_first_trace", lambda formula: None)
+    assert SpotLabeller(depth_first=True).verify(formula, "") == spots
 
 
 @needs_spot
