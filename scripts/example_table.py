@@ -19,11 +19,6 @@ from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.verdict import Verdict
 
 
-def renaming_between(original: Sentence, renamed: Sentence) -> Renaming:
-    """The renaming that turned one source into the other."""
-    return Renaming(dict(zip(original.source.split(), renamed.source.split())))
-
-
 def compare(
     originals: List[Sentence], copies: List[List[Sentence]]
 ) -> Tuple[Optional[float], int, int]:
@@ -39,7 +34,8 @@ def compare(
     for original, *renamed in zip(originals, *copies):
         answers = [original.best.text]
         for copy in renamed:
-            answers.append(renaming_between(copy, original)(copy.best.text))
+            undo = Renaming.between(original.source, copy.source).inverse()
+            answers.append(undo(copy.best.text))
             equal += (answers[-1], copy.best.score) == (answers[0], original.best.score)
         covariances.append(alpha_covariance(answers))
     return sum(covariances) / len(covariances), len(originals) * len(copies), equal

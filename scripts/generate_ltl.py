@@ -49,9 +49,9 @@ from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,
@@ -168,11 +168,11 @@ class Generation:
         self.recipe = recipe
         self.prefix = prefix
         lengths: Sequence[int] = range(recipe.min_length, recipe.max_length + 1)
-        self._names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
+        self._renaming = Renaming({f"p{i}": symbol for i, symbol in enumerate(recipe.symbols)})
         self._sampler: Optional[SymbolRangeSampler] = None
         if distinct is not None:
-            formulas = FormulaSampler(LTL_OPERATORS, len(self._names), LTL_FORBIDDEN)
-            self._sampler = SymbolRangeSampler(formulas, list(self._names), *distinct)
+            formulas = FormulaSampler(LTL_OPERATORS, len(recipe.symbols), LTL_FORBIDDEN)
+            self._sampler = SymbolRangeSampler(formulas, list(self._renaming.mapping), *distinct)
             lengths = list(filter(self._sampler.feasible, lengths))
         self.gate = Gate(lengths, recipe.size)
         self.skipped: Counter = Counter()
@@ -296,7 +296,7 @@ class Generation:
             length = len(tokens)
             if wanted.get(length, 0) < 1:
                 continue
-            formula = " ".join(renamed(tokens, self._names))
+            formula = " ".join(self._renaming.tokens(tokens))
             key = _key(formula)
             if key in self.seen or key in candidates or key in self.excluded:
                 kind = "excluded" if key in self.excluded else "duplicates"
@@ -316,7 +316,7 @@ class Generation:
             # Formulas come out no longer than drawn: do not draw what is too short anyway.
             shortest, longest = min(wanted), self.recipe.max_length
             yield from map(
-                conjuncts_sorted, random_formulas(len(self._names), shortest, longest, seed)
+                conjuncts_sorted, random_formulas(len(self.recipe.symbols), shortest, longest, seed)
             )
         else:
             rng = Random(seed)

@@ -15,7 +15,6 @@ training file, else 0.
 
 import argparse
 from array import array
-from functools import lru_cache
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.data.generated_files import SymbolLister, source_file
@@ -29,7 +28,7 @@ from sit_fairseq.logic.syntax import (
     tokenize,
 )
 from sit_fairseq.symbols.canonical_form import form_key, text_key
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 class Sentences(NamedTuple):
@@ -44,24 +43,6 @@ class Sentences(NamedTuple):
     path: str
     texts: array
     forms: array
-
-
-def matching_symbols(pattern: str) -> SymbolLister:
-    """What lists the symbols of a sentence, by a pattern.
-
-    Args:
-        pattern: a regular expression that a symbol matches in full.
-
-    Returns:
-        A function from tokens to the symbols among them, in order of first appearance.
-
-    Raises:
-        UserError: the pattern is none.
-    """
-    dictionary = StreamDictionary()
-    dictionary.set_pattern(pattern)
-    is_symbol = lru_cache(maxsize=None)(dictionary.is_symbol)
-    return lambda tokens: list(dict.fromkeys(token for token in tokens if is_symbol(token)))
 
 
 def read(name: str, symbols_of: Optional[SymbolLister]) -> Sentences:
@@ -130,7 +111,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     args = parse_args(argv)
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
-    symbols_of = None if args.symbols is None else matching_symbols(args.symbols)
+    symbols_of = None if args.symbols is None else SymbolPattern(args.symbols).symbols
     rows: List[List[Any]] = [["file", "lines", "in", "verbatim", "up to renaming"]]
 
     def add_row(file: Sentences, place: str, verbatim: int, renamed: int) -> None:

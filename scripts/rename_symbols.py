@@ -14,8 +14,8 @@ import random
 from sit_fairseq.data.generated_files import parse_names, read_pairs, writing_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import random_renamings
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 def main() -> None:
@@ -29,17 +29,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
 
-    dictionary, names = StreamDictionary(), parse_names(args.names, "--names")
-    dictionary.set_pattern(args.symbols)
+    pattern, names = SymbolPattern(args.symbols), parse_names(args.names, "--names")
     for name in names:
-        if not dictionary.is_symbol(name):
+        if not pattern.is_symbol(name):
             raise UserError(f"--names: {name!r} is no symbol, --symbols does not match it")
     pairs = read_pairs(args.in_prefix)
     rng = random.Random(args.seed)
     with writing_pairs(args.out_prefix) as (src, tgt):
         for number, (source, target) in enumerate(pairs, 1):
-            tokens = tokenize(source) + tokenize(target)
-            symbols = list(dict.fromkeys(token for token in tokens if dictionary.is_symbol(token)))
+            symbols = pattern.symbols(tokenize(source) + tokenize(target))
             if len(symbols) > len(names):
                 raise UserError(
                     f"line {number} has {len(symbols)} symbols, but --names gives {len(names)}; "

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sit_fairseq.symbols import renaming as symbol_renaming
+from sit_fairseq.symbols.renaming import Renaming, rename_sample
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
@@ -23,8 +25,6 @@ Measure = Callable[[Sample], Dict[str, Tensor]]
 # Largest differences that rounding explains.
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 
-_TOKENS = ("src_tokens", "prev_output_tokens", "target")
-
 
 def renaming(dictionary: StreamDictionary, names: Dict[str, str], into=None) -> Tensor:
     """The table that takes the index of each token to the index of its new name.
@@ -33,16 +33,27 @@ def renaming(dictionary: StreamDictionary, names: Dict[str, str], into=None) -> 
         dictionary: of the sample to rename.
         names: new names of some symbols, which may be in no dictionary so far.
         into: the dictionary of the renamed sample, if it is another one.
+
+    Returns:
+        As :meth:`~sit_fairseq.symbols.renaming.Renaming.table`.
+
+    Raises:
+        ValueError: the dictionary lacks one of the symbols, or two would get one name.
     """
-    tokens = list(dictionary.symbols)
-    return torch.tensor([(into or dictionary).index(names.get(t, t)) for t in tokens])
+    return Renaming(names).table(dictionary, into)
 
 
 def renamings(
     dictionary: StreamDictionary, symbols: Sequence[str], count: int = 10, seed: int = 0
 ) -> Dict[str, Tensor]:
     """Tables by description: the identity, one swap and the full cycle (which generate all
-    permutations), and ``count`` random ones, or every one of up to four symbols."""
+    permutations), and ``count`` random ones, or every one of up to four symbols.
+
+    Raises:
+        ValueError: there are fewer than two symbols, or one that the dictionary lacks.
+    """
+    if len(set(symbols)) < max(2, len(symbols)):
+        raise ValueError(f"at least two symbols, each once, are needed to rename: {symbols}")
     first, *rest = symbols
     orders = {"identity": symbols, "swap": [*rest[:1], first, *rest[1:]], "cycle": [*rest, first]}
     drawn = itertools.permutations(symbols)
@@ -54,13 +65,14 @@ def renamings(
 
 
 def rename(sample: Sample, table: Tensor) -> Sample:
-    """Renames a tensor of dictionary indices, or source and target of a fairseq sample."""
+    """Renames a tensor of dictionary indices, or source and target of a fairseq sample.
+
+    Raises:
+        ValueError: a symbol would merge with one that is renamed to its name.
+    """
     if torch.is_tensor(sample):
-        return table.to(sample.device)[sample]
-    return {
-        name: rename(value, table) if name in _TOKENS or isinstance(value, dict) else value
-        for name, value in sample.items()
-    }
+        return symbol_renaming.rename(sample, table)
+    return rename_sample(sample, lambda tokens: symbol_renaming.rename(tokens, table))
 
 
 def training_measure(model, seed: int = 1) -> Measure:
@@ -99,6 +111,9 @@ def invariance_error(
 
     Returns:
         the error of each (case, quantity); infinite if the shapes differ.
+
+    Raises:
+        ValueError: none of the cases renames anything in the sample.
     """
     errors = _errors(measure, sample, cases, renamed_measure)
     return {(case, quantity): error for case, quantity, _, error in errors}
@@ -116,6 +131,7 @@ def assert_symbol_invariant(
 
     Raises:
         AssertionError: naming the renaming, the quantity and its dtype.
+        ValueError: none of the cases renames anything in the sample.
     """
     __tracebackhide__ = True
     worst = 0.0
@@ -131,15 +147,27 @@ def assert_symbol_invariant(
 
 
 def _errors(measure, sample, cases, renamed_measure) -> Iterator:
+    renamed_samples = {case: rename(sample, table) for case, table in cases.items()}
+    if all(_equal(sample, renamed) for renamed in renamed_samples.values()):
+        raise ValueError(
+            "none of the renamings changes the sample, so that nothing would be tested: rename "
+            "symbols that it holds"
+        )
     expected = measure(sample)
     for case, table in cases.items():
-        found = (renamed_measure or measure)(rename(sample, table))
+        found = (renamed_measure or measure)(renamed_samples[case])
         for quantity in {**expected, **found}:
             before, after = expected.get(quantity), found.get(quantity)
             if before is not None and not before.is_floating_point():
                 before = rename(before, table)
             dtype = (after if before is None else before).dtype
             yield case, quantity, dtype, _difference(before, after)
+
+
+def _equal(one: Sample, other: Sample) -> bool:
+    if isinstance(one, dict):
+        return all(_equal(one[name], other[name]) for name in one)
+    return torch.equal(one, other) if torch.is_tensor(one) else True
 
 
 def _difference(before: Optional[Tensor], after: Optional[Tensor]) -> float:

@@ -6,6 +6,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from sit_fairseq.symbols.renaming import Renaming, rename_sample
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
@@ -36,20 +37,14 @@ class AlphaRenaming:
             sample: a batch as fairseq collates it, of dictionary indices.
             epoch: counted from 1.
         """
-        tables = self._tables(sample["id"].tolist(), epoch).to(sample["id"].device)
-        net_input = dict(sample["net_input"])
-        for name in ("src_tokens", "prev_output_tokens"):
-            net_input[name] = tables.gather(1, net_input[name])
-        target = tables.gather(1, sample["target"])
-        return {**sample, "net_input": net_input, "target": target}
+        indices = sample["id"]
+        tables = torch.stack([self._table(index, epoch) for index in indices.tolist()])
+        tables = tables.to(indices.device)
+        return rename_sample(sample, lambda tokens: tables.gather(1, tokens))
 
-    def _tables(self, indices, epoch: int) -> Tensor:
-        """(B, V) the new index of each token of the dictionary."""
-        dictionary = self.dictionary
-        symbols = numpy.array([dictionary.indices[s] for s in dictionary.known_symbols()])
-        tables = numpy.tile(numpy.arange(len(dictionary)), (len(indices), 1))
-        for table, index in zip(tables, indices):
-            table[symbols] = numpy.random.default_rng((self.seed, epoch, index)).permutation(
-                symbols
-            )
-        return torch.from_numpy(tables)
+    def _table(self, index: int, epoch: int) -> Tensor:
+        """(V,) the new index of each token of the dictionary."""
+        symbols = self.dictionary.known_symbols()
+        order = numpy.random.default_rng((self.seed, epoch, index)).permutation(len(symbols))
+        renaming = Renaming({old: symbols[new] for old, new in zip(symbols, order.tolist())})
+        return renaming.table(self.dictionary)

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import excluded_keys, parse_symbols
 from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
-from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, smallest_answer
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import label_fault, spots_own_form
 from sit_fairseq.validation.verdict import Verdict
@@ -123,7 +123,7 @@ class LtlKind(Kind):
     def __init__(self, max_symbols: int, pool: JudgePool) -> None:
         symbols = parse_symbols(str(max_symbols), least=0)
         self._spot_names = [f"p{index}" for index in range(max_symbols)]
-        self._names = dict(zip(self._spot_names, symbols))
+        self._renaming = Renaming(dict(zip(self._spot_names, symbols)))
         self._sampler = FormulaSampler(LTL_OPERATORS, max_symbols, LTL_FORBIDDEN)
         self._pool = pool
 
@@ -132,7 +132,7 @@ class LtlKind(Kind):
 
     def draw(self, rng: Random, length: int, k: int) -> List[str]:
         formula = self._sampler.draw(rng, length, self._spot_names[:k])
-        return renamed(spots_own_form(formula), self._names)
+        return self._renaming.tokens(spots_own_form(formula))
 
     def label(self, sources: List[str]) -> Iterator[Tuple[Optional[str], str]]:
         for source, label in zip(sources, self._pool.imap((source, "") for source in sources)):

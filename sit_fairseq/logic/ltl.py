@@ -11,7 +11,6 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 from sit_fairseq.logic.infix import infix, infix_tokens, to_prefix
 from sit_fairseq.logic.propositional import check_propositional
 from sit_fairseq.logic.syntax import (
-    ARITY,
     CYCLE_END,
     CYCLE_START,
     SEPARATOR,
@@ -182,16 +181,3 @@ def data_symbols(tokens: Sequence[str]) -> List[str]:
         Each symbol once, in order of first appearance.
     """
     return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]
-
-
-def renamed(tokens: Sequence[str], names: Dict[str, str]) -> List[str]:
-    """Renames symbols.
-
-    Args:
-        tokens: a formula or a trace.
-        names: from old names to new ones; what is not in it stays.
-
-    Returns:
-        The tokens with new names.
-    """
-    return [token if token in ARITY else names.get(token, token) for token in tokens]

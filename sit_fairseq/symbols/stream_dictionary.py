@@ -1,14 +1,10 @@
 """A fairseq dictionary with an open set of interchangeable tokens."""
 
-import re
 from typing import List, Optional
 
 from fairseq.data import Dictionary
 
-from sit_fairseq.errors import UserError
-
-# Filler that fairseq-preprocess appends to reach a multiple of eight.
-_FILLER = re.compile(r"madeupword\d{4,}")
+from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
 
 
 class StreamDictionary(Dictionary):
@@ -24,8 +20,7 @@ class StreamDictionary(Dictionary):
     """
 
     def __init__(self, **kwargs) -> None:
-        self.pattern: Optional[str] = None
-        self._regex = None
+        self._pattern: Optional[SymbolPattern] = None
         self._adopted: List[str] = []
         super().__init__(**kwargs)
 
@@ -39,23 +34,16 @@ class StreamDictionary(Dictionary):
             UserError: if the pattern is not a regular expression or matches one of
                 fairseq's special tokens.
         """
-        try:
-            regex = re.compile(pattern)
-        except re.error as error:
-            raise UserError(f"--symbols {pattern!r} is not a regular expression: {error}")
-        special = [token for token in self.symbols[: self.nspecial] if regex.fullmatch(token)]
-        if special:
-            raise UserError(
-                f"--symbols {pattern!r} matches the special token {special[0]!r}; "
-                "choose a regular expression that matches interchangeable tokens only"
-            )
-        self.pattern, self._regex = pattern, regex
+        self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
+
+    @property
+    def pattern(self) -> Optional[str]:
+        """The regular expression that was set, if one was."""
+        return None if self._pattern is None else self._pattern.regex
 
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable under the pattern that was set."""
-        if self._regex is None or _FILLER.fullmatch(token):
-            return False
-        return self._regex.fullmatch(token) is not None
+        return self._pattern is not None and self._pattern.is_symbol(token)
 
     def known_symbols(self) -> List[str]:
         """The symbols that have an index so far, in the order of their index."""
@@ -92,9 +80,9 @@ class StreamDictionary(Dictionary):
         fairseq-generate adds the words of its own output when it post-processes;
         that must not invent base tokens that the model has no row for.
         """
-        if self._regex is not None and word not in self.indices and not self.is_symbol(word):
+        if self._pattern is not None and word not in self.indices and not self.is_symbol(word):
             return self.unk()
         return super().add_symbol(word, n=n, overwrite=overwrite)
 
     def _words(self) -> List[str]:
-        return [t for t in self.symbols[self.nspecial :] if not _FILLER.fullmatch(t)]
+        return [t for t in self.symbols[self.nspecial :] if not is_filler(t)]

@@ -17,10 +17,10 @@ from sit_fairseq.logic.ltl import (
     canonical_names,
     check_ltl,
     parse_trace,
-    renamed,
 )
 from sit_fairseq.logic.syntax import MalformedFormula, tokenize
 from sit_fairseq.logic.tableau import depth_first_trace
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.judge import Judge, Sentence, as_tokens
 from sit_fairseq.validation.verdict import Verdict
 
@@ -132,23 +132,23 @@ def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
     """
     import spot
 
-    names = canonical_names(formula)
+    renaming = Renaming(canonical_names(formula))
     variables = spot.make_bdd_dict()
     holder = spot.make_twa_graph(variables)  # numbers the variables by first appearance
-    for name in names.values():
+    for name in renaming.mapping.values():
         holder.register_ap(name)
-    canonical = spot.formula(infix(renamed(formula, names)))
+    canonical = spot.formula(infix(renaming.tokens(formula)))
     automaton = spot.translate(canonical, "low", dict=variables, xargs=_NO_SIMULATION)
     automaton.merge_edges()
     run = automaton.accepting_run()
     if run is None:
         return None
     word = spot.twa_word(run)
-    old_names = {new: old for old, new in names.items()}
+    undo = renaming.inverse()
 
     def steps(letters) -> Tuple[Step, ...]:
         formulas = (spot.bdd_to_formula(letter, variables) for letter in letters)
-        return tuple(tuple(renamed(_spot_tokens(formula), old_names)) for formula in formulas)
+        return tuple(tuple(undo.tokens(_spot_tokens(formula))) for formula in formulas)
 
     return Trace(steps(word.prefix), steps(word.cycle))
 
@@ -188,7 +188,7 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
     # Spot numbers symbols by when the process first saw them: take some it has never seen.
     first = next(_unseen_symbols)
     symbols = [f"p{first + index}" for index in range(n_symbols)]
-    names = {symbol: f"p{index}" for index, symbol in enumerate(symbols)}
+    renaming = Renaming({symbol: f"p{index}" for index, symbol in enumerate(symbols)})
     formulas = spot.randltl(
         symbols,
         seed=seed,
@@ -198,7 +198,7 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         allow_dups=True,
     )
     for formula in formulas:
-        yield renamed(_spot_tokens(formula), names)
+        yield renaming.tokens(_spot_tokens(formula))
 
 
 def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
@@ -352,7 +352,8 @@ class SpotJudge(Judge):
             lasso = _lasso(trace, names)
             if lasso is None:
                 return Verdict.vacuous
-            violated = lasso.intersects(_counterexamples(infix(renamed(formula, names))))
+            renamed = Renaming(names).tokens(formula)
+            violated = lasso.intersects(_counterexamples(infix(renamed)))
         except MemoryError:  # where it was caught, Spot may still hold on to what there is
             raise
         except Exception as error:  # Spot's: runtime_error, its parser's

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from sit_fairseq.logic.depth_first import depth_first_answer, depth_first_assignment
-from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import random_formula, truth_table
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, parse
+from sit_fairseq.symbols.renaming import random_renamings
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_a_renamed_formula_gets_the_renamed_label():
     for tokens in formulas(1000, 35):
         answer = depth_first_answer(tokens)
         symbols = formula_symbols(tokens)
-        renaming = dict(zip(symbols, rng.sample([*symbols, *names], len(symbols))))
+        (renaming,) = random_renamings(symbols, [*symbols, *names], 1, rng)
         if answer is not None:
-            answer = " ".join(renamed(answer.split(), renaming))
-        assert depth_first_answer(renamed(tokens, renaming)) == answer
+            answer = renaming(answer)
+        assert depth_first_answer(renaming.tokens(tokens)) == answer
 
 
 def test_long_and_deep_formulas():

@@ -10,9 +10,9 @@ from sit_fairseq.logic.ltl import (
     data_symbols,
     parse_trace,
     read_infix_trace,
-    renamed,
 )
 from sit_fairseq.logic.syntax import MalformedFormula
+from sit_fairseq.symbols.renaming import Renaming
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_canonical_names_and_renaming():
     formula = "U p1 & G X1 p0".split()
     names = canonical_names(formula)
     assert names == {"p1": "p0", "X1": "p1", "p0": "p2"}  # p1 and p0 swap roles safely
-    assert renamed(formula, names) == "U p0 & G p1 p2".split()
-    assert renamed("p0 ; { ! p1 ; 1 }".split(), names) == "p2 ; { ! p0 ; 1 }".split()
+    assert Renaming(names).tokens(formula) == "U p0 & G p1 p2".split()
+    assert Renaming(names)("p0 ; { ! p1 ; 1 }") == "p2 ; { ! p0 ; 1 }"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from sit_fairseq.data.grid import Grid
 from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.ltl import data_symbols, renamed
+from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.symbols.canonical_form import canonical_form
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.spot_judge import (
     SpotJudge,
@@ -126,8 +127,8 @@ def test_exclude(generate, tmp_path, semantics):
     options += ["--per-cell", 4]
     old = generate(tmp_path / "old", semantics, *options)
     excluded = tmp_path / "renamed.src"
-    swap = {"a": "x", "b": "a", "c": "b"}
-    lines = [" ".join(renamed(source.split(), swap)) for source in old.sources]
+    swap = Renaming({"a": "x", "b": "a", "c": "b"})
+    lines = [swap(source) for source in old.sources]
     excluded.write_text("".join(line + "\n" for line in lines))
     new = generate(tmp_path / "new", semantics, *options, "--exclude", excluded)
     check_cells(new, "abc")

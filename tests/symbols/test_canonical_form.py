@@ -3,10 +3,10 @@
 from itertools import product
 from random import Random
 
-from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import random_formula
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.symbols.canonical_form import canonical_form, form_key, text_key
+from sit_fairseq.symbols.renaming import Renaming
 
 
 def form(line):
@@ -20,7 +20,7 @@ def test_renamings_have_one_form():
         tokens = random_formula(rng, rng.randint(1, 20), "abcd")
         symbols = formula_symbols(tokens)
         chosen = rng.sample([*symbols, *names], len(symbols))
-        other = renamed(tokens, dict(zip(symbols, chosen)))
+        other = Renaming(dict(zip(symbols, chosen))).tokens(tokens)
         assert canonical_form(tokens, symbols) == canonical_form(other, chosen)
         assert form_key(tokens, symbols) == form_key(other, chosen)
 

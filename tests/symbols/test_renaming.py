@@ -1,8 +1,12 @@
+"""Renamings of text and of indices: undone, composed, drawn, and never merging."""
+
 import random
 
 import pytest
+import torch
+from conftest import encode, make_dictionary
 
-from sit_fairseq.symbols.renaming import Renaming, renamings_into
+from sit_fairseq.symbols.renaming import Renaming, rename, renamings_into
 
 
 def test_inverse_undoes():
@@ -41,3 +45,72 @@ def test_distinct_random_renamings_where_they_are():
     again = [renaming("x y z") for renaming in renamings_into("xyz", "abcde", 59, random.Random(1))]
     other = [renaming("x y z") for renaming in renamings_into("xyz", "abcde", 59, random.Random(2))]
     assert images == again != other
+
+
+def test_a_new_name_that_is_there_already_is_not_merged():
+    renaming = Renaming({"a": "b", "c": "d"})
+    assert renaming("& a c") == "& b d"
+    with pytest.raises(ValueError, match="'d' would merge"):
+        renaming("& a d")
+    with pytest.raises(ValueError, match="'&' would merge"):
+        Renaming({"a": "&"})("& a c")
+
+
+def test_composition_is_one_after_the_other():
+    first, second = Renaming({"a": "b", "b": "a", "c": "x"}), Renaming({"a": "c", "x": "y"})
+    both = second.after(first)
+    for sentence in ("& a b", "b c", "& c d", "d d"):
+        assert both(sentence) == second(first(sentence))
+    assert Renaming({"x": "y"}).after(Renaming({"a": "b"}))("a x") == "b y"
+    renaming = Renaming({"a": "b", "b": "c"})
+    assert renaming.inverse().after(renaming)("& a b") == "& a b"
+    with pytest.raises(ValueError, match="merge"):
+        Renaming({"b": "c"}).after(Renaming({"a": "c"}))
+
+
+def test_the_renaming_between_two_sentences():
+    renaming = Renaming.between("& a | b a", "& b | c b")
+    assert renaming.mapping == {"a": "b", "b": "c"}
+    for other in ("& b | b b", "& b | c a", "& b | c"):
+        with pytest.raises(ValueError, match="no renaming"):
+            Renaming.between("& a | b a", other)
+
+
+def test_indices_are_renamed_as_text_is():
+    dictionary = make_dictionary()
+    renaming = Renaming({"a": "b", "b": "a", "c": "z"})
+    table = renaming.table(dictionary)
+    for line in ("& a | b c", "! ! h", "xor d 1"):
+        tokens = encode(dictionary, [line])
+        assert torch.equal(rename(tokens, table), encode(dictionary, [renaming(line)]))
+    other = make_dictionary(list("zbacdefgh"), ["0", "1", "!", "|", "&"])
+    table = renaming.table(dictionary, other)
+    tokens = encode(dictionary, ["& a | b c"])
+    assert torch.equal(rename(tokens, table), encode(other, ["& b | a z"]))
+    with pytest.raises(ValueError, match="is not renamed, but its name is taken or unknown"):
+        rename(encode(dictionary, ["xor a b"]), table)
+
+
+def test_indices_must_not_merge():
+    dictionary = make_dictionary()
+    table = Renaming({"a": "b"}).table(dictionary)
+    assert torch.equal(
+        rename(encode(dictionary, ["& a c"]), table), encode(dictionary, ["& b c"])
+    )
+    with pytest.raises(ValueError, match="is not renamed, but its name is taken"):
+        rename(encode(dictionary, ["& a b"]), table)
+
+
+@pytest.mark.parametrize(
+    "mapping, message",
+    [
+        ({"speed": "a"}, "'speed' is no symbol of the dictionary"),
+        ({"z": "a"}, "'z' is no symbol of the dictionary"),
+        ({"&": "a"}, "'&' is no symbol of the dictionary"),
+        ({"a": "&"}, "'a' cannot be renamed to '&'"),
+        ({"a": "speed"}, "'a' cannot be renamed to 'speed'"),
+    ],
+)
+def test_names_that_the_dictionary_does_not_know(mapping, message):
+    with pytest.raises(ValueError, match=message):
+        Renaming(mapping).table(make_dictionary())

@@ -1,0 +1,60 @@
+"""Which tokens are symbols, told by their form."""
+
+import re
+from typing import Dict, List, Sequence
+
+from sit_fairseq.errors import UserError
+
+# Tokens of fairseq, in every dictionary.
+SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
+
+# Filler that fairseq-preprocess appends to reach a multiple of eight.
+_FILLER = re.compile(r"madeupword\d{4,}")
+
+
+def is_filler(token: str) -> bool:
+    """Whether a token of a ``dict.txt`` stands for no word of any text."""
+    return _FILLER.fullmatch(token) is not None
+
+
+class SymbolPattern:
+    """The value of ``--symbols``: a token is a symbol if the pattern matches it in full.
+
+    Every other token is a base token, and so is fairseq's filler.
+
+    Attributes:
+        regex: the regular expression, as text.
+
+    Args:
+        regex: a regular expression of Python's :mod:`re`.
+        special: tokens that can be no symbols.
+
+    Raises:
+        UserError: the pattern is not a regular expression or matches a special token.
+    """
+
+    def __init__(self, regex: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
+        try:
+            self._compiled = re.compile(regex)
+        except re.error as error:
+            raise UserError(f"--symbols {regex!r} is not a regular expression: {error}")
+        self.regex = regex
+        self._known: Dict[str, bool] = {}  # a token comes again and again
+        matched = [token for token in special if self._compiled.fullmatch(token)]
+        if matched:
+            raise UserError(
+                f"--symbols {regex!r} matches the special token {matched[0]!r}; "
+                "choose a regular expression that matches interchangeable tokens only"
+            )
+
+    def is_symbol(self, token: str) -> bool:
+        """Whether ``token`` is interchangeable."""
+        known = self._known.get(token)
+        if known is None:
+            known = self._compiled.fullmatch(token) is not None and not is_filler(token)
+            self._known[token] = known
+        return known
+
+    def symbols(self, tokens: Sequence[str]) -> List[str]:
+        """The distinct symbols among ``tokens``, in order of first appearance."""
+        return [token for token in dict.fromkeys(tokens) if self.is_symbol(token)]

@@ -1,0 +1,30 @@
+"""Which tokens are symbols, without a dictionary."""
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
+
+
+def test_symbols_match_in_full_and_are_listed_by_first_appearance():
+    pattern = SymbolPattern(r"[a-z]\d*")
+    assert pattern.regex == r"[a-z]\d*"
+    assert pattern.symbols("& b7 | a ! b7 xor 1".split()) == ["b7", "a"]
+    assert pattern.is_symbol("b7") and not pattern.is_symbol("b7b")
+
+
+def test_filler_is_no_symbol():
+    assert is_filler("madeupword0000") and not is_filler("madeupword")
+    pattern = SymbolPattern(r"[a-z]+\d*")
+    assert not pattern.is_symbol("madeupword0000") and pattern.is_symbol("madeup1")
+
+
+@pytest.mark.parametrize("regex, message", [("[a-z", "not a regular expression"), (".*", "'<s>'")])
+def test_patterns_that_are_refused(regex, message):
+    with pytest.raises(UserError, match=message):
+        SymbolPattern(regex)
+
+
+def test_other_special_tokens():
+    with pytest.raises(UserError, match="special token 'start'"):
+        SymbolPattern("[a-z]+", ["start"])

@@ -1,0 +1,67 @@
+"""No room of the package imports from a higher floor, nor from another room of its own."""
+
+import ast
+from pathlib import Path
+
+import sit_fairseq
+
+PACKAGE = Path(sit_fairseq.__file__).parent
+
+# From the bottom to the top: a room may use those of the floors below it.
+FLOORS = [
+    {"errors", "files"},
+    {"logic", "precision"},
+    {"symbols", "safe_loading"},
+    {"modules", "validation", "resuming"},
+    {"models", "optim", "slot_generation", "data", "testing"},
+    {"criterions"},
+    {"tasks"},
+    {"scoring", "conversion", "evaluation"},
+    {"benchmark"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path):
+    """The rooms that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            package, *rest = name.split(".")
+            if package == "sit_fairseq" and rest and rest[0] in FLOOR:
+                yield rest[0]
+
+
+FILES = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
+
+
+def test_every_room_has_a_floor():
+    assert {room_of(path) for path in FILES} == set(FLOOR)
+
+
+def test_imports_point_downwards():
+    upwards = {
+        f"{path.relative_to(PACKAGE)} imports {room}"
+        for path in FILES
+        for room in imported_rooms(path)
+        if room != room_of(path) and FLOOR[room] >= FLOOR[room_of(path)]
+    }
+    assert upwards == set()
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path):
+    path = tmp_path / "room.py"
+    path.write_text(
+        "import sit_fairseq.logic.syntax\nfrom sit_fairseq import models\n"
+        "def function():\n    from sit_fairseq.tasks.stream_translation import Task\n"
+    )
+    assert set(imported_rooms(path)) == {"logic", "models", "tasks"}

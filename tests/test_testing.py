@@ -1,0 +1,69 @@
+"""The test of invariance cannot pass without having tested anything."""
+
+import pytest
+import torch
+from conftest import SYMBOLS, encode, make_dictionary, make_sample
+
+from sit_fairseq.testing import (
+    assert_symbol_invariant,
+    invariance_error,
+    rename,
+    renaming,
+    renamings,
+)
+
+
+def names_matter(tokens):
+    """A measure that is not invariant."""
+    return {"sum": tokens.float().sum(1)}
+
+
+def test_names_that_the_dictionary_lacks():
+    dictionary = make_dictionary()
+    with pytest.raises(ValueError, match="'x0' is no symbol of the dictionary"):
+        renamings(dictionary, ["x0", "x1", "x2"])
+    with pytest.raises(ValueError, match="'x' is no symbol of the dictionary"):
+        renaming(dictionary, {"x": "a"})
+
+
+@pytest.mark.parametrize("symbols", ["", "a", "aba"])
+def test_too_few_symbols_to_rename_anything(symbols):
+    with pytest.raises(ValueError, match="at least two symbols"):
+        renamings(make_dictionary(), list(symbols))
+
+
+@pytest.mark.parametrize("test", [assert_symbol_invariant, invariance_error])
+def test_samples_that_no_renaming_changes(test):
+    dictionary = make_dictionary()
+    cases = renamings(dictionary, ["a", "b", "c"])
+    with pytest.raises(ValueError, match="none of the renamings changes the sample"):
+        test(names_matter, encode(dictionary, ["& d e", "! 1"]), cases)
+    with pytest.raises(ValueError, match="none of the renamings changes the sample"):
+        test(names_matter, encode(dictionary, ["& a b"]), {"identity": cases["identity"]})
+    sample = make_sample(dictionary, ["! 0"], ["1"])
+    with pytest.raises(ValueError, match="none of the renamings changes the sample"):
+        test(lambda sample: names_matter(sample["target"]), sample, cases)
+
+
+def test_what_is_not_invariant_fails():
+    dictionary = make_dictionary()
+    with pytest.raises(AssertionError, match="sum .* changes by"):
+        assert_symbol_invariant(
+            names_matter, encode(dictionary, ["! b"]), renamings(dictionary, SYMBOLS)
+        )
+
+
+def test_source_and_target_of_a_sample_are_renamed_and_nothing_else():
+    dictionary = make_dictionary()
+    sample, renamed = make_sample(dictionary), rename(
+        make_sample(dictionary), renaming(dictionary, {"a": "b", "b": "a"})
+    )
+    expected = make_sample(
+        dictionary,
+        ["! 0", "& b ! b", "<-> | d a & a ! d", "xor & c b | ! h a"],
+        ["1", "b 1", "a 0 d 1", "b 0 a 1 c 1 h 0"],
+    )
+    assert torch.equal(renamed["target"], expected["target"])
+    for name in ("src_tokens", "prev_output_tokens", "src_lengths"):
+        assert torch.equal(renamed["net_input"][name], expected["net_input"][name])
+    assert torch.equal(renamed["id"], sample["id"]) and renamed["ntokens"] == sample["ntokens"]
