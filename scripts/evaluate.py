@@ -49,9 +49,9 @@ from sit_fairseq.evaluation.heat_map import (
 )
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.top_n import draw_top_n, measure_top_n, top_n_table
+from sit_fairseq.judging.judge import JUDGES, make_judge
+from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.validation.judge import JUDGES, make_judge
-from sit_fairseq.validation.pool import JudgePool
 
 
 def load_decoder(

@@ -45,10 +45,10 @@ from sit_fairseq.evaluation.result_file import (
     sha256_of_file,
     versions,
 )
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
 from sit_fairseq.symbols.renaming import Renaming, renamings_into
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.pool import JudgePool
 
 # Number of examples in a prompt, as in the paper.
 SHOTS = 4

@@ -62,14 +62,14 @@ from sit_fairseq.data.grid_cells import (
 from sit_fairseq.data.sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import whole_lines
-from sit_fairseq.logic.propositional import MAX_VARIABLES
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import (
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.spot_judge import (
     INSTALL_HINT,
     SpotLabeller,
     spot_installed,
     spot_version,
 )
+from sit_fairseq.logic.propositional import MAX_VARIABLES
 
 
 class Defaults(NamedTuple):

@@ -49,11 +49,8 @@ from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
-from sit_fairseq.symbols.canonical_form import form_key
-from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import (
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.spot_judge import (
     INSTALL_HINT,
     SpotLabeller,
     conjuncts_sorted,
@@ -62,7 +59,10 @@ from sit_fairseq.validation.spot_judge import (
     spot_installed,
     spots_own_form,
 )
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
+from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.renaming import Renaming
 
 # A round draws formulas from a seed of its own until so many are worth a label, or so
 # many have been drawn. A change of either changes the data of a seed.

@@ -41,6 +41,7 @@ from sit_fairseq.data.generated_files import (
 )
 from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 from sit_fairseq.logic.depth_first import depth_first_answer
 from sit_fairseq.logic.propositional import (
     MAX_VARIABLES,
@@ -51,7 +52,6 @@ from sit_fairseq.logic.propositional import (
     smallest_answer,
 )
 from sit_fairseq.logic.syntax import tokenize
-from sit_fairseq.validation.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 
 # Samples are drawn in chunks of this size, each from its own seed: what they are does
 # not depend on who draws them. A change of it changes the data of a seed.

@@ -35,9 +35,9 @@ from sit_fairseq.data.published_files import (
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import VerdictCounts
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import VerdictCounts
 
 SPLITS = ("train", "val", "test")
 

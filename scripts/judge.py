@@ -17,10 +17,10 @@ from typing import List, Optional, Sequence
 import numpy
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import JUDGES, Judge, make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.logic.syntax import MalformedFormula, read_sentences
-from sit_fairseq.validation.judge import JUDGES, Judge, make_judge
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict, VerdictCounts
 
 
 def fault(judge: Judge, formula: str) -> Optional[str]:

@@ -45,7 +45,7 @@ from omegaconf import OmegaConf
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.files import replacing
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,7 +12,7 @@ FLOORS = [
     {"errors", "files"},
     {"logic", "precision"},
     {"symbols", "safe_loading"},
-    {"modules", "validation", "resuming"},
+    {"modules", "judging", "resuming"},
     {"models", "optim", "slot_generation", "data", "testing"},
     {"criterions"},
     {"tasks"},

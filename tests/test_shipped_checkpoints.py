@@ -8,9 +8,9 @@ import torch
 from command_line import ROOT
 
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.verdict import Verdict
 
 CHECKPOINTS = ROOT / "checkpoints"
 

@@ -12,8 +12,8 @@ from sit_fairseq.data.generated_files import read_pairs
 from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
 
 
 def measure_judging(bench: Bench) -> None:

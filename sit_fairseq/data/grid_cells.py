@@ -14,13 +14,13 @@ from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import excluded_keys, parse_symbols
 from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.spot_judge import label_fault, spots_own_form
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, smallest_answer
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import label_fault, spots_own_form
-from sit_fairseq.validation.verdict import Verdict
 
 # A cell has no more candidates when so many draws in a row have brought no new one.
 PATIENCE = 10000

@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import sha256_of
 from sit_fairseq.files import whole_lines
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 
 @dataclass

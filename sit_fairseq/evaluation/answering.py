@@ -11,9 +11,9 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.decoding import Batch
 from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import tokenize
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict
 
 
 class Decoder(Protocol):

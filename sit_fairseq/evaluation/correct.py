@@ -4,8 +4,8 @@ from typing import Any, Dict, List, Sequence
 
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.validation.judge import Judge
-from sit_fairseq.validation.verdict import Verdict, VerdictCounts
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 
 def measure_correct(

@@ -7,7 +7,7 @@ import numpy
 from sit_fairseq.data.grid import Cell
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 _COLORS = "RdYlGn"
 

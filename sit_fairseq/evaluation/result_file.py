@@ -13,7 +13,7 @@ import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.files import replacing
-from sit_fairseq.validation.spot_judge import spot_installed, spot_version
+from sit_fairseq.judging.spot_judge import spot_installed, spot_version
 
 
 def sha256_of(data: bytes) -> str:

@@ -14,7 +14,7 @@ from sit_fairseq.evaluation.result_file import (
     sha256_of,
     sha256_of_file,
 )
-from sit_fairseq.validation.pool import JudgePool
+from sit_fairseq.judging.pool import JudgePool
 
 
 class EvaluationRun:

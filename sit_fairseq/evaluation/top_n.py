@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Sequence
 
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 
 def measure_top_n(

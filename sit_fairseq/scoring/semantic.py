@@ -7,9 +7,9 @@ from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import VerdictCounts
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import VerdictCounts
 
 
 @dataclass

@@ -24,6 +24,8 @@ from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_a
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerModel,
@@ -34,8 +36,6 @@ from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.precision import autocast, check_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from fake_decoder import FakeDecoder
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import GeneratedAnswers, answer_all
-from sit_fairseq.validation.judge import Judge
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
 
 SOURCES = [f"| a {name}" for name in "bcdefghijk"]
 

@@ -1,7 +1,7 @@
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.validation.judge import Judge, make_judge
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.verdict import Verdict
 
 SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
 TARGETS = ["a 1 b 1", "a 1", "a 1", "a 1", "b 1"]

@@ -11,7 +11,7 @@ from sit_fairseq.evaluation.heat_map import (
     measure_heat_map,
 )
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 GOOD, BAD = Verdict.satisfied, Verdict.violated
 CELLS = [Cell(0, 1, 0, 1), Cell(1, 1, 1, 4), Cell(1, 3, 5, 0), Cell(2, 3, 5, 2)]

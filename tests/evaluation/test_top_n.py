@@ -1,7 +1,7 @@
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.top_n import draw_top_n, measure_top_n, top_n_table
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
 
 GOOD, BAD, VACUOUS = Verdict.satisfied, Verdict.violated, Verdict.vacuous
 

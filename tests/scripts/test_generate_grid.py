@@ -13,18 +13,18 @@ from sit_fairseq.data.grid import Grid
 from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.ltl import data_symbols
-from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.symbols.canonical_form import canonical_form
-from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.validation.bits_judge import BitsJudge
-from sit_fairseq.validation.spot_judge import (
+from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.spot_judge import (
     SpotJudge,
     conjuncts_sorted,
     random_formulas,
     spots_own_form,
 )
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.ltl import data_symbols
+from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form
+from sit_fairseq.symbols.renaming import Renaming
 
 SMALL = ["--max-symbols", 2, "--max-length", 5, "--per-cell", 3]
 

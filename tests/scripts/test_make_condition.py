@@ -6,10 +6,10 @@ import pytest
 from command_line import script, script_module
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.propositional import random_formula, smallest_answer
-from sit_fairseq.validation.bits_judge import BitsJudge
-from sit_fairseq.validation.verdict import Verdict
 
 
 @pytest.fixture(scope="module")

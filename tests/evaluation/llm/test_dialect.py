@@ -6,8 +6,8 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.evaluation.llm.dialect import DIALECTS, Example, UnreadableAnswer
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
 
 LTL, PROP = DIALECTS["ltl"], DIALECTS["prop"]
 

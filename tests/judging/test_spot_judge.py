@@ -13,20 +13,20 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.ltl import Trace, parse_trace
-from sit_fairseq.logic.syntax import ARITY, formula_symbols
-from sit_fairseq.logic.tableau import depth_first_trace
-from sit_fairseq.validation import spot_judge
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.spot_judge import (
+from sit_fairseq.judging import spot_judge
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.spot_judge import (
     SpotJudge,
     SpotLabeller,
     spot_installed,
     spot_trace,
 )
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.infix import infix
+from sit_fairseq.logic.ltl import Trace, parse_trace
+from sit_fairseq.logic.syntax import ARITY, formula_symbols
+from sit_fairseq.logic.tableau import depth_first_trace
 
 # Spot takes for ever: to violate it is to repeat letters thirty steps old, in 2^30 states.
 HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])

@@ -7,9 +7,9 @@ import logging
 from importlib.util import find_spec
 from typing import Dict, List, Optional, Sequence, Tuple
 
+from sit_fairseq.judging.judge import PropJudge
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.validation.judge import PropJudge
-from sit_fairseq.validation.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

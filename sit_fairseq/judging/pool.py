@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Type, Union
 
-from sit_fairseq.validation.judge import Judge, make_judge
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

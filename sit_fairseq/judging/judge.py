@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import Dict, List, Optional, Sequence, Union
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import (
     MalformedAssignment,
     check_propositional,
     parse_assignment,
 )
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
-from sit_fairseq.validation.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -23,14 +23,14 @@ Sentence = Union[str, Sequence[str]]
 # Modules are imported when asked for, since some need libraries not everyone has.
 JUDGES: Dict[str, Dict[str, str]] = {
     "prop": {
-        "bits": "sit_fairseq.validation.bits_judge:BitsJudge",
-        "aiger": "sit_fairseq.validation.aiger_judge:AigerJudge",
+        "bits": "sit_fairseq.judging.bits_judge:BitsJudge",
+        "aiger": "sit_fairseq.judging.aiger_judge:AigerJudge",
     },
     "ltl": {
-        "spot": "sit_fairseq.validation.spot_judge:SpotJudge",
+        "spot": "sit_fairseq.judging.spot_judge:SpotJudge",
     },
     "copy": {
-        "equality": "sit_fairseq.validation.copy_judge:CopyJudge",
+        "equality": "sit_fairseq.judging.copy_judge:CopyJudge",
     },
 }
 

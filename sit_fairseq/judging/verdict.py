@@ -38,7 +38,7 @@ class VerdictCounts(Counter):
     distance: Optional[int] = None
 
     def add_distance(self, distance: Optional[int]) -> None:
-        """Adds what :meth:`~sit_fairseq.validation.judge.Judge.distance` says of an answer."""
+        """Adds what :meth:`~sit_fairseq.judging.judge.Judge.distance` says of an answer."""
         if distance is not None:
             self.distance = (self.distance or 0) + distance
 

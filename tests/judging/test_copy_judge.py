@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.validation.copy_judge import CopyJudge, edit_distance
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.pool import JudgePool
-from sit_fairseq.validation.verdict import Verdict, VerdictCounts
+from sit_fairseq.judging.copy_judge import CopyJudge, edit_distance
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 
 @pytest.mark.parametrize(

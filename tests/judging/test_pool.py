@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.validation.judge import Judge
-from sit_fairseq.validation.pool import JudgePool, _context
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.pool import JudgePool, _context
+from sit_fairseq.judging.verdict import Verdict
 
 
 class LimitJudge(Judge):

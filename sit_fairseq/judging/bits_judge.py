@@ -3,10 +3,10 @@
 import logging
 from typing import Dict, Sequence
 
+from sit_fairseq.judging.judge import PropJudge
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import MAX_VARIABLES, all_ones, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.validation.judge import PropJudge
-from sit_fairseq.validation.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

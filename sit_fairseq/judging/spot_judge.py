@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
+from sit_fairseq.judging.judge import Judge, Sentence, as_tokens
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import (
     MalformedTrace,
@@ -21,8 +23,6 @@ from sit_fairseq.logic.ltl import (
 from sit_fairseq.logic.syntax import MalformedFormula, tokenize
 from sit_fairseq.logic.tableau import depth_first_trace
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.validation.judge import Judge, Sentence, as_tokens
-from sit_fairseq.validation.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

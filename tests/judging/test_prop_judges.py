@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging import aiger_judge
+from sit_fairseq.judging.aiger_judge import AigerJudge, aiger_assignment
+from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import random_formula, smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.validation import aiger_judge
-from sit_fairseq.validation.aiger_judge import AigerJudge, aiger_assignment
-from sit_fairseq.validation.bits_judge import BitsJudge
-from sit_fairseq.validation.judge import make_judge
-from sit_fairseq.validation.verdict import Verdict
 
 TABLE = [
     ("| a b", "a 1", Verdict.satisfied),

@@ -2,8 +2,8 @@
 
 from typing import Sequence
 
-from sit_fairseq.validation.judge import Judge, Sentence, as_tokens
-from sit_fairseq.validation.verdict import Verdict
+from sit_fairseq.judging.judge import Judge, Sentence, as_tokens
+from sit_fairseq.judging.verdict import Verdict
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """Verdicts and their counts."""
 
-from sit_fairseq.validation.verdict import Verdict, VerdictCounts
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 
 def test_values_are_the_words():
