@@ -83,7 +83,7 @@ def make_judges(args: argparse.Namespace, run: EvaluationRun) -> JudgePool:
         )
     judge = make_judge(args.semantics, args.judge)
     run.uses_options(semantics=args.semantics, judge=judge.name, timeout=args.timeout)
-    return JudgePool(args.semantics, judge, args.workers, args.timeout)
+    return JudgePool(judge, args.workers, args.timeout)
 
 
 def numbers(text: str) -> List[int]:

@@ -231,7 +231,7 @@ def measure(semantics: str, samples: Sequence[Sample], answers: Dict[str, str]) 
     """
     sources = [sample.source for sample in samples]
     judge = make_judge(semantics)
-    with JudgePool(semantics, judge) as pool:
+    with JudgePool(judge) as pool:
         verdicts = pool.verify_all((source, answers[source]) for source in sources)
     given = [answers[source] for source in sources]
     found = measure_correct(judge, sources, [sample.target for sample in samples], given, verdicts)

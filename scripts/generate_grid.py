@@ -62,13 +62,8 @@ from sit_fairseq.data.grid_cells import (
 from sit_fairseq.data.sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import whole_lines
-from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.spot_judge import (
-    INSTALL_HINT,
-    SpotLabeller,
-    spot_installed,
-    spot_version,
-)
+from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
+from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed, spot_version
 from sit_fairseq.logic.propositional import MAX_VARIABLES
 
 
@@ -190,7 +185,7 @@ def generate(recipe: Recipe, folder: str, workers: int, resume: bool) -> Grid:
     journal = Journal(os.path.join(folder, "grid.part"), recipe)
     with ExitStack() as stack:
         if recipe.semantics == "ltl":
-            pool = stack.enter_context(JudgePool("ltl", SpotLabeller(), workers, recipe.timeout))
+            pool = stack.enter_context(LabelPool(SpotLabeller(), workers, recipe.timeout))
             kind: Kind = LtlKind(recipe.max_symbols, pool)
         else:
             kind = quick_kind(recipe.semantics, recipe.max_symbols)

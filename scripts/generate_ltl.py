@@ -49,17 +49,14 @@ from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import (
     INSTALL_HINT,
-    SpotLabeller,
     conjuncts_sorted,
-    label_fault,
     random_formulas,
     spot_installed,
     spots_own_form,
 )
-from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
@@ -249,7 +246,7 @@ class Generation:
             ]
             self.save(files)
             labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
-            pool = stack.enter_context(JudgePool("ltl", labeller, workers, self.recipe.timeout))
+            pool = stack.enter_context(LabelPool(labeller, workers, self.recipe.timeout))
             bar = stack.enter_context(tqdm(total=self.recipe.size, initial=found, unit=" samples"))
             while found < self.recipe.size:
                 wanted = self.gate.open_lengths()
@@ -261,25 +258,24 @@ class Generation:
         os.remove(self.state_file)
 
     def _round(
-        self, wanted: Dict[int, int], found: int, pool: JudgePool, files: Sequence[TextIO]
+        self, wanted: Dict[int, int], found: int, pool: LabelPool, files: Sequence[TextIO]
     ) -> int:
         """Draws and labels one round of formulas; returns the number of samples there are."""
         candidates, draws = self._draw(dict(wanted))
         src, tgt, timeouts = files
-        labels = pool.imap((formula, "") for formula in candidates.values())
+        labels = pool.imap(candidates.values())
         for (key, formula), label in zip(candidates.items(), labels):
             length = len(tokenize(formula))
-            fault = label_fault(label)
-            if isinstance(label, Verdict):
-                print(f"{fault}\t{formula}", file=timeouts)
-                tqdm.write(f"{fault} of Spot: {formula}", file=sys.stderr)
+            if label.stopped:
+                print(f"{label.fault}\t{formula}", file=timeouts)
+                tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
                 self.seen.add(key)
-            if fault is not None:
-                self.skipped[fault] += 1
+            if label.fault is not None:
+                self.skipped[label.fault] += 1
                 self.gate.misses[length] += 1
             elif found < self.recipe.size:
                 print(formula, file=src)
-                print(label, file=tgt)
+                print(label.trace, file=tgt)
                 self.seen.add(key)
                 self.gate.accept(length)
                 found += 1

@@ -35,6 +35,7 @@ from sit_fairseq.data.published_files import (
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
+from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import VerdictCounts
 from sit_fairseq.logic.syntax import formula_symbols
@@ -101,7 +102,7 @@ def check_answers(pairs: Sequence[Tuple[str, str]], semantics: str) -> str:
     Returns:
         Words for the summary.
     """
-    with JudgePool(semantics) as pool:
+    with JudgePool(make_judge(semantics)) as pool:
         counts = VerdictCounts(pool.imap(pairs))
     return f"; of the first {len(pairs)}, {counts}"
 

@@ -119,7 +119,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     complaint = None
     judging: List[float] = []
     entered = time.monotonic()
-    with JudgePool(args.semantics, judge, args.workers, args.timeout, args.memory) as pool:
+    with JudgePool(judge, args.workers, args.timeout, args.memory) as pool:
         pool.start()
         started = time.monotonic()
         judged = pool.imap_timed(zip(formulas, answers))

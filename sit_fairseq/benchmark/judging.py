@@ -57,7 +57,7 @@ def _overlap(bench: Bench) -> None:
                 return answer_all(decoder, sources, journal, judges)
 
     pairs = [(s, answered.answers[0]) for s, answered in zip(sources, answer())]
-    with JudgePool("prop", "aiger", workers=1) as judges:
+    with JudgePool(make_judge("prop", "aiger"), workers=1) as judges:
         judges.start()
         seconds = bench.time(
             {

@@ -14,9 +14,8 @@ from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import excluded_keys, parse_symbols
 from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
-from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.spot_judge import label_fault, spots_own_form
-from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.judging.labelling import LabelPool
+from sit_fairseq.judging.spot_judge import spots_own_form
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, smallest_answer
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
@@ -120,7 +119,7 @@ class LtlKind(Kind):
     fewest = 0
     faults = ("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace")
 
-    def __init__(self, max_symbols: int, pool: JudgePool) -> None:
+    def __init__(self, max_symbols: int, pool: LabelPool) -> None:
         symbols = parse_symbols(str(max_symbols), least=0)
         self._spot_names = [f"p{index}" for index in range(max_symbols)]
         self._renaming = Renaming(dict(zip(self._spot_names, symbols)))
@@ -135,10 +134,10 @@ class LtlKind(Kind):
         return self._renaming.tokens(spots_own_form(formula))
 
     def label(self, sources: List[str]) -> Iterator[Tuple[Optional[str], str]]:
-        for source, label in zip(sources, self._pool.imap((source, "") for source in sources)):
-            if isinstance(label, Verdict):
-                tqdm.write(f"{label.value} of Spot: {source}", file=sys.stderr)
-            yield label_fault(label), label
+        for source, label in zip(sources, self._pool.imap(sources)):
+            if label.stopped:
+                tqdm.write(f"{label.fault} of Spot: {source}", file=sys.stderr)
+            yield label.fault, label.trace
 
 
 class CopyKind(Kind):

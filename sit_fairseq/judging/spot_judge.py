@@ -1,4 +1,4 @@
-"""The judge of linear temporal logic: automata, by Spot.
+"""Linear temporal logic by Spot's automata: the judge, traces and random formulas.
 
 The only file that imports Spot, and only when it is needed. Spot is GPL-3 and stays an
 optional dependency.
@@ -7,7 +7,7 @@ optional dependency.
 import logging
 from functools import lru_cache
 from itertools import count
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.judging.judge import Judge, Sentence, as_tokens
 from sit_fairseq.judging.verdict import Verdict
@@ -20,8 +20,7 @@ from sit_fairseq.logic.ltl import (
     check_ltl,
     parse_trace,
 )
-from sit_fairseq.logic.syntax import MalformedFormula, tokenize
-from sit_fairseq.logic.tableau import depth_first_trace
+from sit_fairseq.logic.syntax import MalformedFormula
 from sit_fairseq.symbols.renaming import Renaming
 
 logger = logging.getLogger(__name__)
@@ -250,52 +249,6 @@ def spot_version() -> str:
     import spot
 
     return spot.version()
-
-
-def label_fault(label: Union[str, Verdict]) -> Optional[str]:
-    """Says why a label that came from a :class:`SpotLabeller` is of no use.
-
-    Args:
-        label: a trace, nothing, or the verdict on what the labeller was stopped at.
-
-    Returns:
-        ``timeout``, ``error``, ``unsatisfiable`` or, as LTLRandom35 has no such traces,
-        ``zero_in_trace``; None for a label of use.
-    """
-    if isinstance(label, Verdict):
-        return label.value
-    if not label:
-        return "unsatisfiable"
-    return "zero_in_trace" if "0" in tokenize(label) else None
-
-
-class SpotLabeller(Judge):
-    """Labels formulas where answers are judged: in processes that can be stopped.
-
-    ``verify`` takes a formula and ignores the answer. It returns the text of a trace,
-    empty if the formula is unsatisfiable.
-
-    Args:
-        depth_first: label by :func:`depth_first_trace`, and by Spot only the few formulas
-            for which that finds no trace.
-    """
-
-    semantics = "ltl"
-    name = "labeller"
-
-    def __init__(self, depth_first: bool = False) -> None:
-        self.depth_first = depth_first
-
-    def __setstate__(self, state: Dict) -> None:
-        self.__dict__.update(state)
-        spot_installed()  # as in SpotJudge
-
-    def verify(self, problem: Sentence, answer: Sentence) -> str:
-        formula = as_tokens(problem)
-        trace = depth_first_trace(formula) if self.depth_first else None
-        if trace is None:
-            trace = spot_trace(formula)
-        return "" if trace is None else " ".join(trace.tokens)
 
 
 class SpotJudge(Judge):

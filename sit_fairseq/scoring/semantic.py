@@ -47,9 +47,7 @@ class SemanticScorer(BaseScorer):
             raise UserError("--scoring semantic needs --task stream_translation")
         StreamTranslationTask.generating.attach_scorer(self)
         self._judge = make_judge(cfg.semantics, cfg.judge)
-        self._judges = JudgePool(
-            cfg.semantics, self._judge, workers=cfg.judge_workers, timeout=cfg.judge_timeout
-        )
+        self._judges = JudgePool(self._judge, cfg.judge_workers, cfg.judge_timeout)
         self.counts = VerdictCounts()
         self.exact = 0
 
@@ -80,7 +78,11 @@ class SemanticScorer(BaseScorer):
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, every verdict's count, the distance if there is one."""
+        """Correct and exact shares, every verdict's count, the distance if there is one.
+
+        This is the last that fairseq asks for, so the judges may go.
+        """
+        self._judges.close()
         total = max(self.counts.total, 1)
         exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"
         return f"correct {self.score():.2f} %, {exact}; {self.counts}"

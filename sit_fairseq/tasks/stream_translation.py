@@ -4,6 +4,7 @@ import functools
 import json
 import logging
 import os
+import weakref
 from argparse import Namespace
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
@@ -24,6 +25,7 @@ from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_a
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import read_sentences
@@ -312,7 +314,9 @@ class StreamTranslationTask(TranslationTask):
             except (TypeError, ValueError) as error:
                 raise UserError(f"--validate-args must be a JSON object: {error}")
             self._validation_generator = self.build_generator([model], args)
-            self._judges = JudgePool(self.cfg.validate_semantics)
+            self._judges = JudgePool(make_judge(self.cfg.validate_semantics))
+            # fairseq does not say when the last validation is over.
+            weakref.finalize(self, self._judges.close)
         return model
 
     def _require_symbols(self) -> None:

@@ -7,7 +7,7 @@ from fake_decoder import FakeDecoder
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import GeneratedAnswers, answer_all
-from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
@@ -25,7 +25,7 @@ def path(tmp_path):
 
 def answer(path, decoder, sources=SOURCES, origin=None, restart=False):
     with AnswerJournal(path, origin or {"beam": 3}, restart) as journal:
-        with JudgePool("prop", workers=0) as judges:
+        with JudgePool(make_judge("prop"), workers=0) as judges:
             return answer_all(decoder, sources, journal, judges)
 
 
@@ -111,7 +111,7 @@ def test_a_batch_is_judged_while_the_next_one_is_decoded(path):
                     second_begun.set()
                 yield batch
 
-    with AnswerJournal(path, {}) as journal, JudgePool("prop", Patient()) as judges:
+    with AnswerJournal(path, {}) as journal, JudgePool(Patient()) as judges:
         answered = answer_all(Signalling(first_symbol), SOURCES[:6], journal, judges)
     assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
 
@@ -123,7 +123,7 @@ def test_what_the_judge_raises_reaches_the_caller(path):
         def verify(self, problem, answer):
             raise RuntimeError("broken judge")
 
-    with AnswerJournal(path, {}) as journal, JudgePool("prop", Broken()) as judges:
+    with AnswerJournal(path, {}) as journal, JudgePool(Broken()) as judges:
         with pytest.raises(RuntimeError, match="broken judge"):
             answer_all(FakeDecoder(first_symbol), SOURCES, journal, judges)
 

@@ -64,7 +64,7 @@ def test_verdicts(source, answer, verdict):
     judge = make_judge("copy")
     assert judge.verify(source, answer) is verdict
     assert judge.verify(source.split(), answer.split()) is verdict
-    assert JudgePool("copy").verify_all([(source, answer)]) == [verdict]
+    assert JudgePool(make_judge("copy")).verify_all([(source, answer)]) == [verdict]
 
 
 def test_only_copying_has_a_distance():

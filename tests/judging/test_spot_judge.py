@@ -18,7 +18,6 @@ from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.spot_judge import (
     SpotJudge,
-    SpotLabeller,
     spot_installed,
     spot_trace,
 )
@@ -304,17 +303,6 @@ def test_a_renamed_formula_gets_the_renamed_label(find):
 
 
 @needs_spot
-def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
-    formula = "! U a b"
-    spots, depth_first = "{ & a ! b }", "{ ! b }"
-    assert SpotLabeller().verify(formula, "") == spots
-    assert SpotLabeller(depth_first=True).verify(formula, "") == depth_first
-    assert SpotLabeller(depth_first=True).verify("& a ! a", "") == ""
-    monkeypatch.setattr(spot_judge, "depth_first_trace", lambda formula: None)
-    assert SpotLabeller(depth_first=True).verify(formula, "") == spots
-
-
-@needs_spot
 def test_verdicts_do_not_depend_on_names():
     rng = Random(4)
     judge = SpotJudge()
@@ -353,7 +341,7 @@ def test_spot_reads_what_people_read(formula):
 @needs_spot
 def test_pool_stops_spot_and_goes_on():
     easy = ("G F a", "{ a }")
-    with JudgePool("ltl", workers=1, timeout=3.0) as pool:
+    with JudgePool(make_judge("ltl"), workers=1, timeout=3.0) as pool:
         assert pool.verify_all([easy]) == [Verdict.satisfied]
         started = time.monotonic()
         verdicts = pool.verify_all([easy, (HARD, "{ 1 }"), easy, ("a", "{ 0 }")])
@@ -367,7 +355,7 @@ def test_pool_stops_spot_and_goes_on():
 def test_a_crash_of_spot_is_an_error_and_the_pool_goes_on():
     deep = " ".join(["X"] * 50000 + ["a"])  # more recursion than a stack can take
     easy = ("X a", "1 ; { a }")
-    with JudgePool("ltl", workers=1) as pool:
+    with JudgePool(make_judge("ltl"), workers=1) as pool:
         verdicts = pool.verify_all([easy, (deep, "{ a }"), easy])
     assert verdicts == [Verdict.satisfied, Verdict.error, Verdict.satisfied]
 

@@ -14,6 +14,7 @@ from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.labelling import Label
 from sit_fairseq.judging.spot_judge import (
     SpotJudge,
     conjuncts_sorted,
@@ -217,12 +218,12 @@ def test_nothing_that_spot_leaves_alone_is_forbidden():
 
 @needs_spot
 def test_given_up_formulas_are_counted(ltl, generate, script, tmp_path, capsys, monkeypatch):
-    class StoppedPool(script.JudgePool):
-        def imap(self, pairs):
-            for i, label in enumerate(super().imap(pairs)):
-                yield (Verdict.timeout, Verdict.error)[i % 2] if i < 2 else label
+    class StoppedPool(script.LabelPool):
+        def imap(self, formulas):
+            for i, label in enumerate(super().imap(formulas)):
+                yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
 
-    monkeypatch.setattr(script, "JudgePool", StoppedPool)
+    monkeypatch.setattr(script, "LabelPool", StoppedPool)
     options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
     grid = generate(tmp_path, "ltl", *options, "--workers", 1)
     said = capsys.readouterr()

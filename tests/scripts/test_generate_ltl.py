@@ -12,6 +12,7 @@ from command_line import script_module
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.labelling import Label
 from sit_fairseq.judging.spot_judge import SpotJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import check_ltl, parse_trace
@@ -175,12 +176,12 @@ def test_different_symbols(generate, tmp_path):
 
 
 def test_formulas_given_up_are_reported(script, generate, tmp_path, capsys, monkeypatch):
-    class StoppedPool(script.JudgePool):
-        def imap(self, pairs):
-            for i, label in enumerate(super().imap(pairs)):
-                yield (Verdict.timeout, Verdict.error)[i // 7 % 2] if i % 7 == 3 else label
+    class StoppedPool(script.LabelPool):
+        def imap(self, formulas):
+            for i, label in enumerate(super().imap(formulas)):
+                yield Label("", ("timeout", "error")[i // 7 % 2]) if i % 7 == 3 else label
 
-    monkeypatch.setattr(script, "JudgePool", StoppedPool)
+    monkeypatch.setattr(script, "LabelPool", StoppedPool)
     generate(tmp_path / "x", "--size", 100, "--min-length", 5, "--max-length", 9)
     lines = (tmp_path / "x.timeouts").read_text().splitlines()
     assert {line.split("\t")[0] for line in lines} == {"timeout", "error"}

@@ -1,0 +1,101 @@
+"""Labelling many temporal formulas at once, in processes that can be stopped."""
+
+from contextlib import closing
+from types import TracebackType
+from typing import Dict, Iterable, Iterator, NamedTuple, Optional, Type
+
+from sit_fairseq.judging.spot_judge import spot_installed, spot_trace
+from sit_fairseq.judging.workers import End, WorkerPool
+from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.logic.tableau import depth_first_trace
+
+# GiB that a labelling process may allocate.
+_MEMORY = 4.0
+
+# What is said of a formula that was not labelled to the end.
+_STOPPED = {End.timeout: "timeout", End.crash: "error"}
+
+
+class Label(NamedTuple):
+    """What came of labelling a formula.
+
+    Attributes:
+        trace: the text of a trace, empty if there is none.
+        fault: why it is of no use: ``timeout``, ``error``, ``unsatisfiable`` or, as
+            LTLRandom35 has no such traces, ``zero_in_trace``; None for a label of use.
+    """
+
+    trace: str
+    fault: Optional[str]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether labelling was given up, so that nothing is known of the formula."""
+        return self.fault in _STOPPED.values()
+
+
+class SpotLabeller:
+    """Finds the text of a trace for a formula, empty if the formula is unsatisfiable.
+
+    Args:
+        depth_first: label by :func:`~sit_fairseq.logic.tableau.depth_first_trace`, and by Spot
+            only the few formulas for which that finds no trace.
+    """
+
+    def __init__(self, depth_first: bool = False) -> None:
+        self.depth_first = depth_first
+
+    def __setstate__(self, state: Dict) -> None:
+        self.__dict__.update(state)
+        spot_installed()  # a worker loads it before the time of its first item is taken
+
+    def __call__(self, formula: str) -> str:
+        tokens = tokenize(formula)
+        trace = depth_first_trace(tokens) if self.depth_first else None
+        if trace is None:
+            trace = spot_trace(tokens)
+        return "" if trace is None else " ".join(trace.tokens)
+
+
+class LabelPool:
+    """Labels formulas in parallel; one that takes too long costs only itself.
+
+    Use it as a context manager, or close it.
+
+    Args:
+        labeller: finds a trace for a formula.
+        workers: number of processes.
+        timeout: seconds after which a formula is given up.
+    """
+
+    def __init__(self, labeller: SpotLabeller, workers: int, timeout: float) -> None:
+        self._pool = WorkerPool(labeller, workers, timeout, _MEMORY)
+
+    def __enter__(self) -> "LabelPool":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self._pool.close()
+
+    def imap(self, formulas: Iterable[str]) -> Iterator[Label]:
+        """Labels formulas and yields each label as soon as those before it are known.
+
+        Args:
+            formulas: in prefix notation, well-formed.
+
+        Yields:
+            One label for each, in order.
+        """
+        with closing(self._pool.imap(formulas)) as outcomes:
+            for end, trace, _ in outcomes:
+                if end is not End.result:
+                    yield Label("", _STOPPED[end])
+                elif not trace:
+                    yield Label("", "unsatisfiable")
+                else:
+                    yield Label(trace, "zero_in_trace" if "0" in tokenize(trace) else None)
