@@ -128,7 +128,7 @@ def trained(tmp_path_factory) -> Path:
     script("generate_prop.py", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
     process = multiprocessing.get_context("spawn").Process(
-        target=train_all, args=(data, root, {by_options: 10, by_hydra: 4})
+        target=train_all, args=(data, root, {by_options: 10, by_hydra: 3})
     )
     process.start()
     process.join()
