@@ -38,7 +38,6 @@ from sit_fairseq.evaluation.llm.answer_log import AnswerLog
 from sit_fairseq.evaluation.llm.asking import Question, ask_all, make_question
 from sit_fairseq.evaluation.llm.dialect import DIALECTS, Dialect, Example, UnreadableAnswer
 from sit_fairseq.evaluation.llm.endpoint import Endpoint, Reply, check_base_url, openai_version
-from sit_fairseq.evaluation.renaming import Renaming, renamings_into
 from sit_fairseq.evaluation.result_file import (
     Result,
     file_beside,
@@ -47,6 +46,7 @@ from sit_fairseq.evaluation.result_file import (
     versions,
 )
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
+from sit_fairseq.symbols.renaming import Renaming, renamings_into
 from sit_fairseq.validation.judge import make_judge
 from sit_fairseq.validation.pool import JudgePool
 

@@ -15,7 +15,7 @@ from typing import List, Optional, Tuple
 
 from sit_fairseq.evaluation.alpha_covariance import alpha_covariance
 from sit_fairseq.evaluation.generate_output import Sentence, read_generate_output
-from sit_fairseq.evaluation.renaming import Renaming
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.validation.verdict import Verdict
 
 

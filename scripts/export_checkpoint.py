@@ -17,7 +17,7 @@ from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import sha256_of_file
 from sit_fairseq.files import partial_files, replacing
-from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
 _LOCAL = {

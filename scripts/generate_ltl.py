@@ -49,9 +49,9 @@ from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler, SymbolRangeSampler
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.logic.canonical_form import form_key
 from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
+from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import (
     INSTALL_HINT,

@@ -24,9 +24,9 @@ from typing import Iterable, List, Optional, Sequence, Tuple
 
 from sit_fairseq.data.generated_files import parse_symbols, read_pairs, writing_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.renaming import Renaming
 from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.symbols.renaming import Renaming
 
 Pair = Tuple[str, str]
 

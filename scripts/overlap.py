@@ -19,10 +19,8 @@ from functools import lru_cache
 from typing import Any, List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.data.generated_files import SymbolLister, source_file
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import markdown_table
-from sit_fairseq.logic.canonical_form import form_key, text_key
 from sit_fairseq.logic.syntax import (
     MalformedFormula,
     check_formula,
@@ -30,6 +28,8 @@ from sit_fairseq.logic.syntax import (
     read_sentences,
     tokenize,
 )
+from sit_fairseq.symbols.canonical_form import form_key, text_key
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 class Sentences(NamedTuple):

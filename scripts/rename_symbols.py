@@ -12,10 +12,10 @@ import argparse
 import random
 
 from sit_fairseq.data.generated_files import parse_names, read_pairs, writing_pairs
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.renaming import random_renamings
 from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.symbols.renaming import random_renamings
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
 

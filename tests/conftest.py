@@ -11,12 +11,12 @@ import pytest
 import torch
 
 import sit_fairseq  # noqa: F401  registers the plug-in with fairseq
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.validation.spot_judge import spot_installed
 
 OPERATORS = ["!", "&", "|", "<->", "xor"]

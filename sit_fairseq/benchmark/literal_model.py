@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 from sit_fairseq.modules.rotary import Rotary
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 Cache = Dict[str, Tuple[Tensor, Tensor]]
 

@@ -21,13 +21,13 @@ from sit_fairseq.conversion.refusals import (
     refuse_weights,
 )
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
-from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 # What a model over streams has another value of, or no use for.
 _NOT_CARRIED = ("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before")

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from sit_fairseq.conversion.original import Original, Table
 from sit_fairseq.data.sentence_checks import refuse_operators_as_symbols
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 @dataclass(frozen=True)

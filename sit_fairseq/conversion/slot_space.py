@@ -8,7 +8,7 @@ from fairseq.models import FairseqEncoder, FairseqEncoderDecoderModel, FairseqIn
 from torch import Tensor
 
 from sit_fairseq.conversion.reading import Dictionaries
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 
 class SlotSpaceTransformer(FairseqEncoderDecoderModel):

@@ -20,12 +20,12 @@ from omegaconf import DictConfig
 
 from sit_fairseq.conversion import reading
 from sit_fairseq.conversion.original import Original
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.modules.tree_positions import tree_paths
 from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 SENTENCES = 64

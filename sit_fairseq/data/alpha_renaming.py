@@ -6,7 +6,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 class AlphaRenaming:

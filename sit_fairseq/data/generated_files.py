@@ -28,7 +28,6 @@ from typing import (
 from sit_fairseq.data.sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import replacing
-from sit_fairseq.logic.canonical_form import form_key
 from sit_fairseq.logic.syntax import (
     ARITY,
     formula_symbols,
@@ -36,6 +35,7 @@ from sit_fairseq.logic.syntax import (
     read_sentences,
     tokenize,
 )
+from sit_fairseq.symbols.canonical_form import form_key
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -135,7 +135,7 @@ def excluded_keys(
         symbols_of: lists the symbols of a sentence by first appearance.
 
     Returns:
-        The :func:`~sit_fairseq.logic.canonical_form.form_key` of each line.
+        The :func:`~sit_fairseq.symbols.canonical_form.form_key` of each line.
 
     Raises:
         UserError: one of the files cannot be read.

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from sit_fairseq.data.generated_files import excluded_keys, parse_symbols
 from sit_fairseq.data.sampling import FormulaSampler, SymbolSequences
-from sit_fairseq.logic.canonical_form import form_key
 from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, smallest_answer
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
+from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.spot_judge import label_fault, spots_own_form
 from sit_fairseq.validation.verdict import Verdict

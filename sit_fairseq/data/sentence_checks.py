@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.data.sentence_chunks import sentence_chunks
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
 from sit_fairseq.modules.tree_positions import tree_paths
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 logger = logging.getLogger(__name__)
 

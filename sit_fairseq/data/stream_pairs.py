@@ -8,8 +8,8 @@ from fairseq.data import LanguagePairDataset
 from torch import Tensor
 
 from sit_fairseq.data.sentence_chunks import sentence_chunks
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 def count_symbols(sentences: Sequence[Tensor], dictionary: StreamDictionary) -> numpy.ndarray:

@@ -7,8 +7,8 @@ from typing import Any, Callable, Dict, List, Sequence
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.evaluation.renaming import Renaming, renamings_into
 from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:

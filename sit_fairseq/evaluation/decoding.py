@@ -11,10 +11,10 @@ import torch
 from fairseq import checkpoint_utils, tasks, utils
 from torch import Tensor
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.modules.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 _TASK = "stream_translation"
 

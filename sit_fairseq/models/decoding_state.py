@@ -13,7 +13,7 @@ from sit_fairseq.models.stream_encoder import is_identity
 from sit_fairseq.modules.encoder_memory import EncoderLookup
 from sit_fairseq.modules.past import Lookup, Past
 from sit_fairseq.modules.stream_layers import LayerConfig, LayerMemory, StepLookup
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.streams import Streams
 
 
 class DecodingState:

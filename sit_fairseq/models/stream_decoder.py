@@ -15,7 +15,7 @@ from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_attention import KeysValues
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import LayerMemory, StreamDecoderLayer
-from sit_fairseq.modules.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 _STATE = "streams"  # our key in fairseq's incremental state
 

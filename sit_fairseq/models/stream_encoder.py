@@ -10,8 +10,8 @@ from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
-from sit_fairseq.modules.streams import Streams, SymbolPositions
 from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 
 class StreamEncoder(FairseqEncoder):

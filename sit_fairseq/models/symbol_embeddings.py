@@ -9,13 +9,13 @@ from sit_fairseq.modules.baseline_embeddings import (
     FixedEmbedding,
     RandomEmbedding,
 )
-from sit_fairseq.modules.baseline_vocabularies import (
+from sit_fairseq.modules.stream_embedding import StreamEmbedding, TiedEmbedding
+from sit_fairseq.symbols.baseline_vocabularies import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,
 )
-from sit_fairseq.modules.stream_embedding import StreamEmbedding, TiedEmbedding
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 SYMBOL_EMBEDDINGS = {
     "streams": (StreamVocabulary, StreamEmbedding),

@@ -21,7 +21,7 @@ from sit_fairseq.models.stream_encoder import StreamEncoder
 from sit_fairseq.models.symbol_embeddings import SYMBOL_EMBEDDINGS, symbol_embedding
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 from sit_fairseq.modules.stream_layers import LayerConfig
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 _NAME = "symbol_invariant_transformer"
 

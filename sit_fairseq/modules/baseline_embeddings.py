@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.baseline_vocabularies import (
+from sit_fairseq.modules.stream_embedding import TiedEmbedding
+from sit_fairseq.symbols.baseline_vocabularies import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,
 )
-from sit_fairseq.modules.stream_embedding import TiedEmbedding
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.streams import Streams
 
 
 class _OneStreamEmbedding(TiedEmbedding):

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.streams import Streams
 
 
 class TiedEmbedding(nn.Module):

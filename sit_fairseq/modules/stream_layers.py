@@ -1,6 +1,6 @@
 """Encoder and decoder layers over packed streams (Algorithms 3 and 4).
 
-Shapes as in :mod:`sit_fairseq.modules.streams`: N*K rows over streams, B*K rows over
+Shapes as in :mod:`sit_fairseq.symbols.streams`: N*K rows over streams, B*K rows over
 hypotheses, T target or source positions, U source positions seen from the decoder.
 """
 
@@ -18,7 +18,7 @@ from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.past import Lookup, Store
 from sit_fairseq.modules.products import Linear, feed_forward
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
-from sit_fairseq.modules.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 
 @dataclass(frozen=True)

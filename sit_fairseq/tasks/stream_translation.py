@@ -21,7 +21,6 @@ from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntro
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
 from sit_fairseq.data.length_ramp import LengthRamp
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UserError
@@ -34,6 +33,7 @@ from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.precision import autocast, check_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.validation.pool import JudgePool
 from sit_fairseq.validation.verdict import Verdict
 

@@ -9,7 +9,7 @@ from conftest import SOURCES, TARGETS, encode, make_dictionary
 from sit_fairseq.data import sentence_chunks
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 
 def check(sources, targets=None, tree_depth=20, split="train"):

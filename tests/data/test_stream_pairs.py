@@ -12,7 +12,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetB
 from sit_fairseq.data import sentence_chunks, stream_pairs
 from sit_fairseq.data.stream_pairs import StreamPairDataset, count_symbols
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 # Sources of 0, 1, 2, 1 and 4 symbols; the last target is longer than its source.
 LINES = [

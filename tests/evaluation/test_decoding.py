@@ -11,7 +11,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.cost import synthetic_sentences
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.evaluation.generate_output import read_generate_output
-from sit_fairseq.evaluation.renaming import Renaming
+from sit_fairseq.symbols.renaming import Renaming
 
 OPTIONS = dict(beam=3, nbest=2, max_len_b=8)
 LONG = synthetic_sentences(["a", "b"], ["&"], 1101, 1, random.Random(1))[0]

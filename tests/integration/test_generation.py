@@ -13,8 +13,8 @@ from command_line import (
     train,
 )
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.validation.judge import make_judge
 
 SEMANTIC = ("--scoring", "semantic", "--semantics", "prop")

@@ -8,7 +8,7 @@ import pytest
 from command_line import generate, preprocess_lines
 
 from sit_fairseq.evaluation.generate_output import read_generate_output
-from sit_fairseq.evaluation.renaming import random_renamings
+from sit_fairseq.symbols.renaming import random_renamings
 
 COPIES = 5
 

@@ -8,7 +8,7 @@ import torch
 from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, script, train
 from fairseq import checkpoint_utils
 
-from sit_fairseq.modules.stream_vocabulary import buffer_text, saved_vocabulary
+from sit_fairseq.symbols.stream_vocabulary import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from conftest import encode, make_dictionary, make_model
 
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.streams import Streams
 
 LINES = ["& a b", "! c"]
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, redraw
 
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.streams import Streams
 
 PATTERNS = ["EP-DP-EA-DA-CP", "EP-DP-EA-CP", "EA-DA-CA-CP", "EP-DA-CA", "DP-CP-CA"]
 SLOTS = [0, 1, 2, 4]

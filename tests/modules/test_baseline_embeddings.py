@@ -11,7 +11,7 @@ from sit_fairseq.modules.baseline_embeddings import (
     RandomEmbedding,
     random_codes,
 )
-from sit_fairseq.modules.baseline_vocabularies import (
+from sit_fairseq.symbols.baseline_vocabularies import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,

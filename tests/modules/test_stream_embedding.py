@@ -6,8 +6,8 @@ import torch
 from conftest import encode, make_dictionary
 
 from sit_fairseq.modules.stream_embedding import StreamEmbedding
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.streams import Streams
 
 SENTENCES = ["& c | a c", "! 0", "xor b b"]
 SLOTS = [2, 0, 1]

@@ -13,9 +13,9 @@ from sit_fairseq.data.grid import Grid
 from sit_fairseq.data.grid_cells import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.data.sampling import FormulaSampler
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.ltl import data_symbols, renamed
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.spot_judge import (
     SpotJudge,

@@ -12,10 +12,10 @@ from command_line import script_module
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.ltl import check_ltl, parse_trace
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.logic.tableau import depth_first_trace
+from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.validation.spot_judge import SpotJudge
 from sit_fairseq.validation.verdict import Verdict
 

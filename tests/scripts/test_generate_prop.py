@@ -11,10 +11,10 @@ import pytest
 from command_line import script_module
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.canonical_form import canonical_form
 from sit_fairseq.logic.depth_first import depth_first_answer
 from sit_fairseq.logic.propositional import is_contingent, smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.validation.bits_judge import BitsJudge
 from sit_fairseq.validation.verdict import Verdict
 

@@ -5,7 +5,7 @@ import torch
 from conftest import encode, make_dictionary, make_model
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary, buffer_text
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary, buffer_text
 
 BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
 

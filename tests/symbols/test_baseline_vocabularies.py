@@ -5,12 +5,12 @@ import torch
 from conftest import SYMBOLS, encode, make_dictionary
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.baseline_vocabularies import (
+from sit_fairseq.symbols.baseline_vocabularies import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,
 )
-from sit_fairseq.modules.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 ALL = (FixedVocabulary, CanonicalVocabulary, NamedVocabulary)
 # Four special tokens, then these in the order of their rows.

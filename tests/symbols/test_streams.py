@@ -4,7 +4,7 @@ import literal
 import pytest
 import torch
 
-from sit_fairseq.modules.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 SLOTS = torch.tensor([2, 0, 1, 3])
 

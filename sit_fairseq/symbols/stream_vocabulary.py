@@ -10,10 +10,10 @@ from typing import Dict, List, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.streams import Streams
 
 
 def text_buffer(text: str) -> Tensor:

@@ -4,8 +4,8 @@ import pytest
 from conftest import SYMBOLS, make_dictionary
 from fairseq.data import Dictionary
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 
 def test_splits_tokens_by_full_match():

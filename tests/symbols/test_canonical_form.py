@@ -3,10 +3,10 @@
 from itertools import product
 from random import Random
 
-from sit_fairseq.logic.canonical_form import canonical_form, form_key, text_key
 from sit_fairseq.logic.ltl import renamed
 from sit_fairseq.logic.propositional import random_formula
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form, form_key, text_key
 
 
 def form(line):

@@ -1,6 +1,6 @@
 """What canonical ids mean for the baselines, which have one stream per sentence.
 
-Shapes as in :mod:`sit_fairseq.modules.stream_vocabulary`; J symbols in the dictionary.
+Shapes as in :mod:`sit_fairseq.symbols.stream_vocabulary`; J symbols in the dictionary.
 """
 
 import logging
@@ -9,15 +9,15 @@ from typing import List, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.data.stream_dictionary import StreamDictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.stream_vocabulary import (
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.stream_vocabulary import (
     StreamVocabulary,
     buffer_text,
     listing,
     text_buffer,
 )
-from sit_fairseq.modules.streams import Streams
+from sit_fairseq.symbols.streams import Streams
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from sit_fairseq.evaluation.renaming import Renaming, renamings_into
+from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 
 def test_inverse_undoes():

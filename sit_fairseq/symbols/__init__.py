@@ -1,0 +1,1 @@
+"""Names to slots to streams and back to names: which tokens may be renamed, and renaming."""
