@@ -107,6 +107,7 @@ def train_all(data, root, kills) -> None:
     It needs a process that has imported fairseq but computed nothing, as only that can be
     copied by a fork.
     """
+    multiprocessing.set_start_method("fork", force=True)  # of the loaders' workers, as usual
     rng = random.Random(1)
     for describe, number in kills.items():
         for name in ("whole", "parts"):
