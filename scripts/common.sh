@@ -16,6 +16,8 @@ start() {
     scale=${2:-mini}
     out=$(realpath -m "${3:-outputs/$example-$scale}")
     data=$out/data
+    # Two threads are no faster than one on models of this size, and far slower beside other work.
+    if [ "$scale" = mini ]; then export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"; fi
     if ! [ -f "examples/$example/hydra/$scale.yaml" ]; then
         echo "$0: there is no $scale.yaml in examples/$example/hydra, which holds the scales" >&2
         exit 1

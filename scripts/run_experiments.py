@@ -25,8 +25,8 @@ A file says what to do like this::
 
 A condition may also be ``{data: bin.wide, models: [Baseline], seeds: [1]}``, and a measurement may have
 ``models``, for those it is meant for. The measurement ``training`` needs no command: it has
-``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then, as a
-share, and ``cpu_minutes``. A column that is no share is written ``{number: PATH}``.
+``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then (UPDATES may
+be ``last``), as a share, and ``cpu_minutes``. A column that is no share is written ``{number: PATH}``.
 """
 
 import argparse
@@ -259,10 +259,10 @@ def read_validation(log: Path) -> Dict[str, Dict[str, float]]:
         log: the output of fairseq-hydra-train with ``common.log_format=json``.
 
     Returns:
-        for each number of updates the percentages it printed, as shares, by their names:
-        ``correct``, ``exact`` and the other verdicts.
+        for each number of updates, and for ``last``, the percentages it printed, as shares, by
+        their names: ``correct``, ``exact`` and the other verdicts.
     """
-    found = {}
+    found: Dict[str, Dict[str, float]] = {}
     with open(log, encoding="utf-8") as lines:
         for line in lines:
             _, mark, data = line.partition("[valid][INFO] - {")
@@ -274,6 +274,7 @@ def read_validation(log: Path) -> Dict[str, Dict[str, float]]:
                 for name in ("correct", "exact", *(verdict.value for verdict in Verdict))
                 if f"valid_{name}" in values
             }
+            found["last"] = found[values["valid_num_updates"]]
     return found
 
 

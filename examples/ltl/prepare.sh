@@ -3,7 +3,7 @@
 #   bash examples/ltl/prepare.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
-formulas() { pairs "$1" generate_ltl.py "${@:2}"; }
+formulas() { pairs "$1" generate_ltl.py --labels "$labels" "${@:2}"; }
 
 # test_sets SHORTEST LONGEST: formulas over a to e and over ten other symbols, no renaming of any
 # of which is in training.
@@ -17,19 +17,19 @@ test_sets() {
     renamed unseen 2
 }
 
+labels=spot
 if [ "$scale" = mini ]; then
     step "data: formulas of at most 12 tokens over the symbols a to e"
     formulas train --symbols 5 --max-length 12 --size 30000 --seed 1
     test_sets 8 12
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 35 tokens over the symbols a to e, and a heat map"
-    formulas to12 --symbols 5 --max-length 12 --size 30000 --seed 1
-    formulas to20 --symbols 5 --max-length 20 --size 150000 --seed 5
-    formulas to35 --symbols 5 --size 300000 --seed 6 --resume
-    joined twenty to12 to20
-    joined train twenty to35
+    labels=depth-first
+    formulas to14 --symbols 5 --max-length 14 --size 150000 --seed 1
+    formulas to35 --symbols 5 --size 500000 --seed 5 --exclude "$data/to14" --resume
+    joined train to14 to35
     test_sets 8 35
-    grid --semantics ltl --max-length 40 --per-cell 5
+    grid --semantics ltl --max-length 40 --per-cell 5 --exclude "$data/train"
 else
     step "data: formulas of at most 35 tokens, more of them with few symbols, and a heat map"
     formulas main --symbols 5 --size 800000 --resume
@@ -42,7 +42,3 @@ else
     grid --semantics ltl
 fi
 binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
-if [ "$scale" = medium ]; then
-    binarise "$out/bin.twenty" --trainpref "$data/twenty" --validpref "$data/valid" \
-        --srcdict "$out/bin/dict.src.txt"
-fi

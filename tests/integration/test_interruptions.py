@@ -107,6 +107,7 @@ def train_all(data, root, kills) -> None:
     It needs a process that has imported fairseq but computed nothing, as only that can be
     copied by a fork.
     """
+    multiprocessing.set_start_method("fork", force=True)  # of the loaders' workers, as usual
     rng = random.Random(1)
     for describe, number in kills.items():
         for name in ("whole", "parts"):
@@ -128,7 +129,7 @@ def trained(tmp_path_factory) -> Path:
     script("generate_prop.py", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
     process = multiprocessing.get_context("spawn").Process(
-        target=train_all, args=(data, root, {by_options: 10, by_hydra: 4})
+        target=train_all, args=(data, root, {by_options: 10, by_hydra: 3})
     )
     process.start()
     process.join()

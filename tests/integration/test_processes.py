@@ -41,7 +41,7 @@ def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
 def test_hydra_trains_with_muon_instead(prop, tmp_path):
     result = call(
         BIN / "fairseq-hydra-train",
-        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "mini"),
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "ladder"),
         *("optimizer._name=muon", f"common.user_dir={ROOT / 'sit_fairseq'}"),
         *(f"task.data={prop.data}", f"checkpoint.save_dir={tmp_path / 'out'}"),
         *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
@@ -53,7 +53,7 @@ def test_hydra_trains_with_muon_instead(prop, tmp_path):
     state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
     assert state["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
     rates = {group["lr"] for group in state["last_optimizer_state"]["param_groups"]}
-    assert rates == {2 * 0.003 / 200}  # after two updates of the warm-up
+    assert rates == {2 * 0.002 / 200}  # after two updates of the warm-up
 
 
 def test_training_command_exits_with_success(prop, tmp_path):

@@ -34,7 +34,7 @@ def computed(monkeypatch):
     return batches
 
 
-@pytest.mark.parametrize("options, most_batches", [((), 120), (BASELINE, 60)])
+@pytest.mark.parametrize("options, most_batches", [((), 130), (BASELINE, 60)])
 def test_training_and_validation(prop, tmp_path, computed, options, most_batches):
     limits = ("--batch-size", 1000, "--max-tokens", 300, "--max-tokens-valid", 120)
     train(prop.data, tmp_path, *limits, *options, "--max-epoch", 1)

@@ -84,6 +84,7 @@ def test_validation_is_read_from_the_log_of_training(tmp_path):
     assert runner["read_validation"](log) == {
         "500": {"correct": 0.545, "exact": 0.48, "timeout": 0.0},
         "1000": {"correct": 0.6},
+        "last": {"correct": 0.6},
     }
 
 
