@@ -38,8 +38,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
     task._judges.start()
     workers = list(task._judges._pool._workers)
     assert [worker.alive for worker in workers] == [True, True]
-    # The class remembers the task that last built a generator.
-    monkeypatch.setattr(StreamTranslationTask, "generating", None)
+    StreamTranslationTask.generating = None  # it remembers the task that last built a generator
     del task
     gc.collect()
     assert not any(worker.alive for worker in workers)
