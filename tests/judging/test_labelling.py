@@ -31,7 +31,7 @@ def moody(formula):
 
 def test_faults_of_labels_and_of_labelling():
     formulas = ["{ a }", "", "crash", "{ 0 }", "sleep", "a ; { b }"]
-    with LabelPool(moody, workers=2, timeout=0.5) as pool:
+    with LabelPool(moody, workers=2, timeout=3.0) as pool:
         labels = list(pool.imap(formulas))
     assert labels == [
         Label("{ a }", None),
