@@ -8,7 +8,7 @@ import pickle
 import struct
 import typing
 import zipfile
-from typing import Iterator
+from typing import Any, Dict, Iterator, Optional
 
 import numpy
 import omegaconf
@@ -17,6 +17,7 @@ from fairseq import checkpoint_utils
 from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.known_models import refuse_other_shapes, refuse_unknown_kinds
 from sit_fairseq.precision import forget_autocast
 
 # What reading damaged bytes or a file of another kind ends in, by experiment.
@@ -115,6 +116,24 @@ def explained(path: str, remedy: str) -> Iterator[None]:
         raise UnreadableCheckpoint(path, error, remedy)
 
 
+def incomplete(state: Dict[str, Any]) -> Optional[str]:
+    """What the content of a checkpoint lacks, None if it has weights and options."""
+    if not is_weights(state.get("model")):
+        return "it lacks 'model', the weights by name"
+    if not (state.get("args") or state.get("cfg")):
+        return "it lacks 'cfg' or 'args', the options of the model"
+    return None
+
+
+def is_weights(weights: Any) -> bool:
+    """Whether these are tensors by name."""
+    return (
+        isinstance(weights, dict)
+        and len(weights) > 0
+        and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
+    )
+
+
 def explain_unreadable_checkpoints() -> None:
     """Makes fairseq name the file that is damaged instead of printing a traceback.
 
@@ -129,7 +148,12 @@ def explain_unreadable_checkpoints() -> None:
         options = "--path, --restore-file or --finetune-from-model"
         with explained(path, f"name another file with {options}"):
             state = load(path, arg_overrides, *args, **kwargs)
-            forget_autocast(state, arg_overrides or {})
-            return state
+            complaint = incomplete(state)
+            if complaint:
+                raise LookupError(complaint)
+        refuse_unknown_kinds(path, state)
+        refuse_other_shapes(path, state)
+        forget_autocast(state, arg_overrides or {})
+        return state
 
     checkpoint_utils.load_checkpoint_to_cpu = load_or_explain

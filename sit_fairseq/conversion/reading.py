@@ -12,7 +12,7 @@ from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.safe_loading import explained
+from sit_fairseq.safe_loading import explained, incomplete, is_weights
 
 
 class Dictionaries(NamedTuple):
@@ -62,19 +62,10 @@ def _foreign(state: Any) -> Optional[str]:
             "it is one shard of a model trained with --ddp-backend fully_sharded; first save the "
             "whole model in one file, without --use-sharded-state"
         )
-    if not _is_weights(state.get("model")):
-        return "it lacks 'model', the weights by name"
-    if not _options(state, "model"):
-        return "it lacks 'cfg' or 'args', the options of the model"
-    return None
-
-
-def _is_weights(weights: Any) -> bool:
-    return (
-        isinstance(weights, dict)
-        and len(weights) > 0
-        and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
-    )
+    lacking = incomplete(state)
+    if lacking is None and not _options(state, "model"):
+        lacking = "it lacks 'cfg' or 'args', the options of the model"
+    return lacking
 
 
 def _options(state: Dict[str, Any], section: str) -> Dict[str, Any]:
@@ -140,7 +131,7 @@ def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:
     """The moving average of the weights, if the file has one."""
     extra = state.get("extra_state")
     average = extra.get("ema") if isinstance(extra, dict) else None
-    return average if _is_weights(average) else None
+    return average if is_weights(average) else None
 
 
 def recorded_data(options: Dict[str, Any]) -> str:

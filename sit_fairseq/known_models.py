@@ -1,0 +1,129 @@
+"""What may be built from the options that a checkpoint holds.
+
+Reading a checkpoint runs nothing of it (:mod:`sit_fairseq.safe_loading`), but fairseq evaluates
+options of some of its models and criterions as Python when it builds them, ``encoder_layers`` of
+``fconv`` for one. Only what is known to keep options data is let through.
+"""
+
+import re
+from typing import Any, Dict, Iterator, Optional, Tuple
+
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from fairseq.models import ARCH_MODEL_NAME_REGISTRY
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+
+_STREAMS = "symbol_invariant_transformer"
+
+_KNOWN = {
+    "model": (_STREAMS, "transformer"),
+    "task": ("stream_translation", "translation"),
+    "criterion": ("adacos", "cross_entropy", "label_smoothed_cross_entropy"),
+}
+
+# Options of fairseq's transformer that it evaluates, and what they may hold: numbers.
+_EVALUATED = {
+    "adaptive_softmax_cutoff": r"[\d\s,()\[\]]*",
+    "xformers_att_config": "",
+}
+
+
+def refuse_unknown_kinds(path: str, state: Dict[str, Any]) -> None:
+    """Refuses what fairseq would build by options that are not known to be mere data.
+
+    Args:
+        path: the checkpoint, for messages.
+        state: what it holds, as fairseq reads it.
+
+    Raises:
+        UserError: the model, task or criterion is another than those of this package and
+            fairseq's transformer, translation and cross-entropies.
+    """
+    for cfg in _configurations(state):
+        for section, known in _KNOWN.items():
+            options = _get(cfg, section)
+            if options is None and section != "model":
+                continue
+            name = _name(options)
+            if name not in known:
+                raise UserError(
+                    f"{path} names the {section} {name!r}, which is not built from the options "
+                    f"of a checkpoint, as they might run code; only {' and '.join(known)} are: "
+                    "name another file with --path, --restore-file or --finetune-from-model"
+                )
+        for option, harmless in _EVALUATED.items():
+            for part in ("", "encoder_", "decoder_"):
+                value = _get(_get(cfg, "model"), part + option)
+                if isinstance(value, str) and not re.fullmatch(harmless, value):
+                    raise UserError(
+                        f"{path} has {value!r} as the option {part + option} of its model, which "
+                        "fairseq would run as Python; name another file"
+                    )
+
+
+def refuse_other_shapes(path: str, state: Dict[str, Any]) -> None:
+    """Compares tensors with their bytes and with the options, before a model takes memory.
+
+    Args:
+        path: the checkpoint, for messages.
+        state: what it holds, as fairseq reads it.
+
+    Raises:
+        UserError: a tensor claims more numbers than the file holds, or the options ask for
+            another number of layers or channels than the weights have.
+    """
+    weights = state["model"]
+    for name, tensor in weights.items():
+        if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise UserError(
+                f"{path} is damaged: {name} has {tuple(tensor.shape)} numbers, but the file "
+                f"holds {tensor.untyped_storage().nbytes()} bytes of them; name another file"
+            )
+    for cfg in _configurations(state):
+        if _name(_get(cfg, "model")) != _STREAMS:  # fairseq's may be pruned as they are loaded
+            continue
+        for option, asked, found in _sizes(_get(cfg, "model"), weights):
+            if asked != found:
+                raise UserError(
+                    f"{path} is damaged: its options say {option} {asked}, its weights {found}; "
+                    "name another file"
+                )
+
+
+def _configurations(state: Dict[str, Any]) -> Iterator[Any]:
+    """Those that fairseq may build by; old files hold a namespace, which it converts itself."""
+    if state.get("cfg") is not None:
+        yield state["cfg"]
+    if state.get("args") is not None:
+        yield convert_namespace_to_omegaconf(state["args"])
+
+
+def _get(options: Any, name: str) -> Any:
+    if isinstance(options, dict):
+        return options.get(name)
+    return getattr(options, name, None)
+
+
+def _name(options: Any) -> Optional[str]:
+    """What fairseq would build, a model by its own name instead of its architecture's."""
+    name = options if isinstance(options, str) else _get(options, "_name") or _get(options, "arch")
+    return ARCH_MODEL_NAME_REGISTRY.get(name, name) if isinstance(name, str) else None
+
+
+def _sizes(options: Any, weights: Dict[str, Tensor]) -> Iterator[Tuple[str, Any, int]]:
+    """Options that say how large a model is, with what its weights say."""
+    for side in ("encoder", "decoder"):
+        layers = [re.match(rf"{side}\.layers\.(\d+)\.", name) for name in weights]
+        number = 1 + max((int(match[1]) for match in layers if match), default=-1)
+        first = weights.get(f"{side}.layers.0.fc1.weight")
+        if first is None or first.dim() != 2:
+            continue
+        for option, found in (
+            ("layers", number),
+            ("ffn_embed_dim", first.size(0)),
+            ("embed_dim", first.size(1)),
+        ):
+            asked = _get(options, f"{side}_{option}")
+            if asked is not None:
+                yield f"{side}_{option}", asked, found

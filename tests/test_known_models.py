@@ -1,0 +1,146 @@
+"""A checkpoint is data: what its options name is built only if it is known to keep them data."""
+
+import argparse
+from pathlib import Path
+
+import fairseq_cli.generate
+import fairseq_cli.interactive
+import fairseq_cli.validate
+import pytest
+import torch
+from command_line import PLUG_IN, preprocess_lines, run, train
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+
+# As an attacker would write it: what runs it also leaves a trace.
+CODE = "[(8, 3)] if open({!r}, 'w') else 0"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Binarised data and a model of one update."""
+    root = tmp_path_factory.mktemp("known")
+    data = preprocess_lines(root, ["& a ! b", "! c"], ["a 1 b 0", "c 0"], split="valid")
+    return data, train(data, root / "model", "--max-update", 1, "--disable-validation")
+
+
+def changed(checkpoint: Path, target: Path, change) -> Path:
+    """A copy of a checkpoint with other content."""
+    state = torch.load(checkpoint, weights_only=True)
+    change(state)
+    torch.save(state, target)
+    return target
+
+
+def with_code(section: str, name: str, trace: Path):
+    """Names what evaluates its options, in one section of the configuration."""
+
+    def change(state):
+        options = {"_name": name, "wer_args": CODE.format(str(trace)), "post_process": "letter"}
+        for option in ("encoder_layers", "decoder_layers", "adaptive_softmax_cutoff"):
+            options[option] = CODE.format(str(trace))
+        state["cfg"][section] = options
+
+    return change
+
+
+def commands(data, checkpoint, tmp_path):
+    """Everything that builds what a checkpoint names."""
+    (tmp_path / "typed").write_text("a\n")
+    path = ("--path", checkpoint, *PLUG_IN)
+    yield lambda: run(fairseq_cli.generate, data, *path, "--gen-subset", "valid")
+    yield lambda: run(fairseq_cli.interactive, data, *path, "--input", tmp_path / "typed")
+    yield lambda: run(fairseq_cli.validate, data, *path, "--batch-size", 2)
+    yield lambda: train(data, tmp_path / "restored", "--restore-file", checkpoint)
+    yield lambda: train(data, tmp_path / "tuned", "--finetune-from-model", checkpoint)
+    yield lambda: SymbolInvariantTransformerModel.from_pretrained(
+        str(checkpoint.parent), checkpoint.name, str(data)
+    )
+
+
+@pytest.mark.parametrize(
+    "section, name",
+    [("model", "fconv"), ("model", "lightconv_lm"), ("criterion", "ctc"), ("task", "no_such_task")],
+)
+def test_nothing_unknown_is_built(trained, tmp_path, section, name):
+    data, checkpoint = trained
+    trace = tmp_path / "trace"
+    evil = changed(checkpoint, tmp_path / "evil.pt", with_code(section, name, trace))
+    for command in commands(data, evil, tmp_path):
+        with pytest.raises(UserError, match=f"evil.pt names the {section} '{name}', which is not"):
+            command()
+    assert not trace.exists()
+
+
+def test_old_options_are_looked_at_too(trained, tmp_path):
+    data, checkpoint = trained
+    trace = tmp_path / "trace"
+
+    def change(state):
+        state["args"] = argparse.Namespace(
+            arch="fconv", task="translation", encoder_layers=CODE.format(str(trace))
+        )
+
+    evil = changed(checkpoint, tmp_path / "evil.pt", change)
+    for command in commands(data, evil, tmp_path):
+        with pytest.raises(UserError, match="names the model 'fconv'"):
+            command()
+    assert not trace.exists()
+
+
+def test_evaluated_option_of_the_transformer(trained, tmp_path):
+    data, checkpoint = trained
+    trace = tmp_path / "trace"
+    evil = changed(checkpoint, tmp_path / "evil.pt", with_code("model", "transformer", trace))
+    for command in commands(data, evil, tmp_path):
+        with pytest.raises(UserError, match="option adaptive_softmax_cutoff of its model"):
+            command()
+    assert not trace.exists()
+
+
+def test_control_fairseq_alone_runs_it(trained, tmp_path, monkeypatch):
+    data, checkpoint = trained
+    trace = tmp_path / "trace"
+    evil = changed(checkpoint, tmp_path / "evil.pt", with_code("model", "fconv", trace))
+    monkeypatch.setattr("sit_fairseq.safe_loading.refuse_unknown_kinds", lambda path, state: None)
+    with pytest.raises((Exception, SystemExit)):
+        next(commands(data, evil, tmp_path))()
+    assert trace.exists()
+
+
+def without(*names):
+    def change(state):
+        for name in names:
+            del state[name]
+
+    return change
+
+
+def set_model(**options):
+    return lambda state: state["cfg"]["model"].update(options)
+
+
+def claim_more(state):
+    name = "encoder.layers.0.fc1.weight"
+    state["model"][name] = torch.zeros(1).expand(1 << 20, 1 << 20)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (without("model"), "it lacks 'model', the weights by name"),
+        (lambda state: state.update(model={}), "it lacks 'model', the weights by name"),
+        (lambda state: state.update(model={"a": 1}), "it lacks 'model', the weights by name"),
+        (without("cfg"), "not a readable fairseq checkpoint"),
+        (claim_more, "damaged: encoder.layers.0.fc1.weight has .* numbers, but the file holds 4"),
+        (set_model(encoder_layers=10**9), "options say encoder_layers 1000000000, its weights 2"),
+        (set_model(decoder_ffn_embed_dim=10**9), "say decoder_ffn_embed_dim 1000000000"),
+        (set_model(encoder_embed_dim=10**9), "say encoder_embed_dim 1000000000"),
+    ],
+)
+def test_malformed_checkpoints_are_one_sentence(trained, tmp_path, change, message):
+    data, checkpoint = trained
+    damaged = changed(checkpoint, tmp_path / "damaged.pt", change)
+    with pytest.raises(UserError, match=message):
+        next(commands(data, damaged, tmp_path))()
