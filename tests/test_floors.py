@@ -13,7 +13,7 @@ FLOORS = [
     {"logic", "precision"},
     {"symbols", "safe_loading"},
     {"modules", "judging", "resuming"},
-    {"models", "optim", "slot_generation", "data", "testing"},
+    {"models", "optim", "slot_generation", "data", "datasets", "testing"},
     {"criterions"},
     {"tasks"},
     {"scoring", "conversion", "evaluation"},

@@ -8,13 +8,11 @@ first, renamed.
 """
 
 import argparse
-import random
 
-from sit_fairseq.data.generated_files import parse_names, read_pairs, writing_pairs
-from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.datasets.conditions import renamed_at_random
+from sit_fairseq.datasets.names import parse_names
+from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.symbols.pattern import SymbolPattern
-from sit_fairseq.symbols.renaming import random_renamings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,25 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Does what the verb says.
+    """Renames the pairs.
 
     Raises:
         UserError: an option or a file cannot be used.
     """
     pattern, names = SymbolPattern(args.symbols), parse_names(args.names, "--names")
-    for name in names:
-        if not pattern.is_symbol(name):
-            raise UserError(f"--names: {name!r} is no symbol, --symbols does not match it")
     pairs = read_pairs(args.in_prefix)
-    rng = random.Random(args.seed)
-    with writing_pairs(args.out_prefix) as (src, tgt):
-        for number, (source, target) in enumerate(pairs, 1):
-            symbols = pattern.symbols(tokenize(source) + tokenize(target))
-            if len(symbols) > len(names):
-                raise UserError(
-                    f"line {number} has {len(symbols)} symbols, but --names gives {len(names)}; "
-                    "add names"
-                )
-            renaming = random_renamings(symbols, names, 1, rng)[0]
-            src.write(renaming(source) + "\n")
-            tgt.write(renaming(target) + "\n")
+    write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, names, args.seed))
