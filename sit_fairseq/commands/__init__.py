@@ -19,6 +19,8 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
+from sit_fairseq.copies import PACKAGE, log_copy, refuse_other_copy
+
 _ABOUT = "Symbol-Invariant Transformer: data, judges, measurements and checkpoints."
 
 
@@ -51,8 +53,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         argv: the command line, without the program's name; None for the real one.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: an option or a file cannot be used, or the current folder holds another copy of
+            the package.
     """
+    refuse_other_copy(PACKAGE.name, "the current folder holds")
     words = list(sys.argv[1:] if argv is None else argv)
     spoken, place, module = ["sit"], Path(__file__).parent, __name__
     while place.is_dir():
@@ -76,4 +80,6 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
-    command.main(parser.parse_args(words))
+    args = parser.parse_args(words)
+    log_copy()
+    command.main(args)

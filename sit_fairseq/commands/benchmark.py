@@ -1,4 +1,4 @@
-"""Speed and memory against the paper's algorithms as written, and fairseq's transformer.
+"""Speed and memory, against the algorithms as written and fairseq's transformer.
 
     sit benchmark outputs/benchmark
     sit benchmark outputs/judging --parts growth judging

@@ -1,4 +1,4 @@
-"""Makes a small checkpoint to be shipped: half precision, no optimizer, no paths.
+"""Makes a small checkpoint to ship: half precision, no optimizer, no paths.
 
     sit export outputs/ltl-mini/model/checkpoint_last.pt checkpoints/ltl
 
