@@ -38,9 +38,9 @@ needs() {
 
 step() { printf '\n== %s\n' "$*"; }
 
-# pairs NAME SCRIPT OPTIONS...: a pair of files by one of our generators.
+# pairs NAME KIND OPTIONS...: a pair of files by one of our generators.
 pairs() {
-    [ -f "$data/$1.tgt" ] || python "scripts/$2" "$data/$1" "${@:3}"
+    [ -f "$data/$1.tgt" ] || sit generate "$2" "$data/$1" "${@:3}"
 }
 
 # joined NAME PARTS...: pairs of several files, one after the other.
@@ -58,14 +58,14 @@ renamed() {
     local copy
     for copy in $(seq "$2"); do
         [ -f "$data/$1.renamed$copy.tgt" ] ||
-            python scripts/rename_symbols.py "$data/$1" "$data/$1.renamed$copy" \
+            sit rename "$data/$1" "$data/$1.renamed$copy" \
                 --symbols '[a-z]' --names "$(echo {a..z} | tr ' ' ,)" --seed "$copy"
     done
 }
 
 # grid OPTIONS...: the data of a heat map.
 grid() {
-    [ -f "$data/grid/manifest.json" ] || python scripts/generate_grid.py "$data/grid" --resume "$@"
+    [ -f "$data/grid/manifest.json" ] || sit generate grid "$data/grid" --resume "$@"
 }
 
 # binarise DESTINATION OPTIONS...: fairseq-preprocess.
@@ -85,16 +85,17 @@ binarise() {
 results() {
     local condition source
     step "data: formulas of at most $2 tokens over the symbols a to e, or a to j"
-    formulas train --symbols 5 --max-length "$2" --size "$3" --seed 1
-    formulas ten --symbols 10 --max-length "$2" --size "$3" --seed 5
-    formulas valid --symbols 5 --max-length "$2" --size 500 --seed 2 --exclude "$data"/{train,ten}
-    formulas test --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
+    pairs train "$example" --symbols 5 --max-length "$2" --size "$3" --seed 1
+    pairs ten "$example" --symbols 10 --max-length "$2" --size "$3" --seed 5
+    pairs valid "$example" --symbols 5 --max-length "$2" --size 500 --seed 2 \
+        --exclude "$data"/{train,ten}
+    pairs test "$example" --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
         --exclude "$data"/{train,ten,valid}
-    formulas unseen --symbols 10 --min-length "$1" --max-length "$2" --size 1000 --seed 4 \
+    pairs unseen "$example" --symbols 10 --min-length "$1" --max-length "$2" --size 1000 --seed 4 \
         --exclude "$data"/{train,ten,valid}
     [ -f "$data/renamed.tgt" ] ||
-        python scripts/make_condition.py renamed "$data/train" "$data/renamed"
-    [ -f "$data/reduced.tgt" ] || python scripts/make_condition.py reduced "$data/train" \
+        sit condition renamed "$data/train" "$data/renamed"
+    [ -f "$data/reduced.tgt" ] || sit condition reduced "$data/train" \
         "$data/reduced" --size $(($3 / 10)) --seed 1
     # One dictionary for all, with all symbols of the test sets.
     binarise "$out/bin.ten" --trainpref "$data/ten" --validpref "$data/valid"

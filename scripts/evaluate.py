@@ -23,8 +23,8 @@ from typing import List, Optional, Sequence
 
 import torch
 
-from sit_fairseq.data.generated_files import read_pairs
-from sit_fairseq.data.grid import MANIFEST, Grid
+from sit_fairseq.datasets.pair_files import read_pairs
+from sit_fairseq.datasets.grid import MANIFEST, Grid
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.alpha_covariance import (

@@ -25,7 +25,7 @@ import sys
 from collections import Counter
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from sit_fairseq.data.generated_files import read_pairs
+from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.alpha_covariance import (
     RenamedProblem,

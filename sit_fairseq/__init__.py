@@ -5,12 +5,14 @@ import logging
 # On import, fairseq's text-to-speech task asks for a package that nothing here uses.
 logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
 
+from sit_fairseq.copies import check_user_dir  # noqa: E402
 from sit_fairseq.resuming import copy_checkpoints_whole, resume_exactly  # noqa: E402
 from sit_fairseq.safe_loading import (  # noqa: E402
     explain_unreadable_checkpoints,
     register_safe_globals,
 )
 
+check_user_dir()
 register_safe_globals()
 explain_unreadable_checkpoints()
 copy_checkpoints_whole()

@@ -10,14 +10,16 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [
     {"errors", "files"},
-    {"logic", "precision"},
+    {"logic", "precision", "copies"},
     {"symbols", "safe_loading"},
     {"modules", "judging", "resuming"},
-    {"models", "optim", "slot_generation", "data", "testing"},
+    {"models", "optim", "slot_generation", "data", "datasets", "testing"},
     {"criterions"},
     {"tasks"},
     {"scoring", "conversion", "evaluation"},
     {"benchmark"},
+    {"commands"},
+    {"__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 out=$(realpath -m "${1:-outputs/conversion}")
 data=$out/data
 mkdir -p "$data"
-formulas() { pairs "$1" generate_prop.py --max-length 7 "${@:2}"; }
+formulas() { pairs "$1" prop --max-length 7 "${@:2}"; }
 symbols=(--symbols '[a-z]')
 sizes=(--encoder-embed-dim 64 --encoder-ffn-embed-dim 256 --encoder-layers 2
     --encoder-attention-heads 4 --decoder-layers 2 --decoder-attention-heads 4 --dropout 0)
@@ -44,7 +44,7 @@ from_scratch=(--lr 3e-3 --warmup-updates 200 --max-update 2500)
 trained vanilla --task translation --arch transformer --share-all-embeddings \
     "${sizes[@]}" "${from_scratch[@]}"
 [ -f "$out/converted.pt" ] ||
-    python scripts/convert_checkpoint.py "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
+    sit convert "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
         "${symbols[@]}" --actual a --placeholder b --verify | tee "$out/converted.txt"
 stream=("${plug_in[@]}" "${symbols[@]}" --arch symbol_invariant_transformer
     --stream-attention EP-DP-CP --output-head linear "${sizes[@]}"

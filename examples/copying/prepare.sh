@@ -3,7 +3,7 @@
 #   bash examples/copying/prepare.sh [mini|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
-strings() { pairs "$1" generate_copy.py "${@:2}"; }
+strings() { pairs "$1" copy "${@:2}"; }
 
 if [ "$scale" = mini ]; then
     step "data: strings of 5 to 20 tokens over 8 symbols"

@@ -17,7 +17,7 @@ step "training fairseq's transformer"
 }
 step "conversion"
 [ -f "$out/converted.pt" ] ||
-    python scripts/convert_checkpoint.py "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
+    sit convert "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
         --symbols '<ent[0-9]+>' --actual '<ent0>' --placeholder '<ent1>' --verify
 echo '<ent77> gave <ent3> to <ent41>' |
     fairseq-interactive "$out/bin" "${plug_in[@]}" --path "$out/converted.pt" --beam 3 \

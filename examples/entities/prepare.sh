@@ -3,7 +3,7 @@
 #   bash examples/entities/prepare.sh [mini] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start entities "$@"
-sentences() { pairs "$1" generate_entities.py "${@:2}"; }
+sentences() { pairs "$1" entities "${@:2}"; }
 
 step "data: sentences about the entities <ent0> to <ent4>"
 sentences train.text --symbols '<ent0>..<ent4>' --size 10000 --seed 1
@@ -11,12 +11,12 @@ sentences valid.text --symbols '<ent0>..<ent4>' --size 500 --seed 2 --exclude "$
 sentences test.text --symbols '<ent0>..<ent4>' --size 500 --seed 3 --exclude "$data/train.text"
 sentences unseen.text --symbols '<ent10>..<ent29>' --size 500 --seed 4 --exclude "$data/train.text"
 [ -f "$data/spm.model" ] ||
-    python scripts/train_sentencepiece.py "$data"/train.text.{src,tgt} \
+    sit sentencepiece "$data"/train.text.{src,tgt} \
         --model-prefix "$data/spm" --vocab-size 120 --symbols '<ent0>..<ent99>'
 for name in train valid test unseen; do
     for side in src tgt; do
         [ -f "$data/$name.$side" ] ||
-            python scripts/train_sentencepiece.py --encode "$data/spm.model" \
+            sit sentencepiece --encode "$data/spm.model" \
                 "$data/$name.text.$side" "$data/$name.$side"
     done
 done

@@ -3,7 +3,7 @@
 #   bash examples/ltl/ladder.sh [DIR]      results go to DIR (outputs/ltl-ladder)
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl ladder "${1:-outputs/ltl-ladder}"
-formulas() { pairs "$1" generate_ltl.py --symbols 5 --labels "$labels" "${@:2}"; }
+formulas() { pairs "$1" ltl --symbols 5 --labels "$labels" "${@:2}"; }
 
 step "data: formulas of at most 14 tokens over the symbols a to e, with two kinds of labels"
 for labels in spot depth-first; do

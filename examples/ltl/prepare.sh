@@ -3,7 +3,7 @@
 #   bash examples/ltl/prepare.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
-formulas() { pairs "$1" generate_ltl.py --labels "$labels" "${@:2}"; }
+formulas() { pairs "$1" ltl --labels "$labels" "${@:2}"; }
 
 # test_sets SHORTEST LONGEST: formulas over a to e and over ten other symbols, no renaming of any
 # of which is in training.
@@ -35,7 +35,7 @@ else
     formulas main --symbols 5 --size 800000 --resume
     formulas many --symbols 10 --size 800000 --seed 43 --resume
     [ -f "$data/train.tgt" ] ||
-        python scripts/make_condition.py supplemented "$data/main" "$data/many" "$data/train"
+        sit condition supplemented "$data/main" "$data/many" "$data/train"
     formulas valid --symbols 5 --size 100000 --seed 44 --resume --exclude "$data/train"
     formulas test --symbols 5 --size 100000 --seed 45 --resume --exclude "$data/train" "$data/valid"
     formulas unseen --symbols 10 --size 100000 --seed 46 --resume --exclude "$data/train"

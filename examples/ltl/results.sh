@@ -3,5 +3,4 @@
 #   bash examples/ltl/results.sh [DIR]       results go to DIR (outputs/ltl-results)
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl mini "${1:-outputs/ltl-results}"
-formulas() { pairs "$1" generate_ltl.py "${@:2}"; }
 results 8 12 30000

@@ -6,4 +6,4 @@ start prop "$@"
 needs "$out/test.txt" generate
 python scripts/example_table.py "$out" \
     test='same symbols' more='more symbols'
-python scripts/overlap.py "$data"/{test,more} --with "$data/train" --expect-none
+sit overlap "$data"/{test,more} --with "$data/train" --expect-none

@@ -3,7 +3,7 @@
 #   bash examples/prop/ladder.sh [DIR]      results go to DIR (outputs/prop-ladder)
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop ladder "${1:-outputs/prop-ladder}"
-formulas() { pairs "$1" generate_prop.py --symbols 5 --labels "$labels" "${@:2}"; }
+formulas() { pairs "$1" prop --symbols 5 --labels "$labels" "${@:2}"; }
 
 step "data: formulas of at most 10 tokens over the symbols a to e, with two kinds of labels"
 for labels in smallest depth-first; do

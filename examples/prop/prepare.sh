@@ -3,7 +3,7 @@
 #   bash examples/prop/prepare.sh [mini|medium|paper] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
-formulas() { pairs "$1" generate_prop.py --labels "$labels" "${@:2}"; }
+formulas() { pairs "$1" prop --labels "$labels" "${@:2}"; }
 
 # test_sets SYMBOLS SHORTEST LONGEST MORE DISTINCT: held-out formulas over as many symbols as in
 # training, and over MORE of which DISTINCT different ones are in each.

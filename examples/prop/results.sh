@@ -3,5 +3,4 @@
 #   bash examples/prop/results.sh [DIR]      results go to DIR (outputs/prop-results)
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop mini "${1:-outputs/prop-results}"
-formulas() { pairs "$1" generate_prop.py "${@:2}"; }
 results 5 7 20000

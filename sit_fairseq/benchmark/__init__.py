@@ -1,1 +1,1 @@
-"""What scripts/benchmark.py compares, and how it measures."""
+"""What ``sit benchmark`` compares, and how it measures."""

@@ -9,12 +9,15 @@ from typing import Any, Callable, Dict, List
 
 import torch
 
+import sit_fairseq
 from sit_fairseq.benchmark.measuring import interleaved
 from sit_fairseq.benchmark.subjects import Subject
-from sit_fairseq.data.generated_files import read_pairs
+from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.evaluation.result_file import markdown_table
 
 MIB = 2**20
+
+PACKAGE = Path(sit_fairseq.__file__).parent
 
 # Data by name: the generator, its options, and whose sizes the models have.
 DATA = {
@@ -32,14 +35,12 @@ class Bench:
 
     Attributes:
         args: the command line.
-        root: of the repository, whose scripts make the data.
         folder: for data.
         found: by part, what goes into the JSON file.
         report: the lines of the report so far.
     """
 
     args: argparse.Namespace
-    root: Path
     folder: Path
     found: Dict[str, Any]
     report: List[str]
@@ -67,10 +68,11 @@ class Bench:
         if not folder.is_dir():
             text = f"{folder}.text"
             self.run(
-                f"scripts/generate_{generator}.py", text, *options, "--size", "1000", "--seed", "1"
+                *("sit_fairseq", "generate", generator, text, *options),
+                *("--size", "1000", "--seed", "1"),
             )
             self.run(
-                *("-m", "fairseq_cli.preprocess", "--source-lang", "src", "--target-lang", "tgt"),
+                *("fairseq_cli.preprocess", "--source-lang", "src", "--target-lang", "tgt"),
                 *("--joined-dictionary", "--destdir", folder),
                 *(f"--{split}pref={text}" for split in ("train", "test")),
             )
@@ -89,10 +91,13 @@ class Bench:
         print(f"\n{title}\n\n{markdown_table(rows)}")
         self.report += [f"### {title}", "", markdown_table(rows), ""]
 
-    def run(self, *command: Any) -> None:
-        """Runs one of Python's scripts or modules from the root of the repository."""
+    def run(self, module: str, *arguments: Any) -> None:
+        """Runs a module as a command, in the folder that holds this copy of the package."""
         result = subprocess.run(
-            [sys.executable, *map(str, command)], cwd=self.root, capture_output=True, text=True
+            [sys.executable, "-m", module, *map(str, arguments)],
+            cwd=PACKAGE.parent,
+            capture_output=True,
+            text=True,
         )
         if result.returncode:
             sys.exit(result.stderr)

@@ -6,9 +6,9 @@ from typing import List
 
 import torch
 
-from sit_fairseq.benchmark.bench import Bench
+from sit_fairseq.benchmark.bench import PACKAGE, Bench
 from sit_fairseq.benchmark.measuring import medians
-from sit_fairseq.data.generated_files import read_pairs
+from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
@@ -44,11 +44,11 @@ def _overlap(bench: Bench) -> None:
     """How much of judging is hidden behind decoding, where both take about as long."""
     size, text = 600, bench.folder / "short"
     options = ("--symbols", "5", "--max-length", "10", "--min-length", "7", "--seed", "3")
-    bench.run("scripts/generate_prop.py", text, *options, "--size", str(size))
+    bench.run("sit_fairseq", "generate", "prop", text, *options, "--size", size)
     sources = [source for source, _ in read_pairs(str(text))]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    checkpoint = str(bench.root / "checkpoints/prop/model.pt")
+    checkpoint = str(PACKAGE.parent / "checkpoints/prop/model.pt")
     decoder = CheckpointDecoder(checkpoint, DecodingOptions(beam=25, max_len_b=30))
 
     def answer(judges=None) -> List[Answered]:

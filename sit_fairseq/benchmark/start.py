@@ -6,7 +6,7 @@ import sys
 import tempfile
 from typing import List
 
-from sit_fairseq.benchmark.bench import Bench
+from sit_fairseq.benchmark.bench import PACKAGE, Bench
 from sit_fairseq.benchmark.measuring import medians
 
 
@@ -15,7 +15,7 @@ def compare_start(bench: Bench) -> None:
     name = "prop, 5 symbols"
     cases = {}
     for kind, options in {
-        "package": ("--user-dir", str(bench.root / "sit_fairseq"), "--task", "stream_translation"),
+        "package": ("--user-dir", str(PACKAGE), "--task", "stream_translation"),
         "stock": ("--task", "translation", "--source-lang", "src", "--target-lang", "tgt"),
     }.items():
         path = str(bench.folder / f"{kind}.pt")

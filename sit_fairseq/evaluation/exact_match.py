@@ -36,7 +36,7 @@ def same_trace(answer: str, target: str) -> bool:
     Prefixes must be of equal length and cycles too, and the formulas of each step equal up
     to swapping the two operands of any ``&`` or ``|``. As in DeepLTL (Hahn et al. 2021)
     operands are not regrouped: ``& a & b c`` equals ``& & c b a`` and not ``& b & a c``.
-    That matters: of 3000 labels of ``generate_ltl.py --size 3000 --seed 5``, 281 have a step
+    That matters: of 3000 labels of ``sit generate ltl --size 3000 --seed 5``, 281 have a step
     that chains three operands or more.
 
     Args:

@@ -4,7 +4,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence
 
 import numpy
 
-from sit_fairseq.data.grid import Cell
+from sit_fairseq.datasets.grid import Cell
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict

@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Type
 
+from sit_fairseq.copies import PACKAGE, refuse_other_copy
+
 logger = logging.getLogger(__name__)
 
 # Most items sent to a worker at once: a fast function is not to wait for its parent.
@@ -72,7 +74,8 @@ def _serve(connection: Connection, function: Callable[[Any], Any], memory: float
     """Answers batches of items with one outcome at a time, until the parent has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     _limit_memory(memory)
-    connection.send(None)  # ready: only from now on do time-outs count
+    # Ready: only from now on do time-outs count. The server may have found another package.
+    connection.send(str(PACKAGE))
     while True:
         try:
             batch = connection.recv()
@@ -110,11 +113,13 @@ class _Worker:
 
         Raises:
             RuntimeError: it ended instead.
+            UserError: it uses another copy of the package.
         """
         try:
-            self.connection.recv()
+            package = self.connection.recv()
         except (EOFError, OSError):
             raise RuntimeError("a worker process ended before it was ready; see its message above")
+        refuse_other_copy(package, "its worker processes have found")
 
     @property
     def alive(self) -> bool:

@@ -18,6 +18,7 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from omegaconf import II
 from torch.nn.parallel import DistributedDataParallel
 
+from sit_fairseq.copies import log_copy
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
 from sit_fairseq.data.length_ramp import LengthRamp
@@ -160,6 +161,7 @@ class StreamTranslationTask(TranslationTask):
         Raises:
             UserError: if the data directory, ``--symbols`` or ``--autocast`` is unsuitable.
         """
+        log_copy()
         check_precision(cfg)
         path = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(path):

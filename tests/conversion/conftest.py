@@ -10,7 +10,7 @@ import fairseq_cli.hydra_train
 import fairseq_cli.preprocess
 import fairseq_cli.train
 import pytest
-from command_line import IN_PROCESS, run, script
+from command_line import IN_PROCESS, run, sit
 from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
 
 
@@ -68,11 +68,11 @@ def vanilla(data, tmp_path_factory):
 
 @pytest.fixture
 def convert(tmp_path, capsys):
-    """Runs the script; gives what it wrote and what it printed."""
+    """Runs the verb; gives what it wrote and what it printed."""
 
     def call(source: Path, *options, out: str = "stream.pt"):
         capsys.readouterr()
-        script("convert_checkpoint.py", source, tmp_path / out, *CONVERSION, *options)
+        sit("convert", source, tmp_path / out, *CONVERSION, *options)
         return tmp_path / out, capsys.readouterr().out
 
     return call

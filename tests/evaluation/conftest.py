@@ -4,7 +4,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from command_line import preprocess, script, train
+from command_line import preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
@@ -13,8 +13,8 @@ def models(tmp_path_factory) -> SimpleNamespace:
     own, which needs ``data``."""
     root = tmp_path_factory.mktemp("models")
     options = ("--max-length", 9, "--workers", 1)
-    script("generate_prop.py", root / "train", "--size", 300, "--seed", 1, *options)
-    script("generate_prop.py", root / "test", "--size", 45, "--seed", 3, *options)
+    sit("generate", "prop", root / "train", "--size", 300, "--seed", 1, *options)
+    sit("generate", "prop", root / "test", "--size", 45, "--seed", 3, *options)
     files = ("--trainpref", root / "train", "--testpref", root / "test")
     data = preprocess(root / "trained_on", *files)
     training = ("--max-update", 8, "--disable-validation", "--no-epoch-checkpoints")

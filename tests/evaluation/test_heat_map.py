@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from sit_fairseq.data.grid import Cell
+from sit_fairseq.datasets.grid import Cell
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.heat_map import (
     Box,

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from command_line import preprocess, script, train
+from command_line import preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
@@ -11,9 +11,9 @@ def prop(tmp_path_factory) -> SimpleNamespace:
     """Formulas over a to e, a briefly trained model, and one with random weights."""
     root = tmp_path_factory.mktemp("prop")
     options = ("--max-length", 9, "--workers", 1)
-    script("generate_prop.py", root / "train", "--size", 2000, "--seed", 1, *options)
-    script("generate_prop.py", root / "valid", "--size", 70, "--seed", 2, *options)
-    script("generate_prop.py", root / "test", "--size", 400, "--seed", 3, *options)
+    sit("generate", "prop", root / "train", "--size", 2000, "--seed", 1, *options)
+    sit("generate", "prop", root / "valid", "--size", 70, "--seed", 2, *options)
+    sit("generate", "prop", root / "test", "--size", 400, "--seed", 3, *options)
     data = preprocess(
         root / "bin",
         *("--trainpref", root / "train", "--validpref", root / "valid"),

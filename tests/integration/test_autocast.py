@@ -5,7 +5,7 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, ROOT, generate, preprocess, run, script, train
+from command_line import IN_PROCESS, PLUG_IN, ROOT, generate, preprocess, run, sit, train
 
 from sit_fairseq import precision
 from sit_fairseq.evaluation.generate_output import read_generate_output
@@ -61,7 +61,7 @@ def test_precision_is_not_saved(prop, tmp_path, caplog, monkeypatch):
 @pytest.mark.parametrize("beam", [1, 3])
 def test_answers_of_a_trained_model_are_mostly_the_same(tmp_path, capsys, beam):
     """The shipped one; its scores have fewer digits in common."""
-    script("generate_prop.py", tmp_path / "text", "--size", 150, "--max-length", 10, "--seed", 5)
+    sit("generate", "prop", tmp_path / "text", "--size", 150, "--max-length", 10, "--seed", 5)
     files = ("--trainpref", tmp_path / "text", "--testpref", tmp_path / "text")
     data = preprocess(tmp_path / "bin", *files)
     checkpoint = ROOT / "checkpoints" / "prop" / "model.pt"

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command_line import generate, preprocess, script_module, train
+from command_line import generate, preprocess, sit, train
 
 from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.copy_judge import edit_distance
@@ -11,7 +11,7 @@ from sit_fairseq.judging.copy_judge import edit_distance
 
 def test_copies_of_more_symbols_and_longer_strings_are_judged(tmp_path, capsys, caplog):
     options = ["--symbols", "4", "--min-length", "1", "--max-length", "9", "--workers", "1"]
-    script_module("generate_copy").main([str(tmp_path / "train"), "--size", "500", *options])
+    sit("generate", "copy", tmp_path / "train", "--size", 500, *options)
     files = ("--trainpref", tmp_path / "train", "--validpref", tmp_path / "train")
     data = preprocess(tmp_path / "bin", *files)
     with caplog.at_level("INFO"):
@@ -30,7 +30,7 @@ def test_copies_of_more_symbols_and_longer_strings_are_judged(tmp_path, capsys, 
     assert re.search(r"exact ([\d.]+)", validated).group(1) == f"{shares[0]:g}"
 
     grid = ["--semantics", "copy", "--max-symbols", "7", "--max-length", "8", "--per-cell", "3"]
-    script_module("generate_grid").main([str(tmp_path / "grid"), *grid])
+    sit("generate", "grid", tmp_path / "grid", *grid)
     files = ("--trainpref", tmp_path / "grid" / "grid", "--testpref", tmp_path / "grid" / "grid")
     data = preprocess(tmp_path / "grid.bin", *files)
     capsys.readouterr()

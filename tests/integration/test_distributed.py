@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fairseq_cli.train
 import pytest
-from command_line import PLUG_IN, ROOT, TRAINING, preprocess_lines, run, script
+from command_line import PLUG_IN, ROOT, TRAINING, preprocess_lines, run, sit
 
 BIN = Path(sys.executable).parent
 LOGGING = ["--log-format", "json", "--log-interval", 1, "--disable-validation", "--dropout", 0]
@@ -51,7 +51,7 @@ def two_ranks(data, directory, *arguments):
 def data(tmp_path_factory):
     directory = tmp_path_factory.mktemp("distributed")
     prefix = directory / "prop"
-    script("generate_prop.py", prefix, "--max-length", 7, "--size", 150, "--workers", 1)
+    sit("generate", "prop", prefix, "--max-length", 7, "--size", 150, "--workers", 1)
     read = [prefix.with_suffix(side).read_text().splitlines() for side in (".src", ".tgt")]
     return preprocess_lines(directory, *read, split="valid")
 

@@ -9,7 +9,7 @@ from command_line import (
     interactive,
     preprocess,
     preprocess_lines,
-    script,
+    sit,
     train,
 )
 
@@ -61,7 +61,7 @@ def test_vocabulary_grows_after_training(prop, tmp_path, capsys, count):
     options = ("--max-length", 15, "--workers", 1, "--size", 150)
     # p0, p1, ... as soon as the alphabet is too short.
     names = [f"p{i}" for i in range(count)]
-    script("generate_prop.py", tmp_path / "more", "--symbols", ",".join(names), *options)
+    sit("generate", "prop", tmp_path / "more", "--symbols", ",".join(names), *options)
     data = preprocess(
         tmp_path / "bin", "--trainpref", tmp_path / "more", "--testpref", tmp_path / "more"
     )

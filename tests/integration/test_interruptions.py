@@ -16,7 +16,7 @@ import fairseq_cli.train
 import pytest
 import torch
 import torch._dynamo  # noqa: F401  an optimizer would import it in each process
-from command_line import PLUG_IN, ROOT, preprocess, script
+from command_line import PLUG_IN, ROOT, preprocess, sit
 
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -126,7 +126,7 @@ def trained(tmp_path_factory) -> Path:
     """The root of all trainings."""
     root = tmp_path_factory.mktemp("interruptions")
     options = ("--max-length", 7, "--size", SENTENCES, "--workers", 1)
-    script("generate_prop.py", root / "prop", *options)
+    sit("generate", "prop", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
     process = multiprocessing.get_context("spawn").Process(
         target=train_all, args=(data, root, {by_options: 10, by_hydra: 3})

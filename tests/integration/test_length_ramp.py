@@ -2,7 +2,7 @@
 
 import fairseq_cli.validate
 import pytest
-from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, script, train
+from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, sit, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -12,7 +12,7 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 def data(tmp_path_factory):
     """300 formulas of 1 to 9 tokens, for training, validation and tests."""
     prefix = tmp_path_factory.mktemp("ramp") / "prop"
-    script("generate_prop.py", prefix, "--max-length", 9, "--size", 300, "--workers", 1)
+    sit("generate", "prop", prefix, "--max-length", 9, "--size", 300, "--workers", 1)
     files = [
         argument for split in ("train", "valid", "test") for argument in (f"--{split}pref", prefix)
     ]

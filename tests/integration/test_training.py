@@ -5,7 +5,7 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, script, train
+from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, sit, train
 from fairseq import checkpoint_utils
 
 from sit_fairseq.symbols.stream_vocabulary import buffer_text, saved_vocabulary
@@ -99,7 +99,7 @@ def test_resuming_continues_as_if_never_interrupted(prop, tmp_path):
 def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_path):
     names = "z,y,x,w,v,u,t,s,r,q,p,o"
     options = ("--symbols", names, "--max-length", 9, "--workers", 1, "--size", 200)
-    script("generate_prop.py", tmp_path / "train", *options)
+    sit("generate", "prop", tmp_path / "train", *options)
     files = ("--trainpref", tmp_path / "train", "--validpref", tmp_path / "train")
     data = preprocess(tmp_path / "bin", *files)
     before = load(prop.trained)["model"]

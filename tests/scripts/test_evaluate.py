@@ -9,7 +9,7 @@ import pytest
 from command_line import generate, preprocess_lines, script, train
 from conftest import needs_spot
 
-from sit_fairseq.data.grid import Cell, Grid
+from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 

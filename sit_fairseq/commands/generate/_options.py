@@ -1,0 +1,141 @@
+"""Options that several generators have."""
+
+import argparse
+import re
+from typing import Optional, Tuple
+
+from sit_fairseq.datasets.formula_sampling import LONGEST_FORMULA
+from sit_fairseq.errors import UserError
+
+
+def add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that every generator of random sentences has.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    add = parser.add_argument
+    add(
+        "--symbols",
+        default="5",
+        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
+        "(default: %(default)s)",
+    )
+    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
+    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
+    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
+    add("--seed", type=int, default=42, help="(default: %(default)s)")
+    add(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; the data do not depend on their number (default: %(default)s)",
+    )
+
+
+def add_exclude_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option whose value :func:`~sit_fairseq.datasets.drawing.excluded_keys` takes.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
+    )
+
+
+def add_distinct_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option whose value :func:`parse_distinct` takes.
+
+    Args:
+        parser: the generator's own parser.
+    """
+    parser.add_argument(
+        "--distinct-symbols",
+        metavar="LO-HI",
+        help="number of different symbols in each sample, or a range of it; lengths in which they "
+        "have no room are left out (default: any)",
+    )
+
+
+def parse_distinct(
+    args: argparse.Namespace, n_symbols: int, room: int, least: int = 1
+) -> Optional[Tuple[int, int]]:
+    """Reads the value of ``--distinct-symbols``.
+
+    Args:
+        args: the parsed options.
+        n_symbols: how many symbols there are.
+        room: how many different ones a sample of ``--max-length`` can have.
+        least: how many each sample must have, 0 or 1.
+
+    Returns:
+        The fewest and the most symbols of a sample, None if that was not said.
+
+    Raises:
+        UserError: it cannot be read or met.
+    """
+    text = args.distinct_symbols
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    fewest, most = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
+    if not least <= fewest <= most:
+        raise UserError(
+            f"--distinct-symbols {text}: give a number from {least} on, or a range as in 4-5."
+        )
+    if most > n_symbols:
+        raise UserError(f"--distinct-symbols {text}: --symbols {args.symbols} has not so many.")
+    if most > room:
+        raise UserError(
+            f"--distinct-symbols {text}: a sample of --max-length {args.max_length} tokens has at "
+            f"most {room} different symbols."
+        )
+    return fewest, most
+
+
+def parse_distinct_in_formulas(
+    args: argparse.Namespace, n_symbols: int, least: int = 1
+) -> Optional[Tuple[int, int]]:
+    """Reads the value of ``--distinct-symbols`` for formulas.
+
+    Args:
+        args: the parsed options.
+        n_symbols: how many symbols there are.
+        least: how many each formula must have, 0 or 1.
+
+    Returns:
+        As :func:`parse_distinct`.
+
+    Raises:
+        UserError: it cannot be read or met, or the formulas are too long for the sampler.
+    """
+    distinct = parse_distinct(args, n_symbols, (args.max_length + 1) // 2, least)
+    if distinct is not None and args.max_length > LONGEST_FORMULA:
+        raise UserError(
+            f"--max-length {args.max_length}: with --distinct-symbols formulas can have at most "
+            f"{LONGEST_FORMULA} tokens."
+        )
+    return distinct
+
+
+def check_sampling_options(args: argparse.Namespace) -> None:
+    """Refuses values of the sampling options that cannot be met.
+
+    Args:
+        args: the parsed options.
+
+    Raises:
+        UserError: one cannot.
+    """
+    if not 1 <= args.min_length <= args.max_length:
+        raise UserError(
+            f"--min-length {args.min_length} --max-length {args.max_length}: "
+            "lengths must be at least 1 and the maximum no less than the minimum."
+        )
+    if args.size < 1 or args.workers < 1:
+        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")

@@ -1,0 +1,90 @@
+"""Judges answers: prints one verdict per line, in order, and their counts at the end.
+
+    sit judge --semantics prop formulas.txt answers.txt
+    sit judge --semantics ltl formulas.txt traces.txt
+    sit judge --semantics copy strings.txt copies.txt
+
+Copies get their mean edit distance, too, at the end of the last line.
+What it took goes to standard error: answers per second, the start of the processes not
+included, and what a judge needs for half and for 99 in 100 of the answers.
+"""
+
+import argparse
+import sys
+import time
+from typing import List
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import JUDGES, make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.report import fault, speed
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.logic.syntax import read_sentences
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
+    add = parser.add_argument
+    add("formulas", metavar="FORMULAS", help="problems, one per line")
+    add("answers", metavar="ANSWERS", help="an answer to each, one per line")
+    add("--semantics", required=True, help=f"what they mean ({', '.join(JUDGES)})")
+    add("--judge", help=f"who decides, by default the first ({choices})")
+    add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
+    add(
+        "--memory",
+        type=float,
+        default=4.0,
+        help="GiB for each process; an answer that takes more is an error (default: %(default)s)",
+    )
+    add(
+        "--workers",
+        type=int,
+        default=2,
+        help="processes; 0 judges in this one, without limits (default: %(default)s)",
+    )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Prints the verdicts.
+
+    Raises:
+        UserError: an option or a file cannot be used; or, at the end, a formula is malformed.
+    """
+    if args.timeout <= 0 or args.workers < 0:
+        raise UserError(
+            f"--timeout {args.timeout} --workers {args.workers}: "
+            "the time-out must be positive and the number of workers not negative."
+        )
+    if args.memory <= 0:
+        raise UserError(f"--memory {args.memory}: it must be positive.")
+    judge = make_judge(args.semantics, args.judge)
+    formulas, answers = read_sentences(args.formulas), read_sentences(args.answers)
+    if len(formulas) != len(answers):
+        raise UserError(
+            f"{args.formulas} has {len(formulas)} lines but {args.answers} has {len(answers)}: "
+            "give one answer, possibly empty, for each formula."
+        )
+    counts = VerdictCounts()
+    complaint = None
+    judging: List[float] = []
+    entered = time.monotonic()
+    with JudgePool(judge, args.workers, args.timeout, args.memory) as pool:
+        pool.start()
+        started = time.monotonic()
+        judged = pool.imap_timed(zip(formulas, answers))
+        for number, (formula, (verdict, seconds)) in enumerate(zip(formulas, judged), start=1):
+            print(verdict.value)
+            counts[verdict] += 1
+            judging.append(seconds)
+            if verdict is Verdict.error and complaint is None:
+                reason = fault(judge, formula)
+                if reason is not None:
+                    complaint = f"Line {number} of {args.formulas} is malformed: {reason}."
+        elapsed = time.monotonic() - started
+    for formula, answer in zip(formulas, answers):
+        counts.add_distance(judge.distance(formula, answer))
+    print(counts)
+    print(speed(judging, elapsed, started - entered), file=sys.stderr)
+    if complaint is not None:
+        raise UserError(complaint)

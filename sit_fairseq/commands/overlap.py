@@ -1,0 +1,58 @@
+"""Counts the sentences of test files that occur in training files, verbatim and up to renaming.
+
+    sit overlap data/test data/unseen --with data/train
+    sit overlap spm/test.src --with spm/train.src --symbols '<ent[0-9]+>'
+
+A file is named itself, or by the prefix of a data set, which stands for ``PREFIX.src``. Two
+sentences are equal up to renaming if an injective renaming of symbols turns one into the other.
+Symbols are the leaves of formulas that are no constants, unless ``--symbols`` says which tokens
+are. The table says how many lines of a file have an equal one in another file or, in the rows
+of ``itself``, before them in the same file.
+
+With ``--expect-none`` the status is 1 if a line of a test file is a renaming of one in a
+training file, else 0.
+"""
+
+import argparse
+
+from sit_fairseq.datasets.overlap import measure_overlap
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.result_file import markdown_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("test", metavar="TEST", nargs="+", help="files, or prefixes of data sets, to look for")
+    add(
+        "--with",
+        dest="train",
+        metavar="TRAIN",
+        nargs="+",
+        default=[],
+        help="files, or prefixes of data sets, to look in (default: each TEST is compared with "
+        "itself alone)",
+    )
+    add("--symbols", metavar="REGEX", help="matches symbols in full, for what is no formula")
+    add(
+        "--expect-none",
+        action="store_true",
+        help="fail if a line of a TEST is a renaming of a line of a TRAIN",
+    )
+
+
+def main(args: argparse.Namespace) -> None:
+    """Prints the table.
+
+    Raises:
+        UserError: an option or a file cannot be used, or there is overlap where none is expected.
+    """
+    if args.expect_none and not args.train:
+        raise UserError("--expect-none: say with --with what the files are compared with.")
+    overlaps, renamed = measure_overlap(args.test, args.train, args.symbols)
+    print(markdown_table([["file", "lines", "in", "verbatim", "up to renaming"], *overlaps]))
+    if args.expect_none and renamed:
+        raise UserError(
+            f"{renamed} times a test sentence is the renaming of a training sentence: generate the "
+            "tests with --exclude."
+        )

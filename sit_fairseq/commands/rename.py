@@ -1,0 +1,36 @@
+"""Renames the symbols of each sentence pair by a random renaming of its own.
+
+    sit rename data/test data/renamed --symbols '[a-z]' --names p,q,r,s,t,u,v,w --seed 1
+
+reads ``data/test.src`` and ``data/test.tgt``, writes ``data/renamed.src`` and ``.tgt``,
+line by line. A model that is invariant to names answers the second as it answers the
+first, renamed.
+"""
+
+import argparse
+
+from sit_fairseq.datasets.conditions import renamed_at_random
+from sit_fairseq.datasets.names import parse_names
+from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
+    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
+    add("--symbols", required=True, help="regular expression of the symbols")
+    add("--names", required=True, help="comma-separated names to choose from")
+    add("--seed", type=int, default=1)
+
+
+def main(args: argparse.Namespace) -> None:
+    """Renames the pairs.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
+    pattern, names = SymbolPattern(args.symbols), parse_names(args.names, "--names")
+    pairs = read_pairs(args.in_prefix)
+    write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, names, args.seed))

@@ -1,0 +1,53 @@
+"""Trains a SentencePiece model that keeps interchangeable tokens whole.
+
+    sit sentencepiece data/train.src data/train.tgt --model-prefix data/spm \
+        --vocab-size 500 --symbols '<ent0>..<ent99>'
+    sit sentencepiece --encode data/spm.model data/train.src data/pieces.src
+
+The first form writes ``data/spm.model`` and ``.vocab``. Every symbol becomes a piece of its
+own that is never split or merged. Symbols need not occur in the text and cost nothing in a
+stream model, so that one may declare as many as will ever be wanted; pass their pattern,
+here ``--symbols '<ent[0-9]+>'``, to fairseq-train. The second form splits a file into
+pieces for fairseq-preprocess. Afterwards ``--bpe sentencepiece --sentencepiece-model
+data/spm.model`` lets fairseq-interactive read plain text and fairseq-generate and
+fairseq-interactive print it.
+"""
+
+import argparse
+
+from sit_fairseq.datasets.names import parse_names
+from sit_fairseq.datasets.pieces import encode, train
+from sit_fairseq.errors import UserError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="texts to learn from; with --encode: IN OUT")
+    add("--encode", metavar="MODEL", help="split IN into pieces of this model")
+    add("--model-prefix", metavar="PREFIX", help="write PREFIX.model and PREFIX.vocab")
+    add(
+        "--vocab-size",
+        type=int,
+        default=8000,
+        help="most pieces, symbols not counted (default: %(default)s)",
+    )
+    add("--symbols", help="interchangeable tokens, for example '<ent0>..<ent99>,<date>'")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Trains a model, or splits a file with one.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
+    if args.encode is not None:
+        if len(args.files) != 2:
+            raise UserError("--encode MODEL needs two files: the text and where the pieces go")
+        encode(args.encode, *args.files)
+        return
+    if args.model_prefix is None or args.symbols is None:
+        raise UserError("name the model by --model-prefix and the tokens to keep by --symbols")
+    symbols = parse_names(args.symbols)
+    train(args.files, args.model_prefix, args.vocab_size, symbols)
+    print(f"{args.model_prefix}.model keeps {len(symbols)} symbols whole")

@@ -1,0 +1,73 @@
+"""SentencePiece models that keep interchangeable tokens whole."""
+
+import os
+import tempfile
+from typing import List, Sequence
+
+import sentencepiece
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
+from sit_fairseq.logic.syntax import read_sentences
+
+# fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.
+_SPECIALS = {"unk_id": 0, "bos_id": -1, "eos_id": -1, "pad_id": -1}
+
+
+def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]) -> None:
+    """Trains a BPE model and moves it into place.
+
+    Args:
+        texts: files of plain text.
+        prefix: write ``prefix.model`` and ``prefix.vocab``.
+        vocab_size: most pieces, symbols and ``<unk>`` not counted.
+        symbols: tokens that are pieces of their own.
+
+    Raises:
+        UserError: SentencePiece refuses the size.
+    """
+    lines = [line for text in texts for line in read_sentences(text)]
+    directory = os.path.dirname(prefix) or "."
+    os.makedirs(directory, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory) as partial:
+        model = os.path.join(partial, "spm")
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_prefix=model,
+                vocab_size=vocab_size + len(symbols) + 1,
+                user_defined_symbols=symbols,
+                model_type="bpe",
+                character_coverage=1.0,
+                hard_vocab_limit=False,  # a small text has fewer pieces
+                minloglevel=2,
+                **_SPECIALS,
+            )
+        except RuntimeError as error:
+            raise UserError(
+                f"SentencePiece cannot learn {vocab_size} pieces from this text, change "
+                f"--vocab-size: {str(error).splitlines()[-1]}"
+            )
+        for ending in (".model", ".vocab"):
+            os.replace(model + ending, prefix + ending)
+
+
+def encode(model: str, source: str, target: str) -> None:
+    """Splits each line of a file into pieces.
+
+    Args:
+        model: a SentencePiece model.
+        source: plain text.
+        target: is written, pieces separated by spaces.
+
+    Raises:
+        UserError: the model cannot be read.
+    """
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    except (OSError, RuntimeError):
+        raise UserError(f"{model} is no SentencePiece model; train one first")
+    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+    with replacing(target) as (out,):
+        for line in read_sentences(source):
+            out.write(" ".join(processor.encode(line, out_type=str)) + "\n")

@@ -1,0 +1,147 @@
+"""What is wrong with a file is said in one sentence with the line, wherever it is read.
+
+Every entry point is given the same three sentence pairs with one fault in the source.
+"""
+
+import fairseq_cli.preprocess
+import pytest
+from command_line import PLUG_IN, preprocess, run, sit, train
+from conftest import needs_spot
+
+from sit_fairseq.errors import UserError
+
+SOURCES, TARGETS = [b"& a b", b"! a", b"a"], [b"a 1 b 1", b"a 0", b"a 1"]
+
+
+def joined(lines, line_end=b"\n"):
+    return b"".join(line + line_end for line in lines)
+
+
+def second_line(text):
+    return joined([SOURCES[0], text, SOURCES[2]])
+
+
+FAULTS = {
+    "nothing": joined(SOURCES),
+    "Windows": joined(SOURCES, b"\r\n"),
+    "unbalanced": second_line(b"& a"),
+    "unknown operator": second_line(b"? a b"),
+    "empty line": second_line(b""),
+    "not UTF-8": second_line(b"! \xe9"),
+    "byte order mark": b"\xef\xbb\xbf" + joined(SOURCES),
+    "carriage return": second_line(b"! a\ra"),
+}
+
+
+def judge(folder):
+    options = ("--semantics", "prop", "--workers", 0)
+    sit("judge", *options, folder / "x.src", folder / "x.tgt")
+
+
+def exclude(kind):
+    def action(folder):
+        options = ("--size", 5, "--max-length", 5, "--workers", 1)
+        sit("generate", kind, folder / "new", *options, "--exclude", folder / "x")
+
+    return action
+
+
+def import_pairs(folder):
+    """Interleaves the lines as the published files have them; source line 2 is line 3."""
+    sources, targets = ((folder / f"x.{side}").read_bytes() for side in ("src", "tgt"))
+    lines = zip(sources.split(b"\n")[:-1], targets.split(b"\n"))
+    (folder / "x.txt").write_bytes(joined([line for pair in lines for line in pair]))
+    sit("import", "pairs", "--semantics", "prop", folder / "x.txt", folder / "new")
+
+
+def rename(folder):
+    options = ("--symbols", "[a-z]", "--names", "p,q,r,s")
+    sit("rename", folder / "x", folder / "new", *options)
+
+
+def preprocess_with_the_task(folder):
+    sides = ("-s", "src", "-t", "tgt", "--joined-dictionary", "--trainpref", folder / "x")
+    run(fairseq_cli.preprocess, *PLUG_IN, *sides, "--destdir", folder / "bin")
+
+
+def training(folder):
+    """Training on what a plain fairseq-preprocess has made of the files."""
+    preprocess(folder / "bin", "--trainpref", folder / "x")
+    options = ("--max-update", 1, "--disable-validation", "--no-save")
+    train(folder / "bin", folder / "model", *options)
+
+
+MALFORMED = {
+    "unbalanced": "Line 2 of .*x.src is malformed: the formula ends too early",
+    "unknown operator": "Line 2 of .*x.src is malformed: the formula is complete after token 1",
+    "empty line": "Line 2 of .*x.src is malformed: the formula is empty",
+}
+NO_TEXT = {
+    "not UTF-8": "Line 2 of .*x.src is not UTF-8",
+    "byte order mark": "Line 1 of .*x.src begins with a byte order mark",
+    "carriage return": "Line 2 of .*x.src has a carriage return",
+}
+
+# What each entry point says; a fault that is not listed is none there.
+ENTRIES = {
+    "judge": (judge, {**MALFORMED, **NO_TEXT}),
+    "generate prop": (exclude("prop"), {**MALFORMED, **NO_TEXT}),
+    "generate ltl": (exclude("ltl"), {**MALFORMED, **NO_TEXT}),
+    "import": (
+        import_pairs,
+        {
+            "unbalanced": "Line 3 of .*x.txt is malformed: .* ends too early",
+            "unknown operator": r"Line 3 of .*x.txt is malformed: .* '\?' is neither",
+            "empty line": "Line 3 of .*x.txt is malformed: it is blank",
+            "not UTF-8": "Line 3 of .*x.txt is not UTF-8",
+            "byte order mark": "Line 1 of .*x.txt begins with a byte order mark",
+            "carriage return": "Line 3 of .*x.txt has a carriage return",
+        },
+    ),
+    "rename": (rename, NO_TEXT),  # sentences of any kind
+    "preprocess": (preprocess_with_the_task, NO_TEXT),  # likewise
+    "training": (
+        training,
+        {
+            "unbalanced": "line 2 of the train source is not one formula",
+            "unknown operator": "line 2 of the train source is not one formula",
+            "empty line": "line 2 of the train source is empty",
+            "byte order mark": ".*dict.src.txt holds the token .* line 1 of a file",
+            # fairseq-preprocess itself takes it for the end of a line.
+            "carriage return": "the train split .* same number of examples; give .* line ends",
+        },
+    ),
+}
+# On bytes that are no text fairseq-preprocess fails on its own, which "preprocess" prevents.
+CASES = [
+    pytest.param(entry, fault, marks=[needs_spot] if entry == "generate ltl" else [])
+    for entry in ENTRIES
+    for fault in FAULTS
+    if (entry, fault) != ("training", "not UTF-8")
+]
+
+
+@pytest.mark.parametrize("entry, fault", CASES)
+def test_fault(entry, fault, tmp_path):
+    (tmp_path / "x.src").write_bytes(FAULTS[fault])
+    (tmp_path / "x.tgt").write_bytes(joined(TARGETS))
+    action, messages = ENTRIES[entry]
+    if fault not in messages:
+        action(tmp_path)
+        return
+    with pytest.raises(UserError, match=f"^{messages[fault]}[^\n]*$"):
+        action(tmp_path)
+    assert not list(tmp_path.glob("new*"))
+
+
+@needs_spot
+def test_malformed_trace(tmp_path, capsys):
+    """It is a wrong answer to the judge, but nothing to be learnt from."""
+    (tmp_path / "formulas").write_text("a\nX b\n")
+    (tmp_path / "traces").write_text("{ a }\n1 ; b\n")
+    files = (tmp_path / "formulas", tmp_path / "traces")
+    sit("judge", "--semantics", "ltl", "--workers", 0, *files)
+    assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "invalid"]
+    (tmp_path / "pairs").write_text("a\n{a}\nXb\n1;b\n")
+    with pytest.raises(UserError, match="^Line 4 of .*pairs is malformed: the trace was expected"):
+        sit("import", "pairs", "--semantics", "ltl", tmp_path / "pairs", tmp_path / "new")

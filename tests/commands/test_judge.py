@@ -1,0 +1,142 @@
+"""The judging verb, run as users run it."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from command_line import ROOT, sit
+from conftest import needs_spot
+
+from sit_fairseq.errors import UserError
+
+FORMULAS = "| a b\n| a b\n| a b\n| a b\n| x ! x\n"
+ANSWERS = "a 1\na 0\na 1 a 0\na\n\n"
+WORDS = ["satisfied", "violated", "vacuous", "invalid", "satisfied"]
+COUNTS = (
+    "2/5 correct; satisfied 2, violated 1, vacuous 1, invalid 1, timeout 0, error 0, unavailable 0"
+)
+
+
+def run_command(*arguments):
+    """Runs the verb as a command; the result has returncode, stdout and stderr."""
+    return subprocess.run(
+        [sys.executable, "-m", "sit_fairseq", "judge", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """A function that runs the verb in this process on texts (str or bytes)."""
+
+    def run(formulas, answers, *options):
+        sit("judge", "--semantics", "prop", *write(tmp_path, formulas, answers), *options)
+
+    return run
+
+
+def write(folder, formulas, answers):
+    """Writes both texts and returns the names of the files."""
+    paths = []
+    for name, text in (("formulas", formulas), ("answers", answers)):
+        paths.append(str(folder / name))
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return paths
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--workers", "0"],
+        ["--workers", "2", "--judge", "bits"],
+        ["--judge", "aiger", "--workers", "1"],
+    ],
+)
+def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
+    judge(FORMULAS, ANSWERS, *options)
+    assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]
+
+
+def test_command(tmp_path):
+    result = run_command("--semantics", "prop", *write(tmp_path, FORMULAS, ANSWERS))
+    assert result.stdout.splitlines() == WORDS + [COUNTS]
+    assert result.returncode == 0, result.stderr
+
+
+@needs_spot
+def test_ltl(tmp_path):
+    formulas = "U a b\nU a b\nX X1\nG a\nF a\nU a\n"
+    traces = "a ; { b }\n{ a }\n1 ; { X1 }\n& a ! a ; { 1 }\na\n{ a }\n"
+    result = run_command("--semantics", "ltl", *write(tmp_path, formulas, traces))
+    words = ["satisfied", "violated", "satisfied", "vacuous", "invalid", "error"]
+    assert result.stdout.splitlines()[:-1] == words
+    assert result.stdout.splitlines()[-1].startswith("2/6 correct;")
+    speed, complaint = result.stderr.strip().splitlines()[-2:]
+    pattern = r"6 answers in \S+ s: \d+ per second; judging one took p50 (\S+) ms, p99 (\S+) ms; .*"
+    median, slow = map(float, re.fullmatch(pattern, speed).groups())
+    assert 0 < median < slow
+    assert "Line 6 of" in complaint
+    assert result.returncode == 1
+
+
+def test_empty_files(judge, capsys):
+    judge("", "", "--workers", "0")
+    said = capsys.readouterr()
+    assert said.out.startswith("0/0 correct;") and said.err.startswith("0 answers in")
+
+
+def test_copies_get_their_distance(judge, capsys):
+    sources, copies = "a b c\na b c\nq q\n", "a b c\na c\nq p p\n"
+    judge(sources, copies, "--semantics", "copy")
+    words = capsys.readouterr().out.splitlines()
+    assert words[:-1] == ["satisfied", "violated", "violated"]
+    assert words[-1].startswith("1/3 correct;") and words[-1].endswith("; mean edit distance 1")
+
+
+def test_windows_line_ends_and_no_last_one(judge, capsys):
+    formulas, answers = FORMULAS.replace("\n", "\r\n"), ANSWERS.replace("\n", "\r\n")
+    judge(formulas.rstrip(), answers, "--workers", "0")
+    assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]
+
+
+def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
+    paths = write(tmp_path, "| a b\n| a\n\nX a\n| a b\n", "a 1\na 1\na 1\na 1\nb 1\n")
+    result = run_command("--semantics", "prop", *paths, "--workers", "0")
+    lines = result.stdout.splitlines()
+    assert lines[:-1] == ["satisfied", "error", "error", "error", "satisfied"]
+    assert lines[-1].startswith("2/5 correct;") and "error 3" in lines[-1]
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert "Line 2 of" in last and "ends too early" in last
+
+
+@pytest.mark.parametrize(
+    "formulas, answers, options, words",
+    [
+        ("a\na\n", "a 1\n", [], ["2 lines", "has 1"]),
+        ("a\n\n", "a 1\n", [], ["2 lines", "has 1"]),
+        (b"a\n\xff\n", "a 1\na 1\n", [], ["Line 2", "formulas", "UTF-8"]),
+        ("a\n", b"\xe9 1\n", [], ["Line 1", "answers", "UTF-8"]),
+        ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger"]),
+        ("a\n", "a 1\n", ["--timeout", "0"], ["--timeout 0"]),
+        ("a\n", "a 1\n", ["--memory", "0"], ["--memory 0"]),
+    ],
+)
+def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):
+    with pytest.raises(UserError) as error:
+        judge(formulas, answers, *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert capsys.readouterr().out == ""
+
+
+def test_missing_file_ends_the_command_in_one_sentence(tmp_path):
+    result = run_command("--semantics", "prop", tmp_path / "none", tmp_path / "none")
+    assert result.returncode == 1
+    assert "none" in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,293 @@
+"""Grids of test data, made as users make them."""
+
+import json
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+from command_line import sit
+from conftest import needs_spot
+
+from sit_fairseq.datasets import grid_generation
+from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
+from sit_fairseq.datasets.grid import Grid
+from sit_fairseq.datasets.interruptions import CellJournal
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.labelling import Label
+from sit_fairseq.judging.spot_judge import (
+    SpotJudge,
+    conjuncts_sorted,
+    random_formulas,
+    spots_own_form,
+)
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.ltl import data_symbols
+from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form
+from sit_fairseq.symbols.renaming import Renaming
+
+SMALL = ["--max-symbols", 2, "--max-length", 5, "--per-cell", 3]
+
+
+def generate(folder, semantics, *options):
+    """Runs the verb in this process and returns the grid."""
+    sit("generate", "grid", folder, "--semantics", semantics, *options)
+    return Grid.read(str(folder))
+
+
+def samples(grid, cell):
+    """The pairs of a cell, as text."""
+    lines = slice(cell.first, cell.first + cell.count)
+    return list(zip(grid.sources[lines], grid.targets[lines]))
+
+
+def check_cells(grid, names):
+    """Checks lengths, symbols, duplicates and counts of every cell."""
+    for cell in grid.cells:
+        keys = set()
+        for source, _ in samples(grid, cell):
+            tokens = source.split()
+            assert len(tokens) == cell.length
+            assert sorted(data_symbols(tokens), key=names.index) == list(names[: cell.symbols])
+            keys.add(canonical_form(tokens, formula_symbols(tokens)))
+        assert len(keys) == cell.count
+        dropped = sum(number for name, number in cell.extra.items() if name != "candidates")
+        assert cell.extra["candidates"] == cell.count + dropped
+
+
+def test_prop(tmp_path, capsys):
+    grid = generate(tmp_path, "prop", "--max-symbols", 4, "--max-length", 12, "--per-cell", 20)
+    cells = [(k, n) for k in range(1, 5) for n in range(1, 13) if n >= 2 * k - 1]
+    assert [(cell.symbols, cell.length) for cell in grid.cells] == cells
+    check_cells(grid, "abcd")
+    judge = BitsJudge()
+    counts = {}
+    for cell in grid.cells:
+        counts[cell.symbols, cell.length] = cell.count
+        for source, target in samples(grid, cell):
+            assert judge.verify(source, target) is Verdict.satisfied
+            assert judge.verify(source, "") is Verdict.violated  # no tautology
+    # All there are: a; ! a; ! ! a, three with &, three with |, four with <->, four with xor.
+    assert [counts[1, 1], counts[1, 2], counts[1, 3]] == [1, 1, 15]
+    assert [counts[2, 3], counts[3, 5]] == [4, 20]
+    assert grid.seed == 42 and grid.options["per_cell"] == 20
+    assert "tautologies" in grid.options["left_out"] and "sit_fairseq" in grid.options["versions"]
+    assert f"{len(grid.sources)} samples" in capsys.readouterr().out
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_symbols_come_in_any_order(tmp_path):
+    grid = generate(tmp_path, "prop", "--max-symbols", 2, "--max-length", 12, "--step", 2)
+    assert [(cell.symbols, cell.length) for cell in grid.cells] == [
+        (2, n) for n in (4, 6, 8, 10, 12)
+    ]
+    firsts = Counter(data_symbols(source.split())[0] for source in grid.sources)
+    assert min(firsts["a"], firsts["b"]) > 0.4 * len(grid.sources)
+
+
+def test_copy(tmp_path):
+    grid = generate(tmp_path, "copy", "--max-symbols", 30, "--max-length", 40, "--step", 10)
+    sizes = [
+        (10, 10),
+        (10, 20),
+        (10, 30),
+        (10, 40),
+        (20, 20),
+        (20, 30),
+        (20, 40),
+        (30, 30),
+        (30, 40),
+    ]
+    # There is one string without repetitions.
+    assert [(cell.symbols, cell.length, cell.count) for cell in grid.cells] == [
+        (k, length, 20 if k < length else 1) for k, length in sizes
+    ]
+    check_cells(grid, [f"p{i}" for i in range(30)])
+    assert grid.sources == grid.targets
+    grid = generate(tmp_path, "copy", "--max-symbols", 1, "--max-length", 2)
+    assert grid.sources == ["a", "a a"]
+    grid = generate(tmp_path, "copy", "--max-symbols", 2, "--max-length", 2)
+    assert grid.sources in (["a", "a a", "a b"], ["a", "a a", "b a"])
+
+
+@pytest.mark.parametrize("semantics", ["prop", "copy", pytest.param("ltl", marks=needs_spot)])
+def test_exclude(tmp_path, semantics):
+    options = ["--max-symbols", 3, "--max-length", 6, "--step", 3 if semantics == "ltl" else 1]
+    options += ["--per-cell", 4]
+    old = generate(tmp_path / "old", semantics, *options)
+    excluded = tmp_path / "renamed.src"
+    swap = Renaming({"a": "x", "b": "a", "c": "b"})
+    lines = [swap(source) for source in old.sources]
+    excluded.write_text("".join(line + "\n" for line in lines))
+    new = generate(tmp_path / "new", semantics, *options, "--exclude", excluded)
+    check_cells(new, "abc")
+    forms = [
+        {canonical_form(line.split(), formula_symbols(line.split())) for line in grid.sources}
+        for grid in (old, new)
+    ]
+    assert forms[1] and not forms[0] & forms[1]
+    assert sum(cell.extra["excluded"] for cell in new.cells) > len(old.sources)
+    assert new.options["exclude"] == [str(excluded)]
+
+
+def test_workers_do_not_matter_and_the_seed_does(tmp_path):
+    options = ["--max-symbols", 3, "--max-length", 9, "--per-cell", 10]
+    one, two = (generate(tmp_path / n, "prop", *options, "--workers", n) for n in "12")
+    assert one == two
+    other = generate(tmp_path / "3", "prop", *options, "--seed", 1)
+    assert other.sources != one.sources
+    # With fewer per cell they are the first ones.
+    fewer = generate(tmp_path / "4", "prop", *options[:-1], 4)
+    for more, less in zip(one.cells, fewer.cells):
+        assert samples(fewer, less) == samples(one, more)[:4]
+
+
+@pytest.fixture(scope="module")
+def ltl(tmp_path_factory):
+    """A small grid of LTL."""
+    return generate(tmp_path_factory.mktemp("ltl"), "ltl", *SMALL)
+
+
+@needs_spot
+def test_ltl(ltl):
+    cells = [(k, n) for k in range(3) for n in range(1, 6) if n >= 2 * k - 1]
+    assert [(cell.symbols, cell.length) for cell in ltl.cells] == cells
+    check_cells(ltl, "ab")
+    judge = SpotJudge()
+    for source, target in zip(ltl.sources, ltl.targets):
+        assert judge.verify(source, target) is Verdict.satisfied
+    cells = {(cell.symbols, cell.length): cell for cell in ltl.cells}
+    assert samples(ltl, cells[0, 1]) == [("1", "{ 1 }")]
+    assert samples(ltl, cells[0, 2]) == []  # X 0 alone, which is unsatisfiable
+    assert cells[0, 2].extra["unsatisfiable"] == 1
+    assert samples(ltl, cells[0, 3]) == [("! X 0", "{ 1 }")]
+    assert samples(ltl, cells[1, 2]) and cells[1, 5].count == cells[2, 5].count == 3
+    assert set(cells[0, 1].extra) == {
+        *("candidates", "duplicates", "excluded", "rewritten", "unsatisfiable"),
+        *("timeout", "error", "zero_in_trace"),
+    }
+    assert "spot" in ltl.options["versions"]
+
+
+@needs_spot
+def test_ltl_formulas_are_those_of_randltl():
+    size, symbols, length = 6000, ["p0", "p1"], 5
+    rng, sampler = Random(1), FormulaSampler(LTL_OPERATORS, 2, LTL_FORBIDDEN)
+    drawn: Counter = Counter()
+    while sum(drawn.values()) < size:
+        formula = spots_own_form(sampler.draw(rng, length, symbols))
+        drawn[" ".join(formula)] += len(formula) == length
+    expected: Counter = Counter()
+    for tokens in random_formulas(2, length, length, seed=3):
+        if len(tokens) == length and {*symbols} <= {*tokens}:
+            expected[" ".join(conjuncts_sorted(tokens))] += 1
+            if sum(expected.values()) == size:
+                break
+    keys = +drawn | +expected
+    assert len(keys) > 80
+    # Chi-square of two samples of the same size.
+    statistic = sum((drawn[x] - expected[x]) ** 2 / (drawn[x] + expected[x]) for x in keys)
+    freedom = len(keys) - 1
+    assert statistic < freedom + 4 * (2 * freedom) ** 0.5
+
+
+@needs_spot
+def test_nothing_that_spot_leaves_alone_is_forbidden():
+    found = set()
+    for tokens in islice(random_formulas(1, 1, 7, seed=2), 20000):
+        found.update(zip(tokens, tokens[1:]))  # an operator and what its first operand begins with
+    for (operator, index), roots in LTL_FORBIDDEN.items():
+        if index == 0:
+            assert not found & {(operator, root) for root in roots}
+    allowed = {(o, r) for o in "!XU&" for r in ("!", "X", "U", "&", "0", "1", "p0")}
+    allowed -= {(o, r) for (o, index), roots in LTL_FORBIDDEN.items() if index == 0 for r in roots}
+    assert {pair for pair in found if pair[0] in "!XU&"} == allowed
+
+
+@needs_spot
+def test_given_up_formulas_are_counted(ltl, tmp_path, capsys, monkeypatch):
+    class StoppedPool(grid_generation.LabelPool):
+        def imap(self, formulas):
+            for i, label in enumerate(super().imap(formulas)):
+                yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
+
+    monkeypatch.setattr(grid_generation, "LabelPool", StoppedPool)
+    options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
+    grid = generate(tmp_path, "ltl", *options, "--workers", 1)
+    said = capsys.readouterr()
+    check_cells(grid, "a")
+    for name in ("timeout", "error"):
+        number = sum(cell.extra[name] for cell in grid.cells)
+        assert number > 1 and said.err.count(f"{name} of Spot: ") == number
+        assert f"{number} {name}" in said.out
+    for line in said.err.splitlines():
+        if " of Spot: " in line:
+            assert line.split(" of Spot: ")[1] not in grid.sources
+
+
+@pytest.mark.parametrize("semantics", [pytest.param("ltl", marks=needs_spot), "prop"])
+def test_resume(tmp_path, monkeypatch, semantics):
+    whole = generate(tmp_path / "whole", semantics, *SMALL)
+    half, part = tmp_path / "half", tmp_path / "half" / "grid.part"
+    write = CellJournal.write
+
+    def interrupted(self, results, new):
+        yield from islice(write(self, results, new), 5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CellJournal, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        generate(half, semantics, *SMALL)
+    assert [path.name for path in half.iterdir()] == ["grid.part"]
+    monkeypatch.setattr(CellJournal, "write", write)
+    with pytest.raises(UserError, match="had --seed 42, not 1"):
+        generate(half, semantics, *SMALL, "--seed", 1, "--resume")
+    text = part.read_text()
+    assert len(text.splitlines()) == 6
+    kept = len(json.loads(text.splitlines()[-1])["sources"])
+    part.write_text(text[:-3])  # the last line is not complete
+    filled = []
+    fill = grid_generation.fill
+    monkeypatch.setattr(
+        grid_generation, "fill", lambda *args: filled.append(args[2:]) or fill(*args)
+    )
+    assert generate(half, semantics, *SMALL, "--resume", "--workers", 1) == whole
+    if semantics == "ltl":  # the others are filled in another process
+        assert filled == [(cell.symbols, cell.length) for cell in whole.cells[4:]]
+    assert kept == whole.cells[4].count
+    assert not part.exists()
+    for damage in ("{}\n", "x\n", text.replace('"length": 2', '"length": 3', 1)):
+        part.write_text(damage)
+        with pytest.raises(UserError, match="grid.part is damaged: omit --resume"):
+            generate(half, semantics, *SMALL, "--resume")
+
+
+@pytest.mark.parametrize(
+    "semantics, options, words",
+    [
+        ("prop", ["--max-symbols", 0], ["--max-symbols 0", "at least 1"]),
+        ("copy", ["--max-symbols", 0], ["--max-symbols 0", "at least 1"]),
+        ("prop", ["--max-symbols", 21], ["--max-symbols 21", "end at 20"]),
+        ("ltl", ["--max-symbols", -1], ["--max-symbols -1", "at least 0"]),
+        ("prop", ["--max-length", 101], ["--max-length 101", "at most 100"]),
+        ("copy", ["--max-length", 0], ["--max-length 0"]),
+        ("copy", ["--step", 0], ["--step 0"]),
+        ("copy", ["--per-cell", 0], ["--per-cell 0"]),
+        ("copy", ["--workers", 0], ["--workers 0"]),
+        ("ltl", ["--timeout", 0], ["--timeout 0"]),
+        ("copy", ["--exclude", "nowhere"], ["nowhere.src"]),
+    ],
+)
+def test_mistakes_are_told(tmp_path, semantics, options, words):
+    with pytest.raises(UserError) as error:
+        generate(tmp_path / "x", semantics, *options)
+    assert all(word in str(error.value) for word in words), error.value
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unwritable(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Cannot write a grid to .*file"):
+        generate(tmp_path / "file", "prop", *SMALL)

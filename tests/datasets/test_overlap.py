@@ -1,0 +1,100 @@
+"""Overlaps of files, verbatim and up to renaming."""
+
+import pytest
+from command_line import sit
+
+from sit_fairseq.errors import UserError
+
+TRAIN = ["& a b", "! c", "xor a a", "& x y", "& a b"]
+TEST = ["& b a", "! c", "xor a b", "& a  b", "xor c d"]
+
+
+def overlap(*arguments):
+    """Runs the verb in this process."""
+    sit("overlap", *arguments)
+
+
+def write(path, lines):
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def rows(text):
+    """The rows of the table, without its head."""
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:]]
+
+
+@pytest.fixture
+def files(tmp_path):
+    return write(tmp_path / "test.src", TEST), write(tmp_path / "train.src", TRAIN)
+
+
+def test_formulas(files, tmp_path, capsys):
+    test, train = files
+    overlap(tmp_path / "test", "--with", train)  # a prefix, and a file
+    assert rows(capsys.readouterr().out) == [
+        [str(test), "5", "itself", "0", "2"],  # & a b, xor c d
+        [str(test), "5", str(train), "2", "3"],  # ! c and & a b, and & b a
+        [str(train), "5", "itself", "1", "2"],  # & a b, and & x y
+    ]
+
+
+def test_several_files(files, capsys):
+    test, train = files
+    overlap(test, train, "--with", train, test)
+    places = [(row[0], row[2]) for row in rows(capsys.readouterr().out)]
+    test, train = map(str, files)
+    assert places == [
+        *((name, "itself") for name in (test, train)),
+        *((name, train) for name in (test, train)),
+        (train, "itself"),
+        *((name, test) for name in (test, train)),
+        (test, "itself"),
+    ]
+    overlap(test)
+    assert len(rows(capsys.readouterr().out)) == 1
+
+
+def test_status(files, tmp_path, capsys):
+    test, train = files
+    with pytest.raises(UserError, match="^3 times a test sentence is the renaming"):
+        overlap(test, "--with", train, "--expect-none")
+    assert len(rows(capsys.readouterr().out)) == 3  # all the same
+    new = write(tmp_path / "new.src", ["| a b", "| c d", "a"])
+    overlap(new, "--with", train, "--expect-none")
+    assert rows(capsys.readouterr().out)[1][3:] == ["0", "0"]
+    with pytest.raises(UserError, match="--expect-none: say with --with"):
+        overlap(new, "--expect-none")
+
+
+def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
+    test = write(tmp_path / "test", ["<e1> met <e2>", "<e1> saw <e2>", "<e1> met <e1>", "<e0> U"])
+    train = write(tmp_path / "train", ["<e9> met <e5>", "<e1> met <e2>", "<e1> saw", "<e0> X"])
+    overlap(test, "--with", train, "--symbols", "<e[0-9]>")
+    assert [row[3:] for row in rows(capsys.readouterr().out)] == [
+        ["0", "0"],
+        ["1", "1"],
+        ["0", "1"],
+    ]
+    with pytest.raises(UserError, match="Line 1 of .*test is no formula.*--symbols"):
+        overlap(test, "--with", train)
+    with pytest.raises(UserError, match=r"'\(' is not a regular expression"):
+        overlap(test, "--with", train, "--symbols", "(")
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
+        overlap(tmp_path / "nowhere")
+
+
+def test_generated_sets_do_not_overlap(tmp_path, capsys):
+    generate = ("generate", "prop", "--max-length", 7, "--workers", 1, "--seed")
+    sit(*generate, 1, "--size", 1000, tmp_path / "train")
+    for name, symbols in (("free", "4"), ("held", "v,w,x,y,z")):
+        options = ("--exclude", tmp_path / "train") if name == "held" else ()
+        sit(*generate, 2, tmp_path / name, *options, "--size", 100, "--symbols", symbols)
+    capsys.readouterr()
+    overlap(tmp_path / "held", "--with", tmp_path / "train", "--expect-none")
+    assert [row[4] for row in rows(capsys.readouterr().out)] == ["0", "0", "0"]
+    with pytest.raises(UserError, match="is the renaming"):
+        overlap(tmp_path / "free", "--with", tmp_path / "train", "--expect-none")
