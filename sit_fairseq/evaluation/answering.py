@@ -125,12 +125,16 @@ def answer_all(
         bar.update(len(journal.answered) - bar.n)
 
     waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
-    done = len(journal.answered)
+    done = {
+        position
+        for position, entry in journal.answered.items()
+        if entry.verdicts or judges is None
+    }
     with ThreadPoolExecutor(max_workers=1) as judging, tqdm(
-        total=len(sources), initial=done, unit=" sentences"
+        total=len(sources), initial=len(done), unit=" sentences"
     ) as bar:
         try:
-            for positions, nbest in decoder.decode(sources, skip=set(journal.answered)):
+            for positions, nbest in decoder.decode(sources, skip=done):
                 waiting.append((positions, nbest, judging.submit(judge, positions, nbest)))
                 if len(waiting) > 1:
                     settle(*waiting.popleft())

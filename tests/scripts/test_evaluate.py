@@ -204,7 +204,7 @@ def test_ctrl_c_is_no_traceback(evaluate, tmp_path, monkeypatch):
 def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
     prefix = write(tmp_path, SOURCES, TARGETS)
     evaluate("correct", prefix, *PROP)
-    with pytest.raises(UserError, match=r"other beam\).*--restart"):
+    with pytest.raises(UserError, match=r"beam 3, not 2\).*--restart"):
         evaluate("correct", prefix, *PROP, "--beam", 2)
     write(tmp_path, SOURCES[:-1], TARGETS[:-1])
     with pytest.raises(UserError, match=r"other sentences\).*--restart"):

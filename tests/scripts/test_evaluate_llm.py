@@ -249,7 +249,7 @@ def test_dry_run(main, tmp_path, capsys, monkeypatch):
         (["--base-url", "host/v1"], ["--base-url"]),
         (["--base-url", "http://secret@host/v1"], ["--base-url", "OPENAI_API_KEY"]),
         (["--examples", "{prefix}"], ["only 0 formulas", "--examples"]),
-        (["--result", "{prefix}.src/result.json"], ["Cannot keep answers in", "change --result"]),
+        (["--result", "{prefix}.src/result.json"], ["Cannot write", "change --result"]),
     ],
 )
 def test_mistakes_are_told_before_anything_is_asked(server, main, tmp_path, more, words):

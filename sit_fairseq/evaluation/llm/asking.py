@@ -86,7 +86,7 @@ def ask_all(
     def ask(key: str, question: Question) -> None:
         if not stopped.is_set():
             try:
-                log.append(key, question.formula, endpoint.answer(question.request))
+                log.keep(key, question.formula, endpoint.answer(question.request))
             except BaseException:
                 stopped.set()
                 raise

@@ -160,9 +160,9 @@ class Endpoint:
         if not isinstance(content, str):
             raise TypeError("content is no text")
         return Reply(
-            content=self._hide(content),
-            finish_reason=self._hide(choice.get("finish_reason")),
-            model=self._hide(body.get("model")),
+            content=self._harmless(content),
+            finish_reason=self._harmless(choice.get("finish_reason")),
+            model=self._harmless(body.get("model")),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
             seconds=raw.elapsed.total_seconds(),
@@ -190,12 +190,14 @@ class Endpoint:
             hint = "check --model and the options passed on to it"
         return f"{self._base_url} answers with status {status}: {said}; {hint}."
 
-    def _hide(self, text: Optional[str]) -> Optional[str]:
-        """Takes the key out of what a server sent, which may well repeat it."""
-        if text is None or len(self._key) < _SECRET_LENGTH:
-            return text
-        return text.replace(self._key, "***")
+    def _harmless(self, text: Optional[str]) -> Optional[str]:
+        """Takes out of what a server sent what no file shall hold: the key, which it may well
+        repeat, and halves of surrogate pairs, which no UTF-8 can."""
+        if text is None:
+            return None
+        text = text.encode("utf-8", "replace").decode()
+        return text if len(self._key) < _SECRET_LENGTH else text.replace(self._key, "***")
 
     def _clean(self, text: str) -> str:
         """What a server sent as part of a sentence."""
-        return " ".join(self._hide(text).split())[:_LONGEST_MESSAGE].rstrip(".")
+        return " ".join(self._harmless(text).split())[:_LONGEST_MESSAGE].rstrip(".")
