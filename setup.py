@@ -16,6 +16,7 @@ setup(
     long_description_content_type="text/markdown",
     license="MIT",
     packages=find_packages(include=["sit_fairseq", "sit_fairseq.*"]),
+    entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",
     # fairseq itself is left to the user: which distribution works depends on the Python
     # version (see README.md).

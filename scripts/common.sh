@@ -59,7 +59,7 @@ renamed() {
     local copy
     for copy in $(seq "$2"); do
         [ -f "$data/$1.renamed$copy.tgt" ] ||
-            python scripts/rename_symbols.py "$data/$1" "$data/$1.renamed$copy" \
+            sit rename "$data/$1" "$data/$1.renamed$copy" \
                 --symbols '[a-z]' --names "$(echo {a..z} | tr ' ' ,)" --seed "$copy"
     done
 }

@@ -19,6 +19,8 @@ import fairseq_cli.train
 import fairseq_cli.validate
 from fairseq import checkpoint_utils
 
+from sit_fairseq import commands
+
 ROOT = Path(__file__).parent.parent
 PLUG_IN = ["--user-dir", str(ROOT / "sit_fairseq"), "--task", "stream_translation"]
 # Workers and a data buffer would only make short runs slower, above all at their end.
@@ -36,6 +38,11 @@ def run(command, *arguments) -> None:
     vars(checkpoint_utils.save_checkpoint).pop("best", None)
     with mock.patch.object(sys, "argv", ["fairseq", *map(str, arguments)]):
         command.cli_main()
+
+
+def sit(*arguments) -> None:
+    """Runs a verb of our own command."""
+    commands.main([str(argument) for argument in arguments])
 
 
 def script(name: str, *arguments) -> None:

@@ -18,6 +18,8 @@ FLOORS = [
     {"tasks"},
     {"scoring", "conversion", "evaluation"},
     {"benchmark"},
+    {"commands"},
+    {"__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from command_line import PLUG_IN, ROOT, TRAINING
 
@@ -75,3 +76,13 @@ def test_user_mistake_exits_with_one_sentence(prop, tmp_path):
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
     assert "broken.pt is not a readable fairseq checkpoint" in result.stderr
+
+
+@pytest.mark.parametrize("command", [[BIN / "sit"], [sys.executable, "-m", "sit_fairseq"]])
+def test_our_own_command_exits_with_one_sentence(command, tmp_path):
+    options = ("--symbols", "[a-z]", "--names", "a")
+    result = call(*command, "rename", "missing", "out", *options, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Cannot read missing.src")
+    assert list(tmp_path.iterdir()) == []

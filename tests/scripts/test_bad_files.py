@@ -9,7 +9,7 @@ import sys
 
 import fairseq_cli.preprocess
 import pytest
-from command_line import PLUG_IN, preprocess, run, script, script_module, train
+from command_line import PLUG_IN, preprocess, run, script, script_module, sit, train
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
@@ -76,7 +76,7 @@ def import_pairs(folder):
 
 def rename(folder):
     options = ("--symbols", "[a-z]", "--names", "p,q,r,s")
-    script("rename_symbols.py", folder / "x", folder / "new", *options)
+    sit("rename", folder / "x", folder / "new", *options)
 
 
 def preprocess_with_the_task(folder):

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from command_line import script, script_module
+from command_line import script, script_module, sit
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.bits_judge import BitsJudge
@@ -136,7 +136,7 @@ def test_random_renaming(write, tmp_path):
     pairs = [("xor a b", "a 1 b 0"), ("| a 1", "a 1")] * 20
     prefix = write("in", pairs)
     options = ["--symbols", "[a-z]", "--names", "p,q,r,s"]
-    script("rename_symbols.py", prefix, tmp_path / "out", *options)
+    sit("rename", prefix, tmp_path / "out", *options)
     made = read(tmp_path / "out")
     assert len(set(made)) > 6
     for source, target in made:
@@ -146,11 +146,11 @@ def test_random_renaming(write, tmp_path):
         ]
         assert {first, *more} <= set("pqrs")
     with pytest.raises(UserError, match="line 1 has 2 symbols, but --names gives 1"):
-        script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "p")
+        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "p")
     with pytest.raises(UserError, match="'&' is no symbol"):
-        script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "x,&")
+        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "x,&")
     with pytest.raises(UserError, match="--names a,b,a: names must be distinct"):
-        script("rename_symbols.py", prefix, tmp_path / "few", *options[:2], "--names", "a,b,a")
+        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "a,b,a")
     with pytest.raises(UserError, match="is not a regular expression"):
-        script("rename_symbols.py", prefix, tmp_path / "few", "--symbols", "[a", *options[2:])
+        sit("rename", prefix, tmp_path / "few", "--symbols", "[a", *options[2:])
     assert not list(tmp_path.glob("few*"))

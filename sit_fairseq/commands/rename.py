@@ -1,7 +1,6 @@
 """Renames the symbols of each sentence pair by a random renaming of its own.
 
-    python scripts/rename_symbols.py data/test data/renamed --symbols '[a-z]' \
-        --names p,q,r,s,t,u,v,w --seed 1
+    sit rename data/test data/renamed --symbols '[a-z]' --names p,q,r,s,t,u,v,w --seed 1
 
 reads ``data/test.src`` and ``data/test.tgt``, writes ``data/renamed.src`` and ``.tgt``,
 line by line. A model that is invariant to names answers the second as it answers the
@@ -18,17 +17,22 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import random_renamings
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
-    parser.add_argument("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
-    parser.add_argument("--symbols", required=True, help="regular expression of the symbols")
-    parser.add_argument("--names", required=True, help="comma-separated names to choose from")
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
+    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
+    add("--symbols", required=True, help="regular expression of the symbols")
+    add("--names", required=True, help="comma-separated names to choose from")
+    add("--seed", type=int, default=1)
 
+
+def main(args: argparse.Namespace) -> None:
+    """Does what the verb says.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
     pattern, names = SymbolPattern(args.symbols), parse_names(args.names, "--names")
     for name in names:
         if not pattern.is_symbol(name):
@@ -46,7 +50,3 @@ def main() -> None:
             renaming = random_renamings(symbols, names, 1, rng)[0]
             src.write(renaming(source) + "\n")
             tgt.write(renaming(target) + "\n")
-
-
-if __name__ == "__main__":
-    main()
