@@ -30,17 +30,14 @@ class GeneratedAnswers:
         path: its output.
 
     Raises:
-        UserError: the file cannot be read or has no answers.
+        UserError: the file cannot be read.
     """
 
     # Sentences at a time: they are judged and recorded together.
     _BATCH = 64
 
     def __init__(self, path: str) -> None:
-        try:
-            self._sentences = read_generate_output(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"Cannot read {path} ({error}); name an output of fairseq-generate.")
+        self._sentences = read_generate_output(path)
         self._path = path
 
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:

@@ -104,7 +104,10 @@ def markdown_table(rows: Sequence[Sequence[Any]]) -> str:
         rows: the cells, the head first.
 
     Returns:
-        One line for each row and one below the head.
+        One line for each row and one below the head, with columns as wide as their widest cell.
     """
-    head, *body = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return "\n".join([head, "| " + " | ".join("---" for _ in rows[0]) + " |", *body])
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(3, *map(len, column)) for column in zip(*cells)]
+    cells.insert(1, ["-" * width for width in widths])
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths)] for row in cells)
+    return "\n".join(f"| {' | '.join(row)} |" for row in padded)
