@@ -1,18 +1,14 @@
 """The file of what has been done: kept, found again, refused where it does not fit."""
 
 import json
+import multiprocessing
 import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.journal import Journal
-
-ROOT = Path(__file__).parent.parent
 
 
 def open_journal(path, kind="answers", restart=False, **depends):
@@ -134,21 +130,25 @@ def test_one_at_a_time(path):
     open_journal(path).close()
 
 
+def hold(path, connection):
+    with open_journal(path) as journal:
+        journal.append({"n": 1})
+        connection.send("opened")
+        connection.recv()
+
+
 def test_another_process_is_refused_until_this_one_is_killed(path):
-    program = (
-        "import sys, time; from sit_fairseq.journal import Journal\n"
-        f"journal = Journal({str(path)!r}, 'answers', {{'beam': 3}}, advice='', where='')\n"
-        "journal.append({'n': 1}); print(flush=True); time.sleep(600)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=ROOT)
+    forking = multiprocessing.get_context("fork")
+    connection, other = forking.Pipe()
+    process = forking.Process(target=hold, args=(path, other))
+    process.start()
     try:
-        assert process.stdout.readline() == b"\n"
+        assert connection.recv() == "opened"
         with pytest.raises(UserError, match="in use by another process"):
             open_journal(path)
     finally:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        process.join()
     with open_journal(path) as journal:
         assert journal.entries == [{"n": 1}]
 
