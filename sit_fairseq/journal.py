@@ -38,7 +38,7 @@ def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
 
 
 class Journal:
-    """The entries of interrupted runs, and those of this one as they come.
+    """The entries of interrupted runs, to which this one adds its own.
 
     Use it as a context manager, or close it. Meanwhile no other process can open it. An entry is
     on disk when :meth:`append` returns, which may be called from any thread.
@@ -54,7 +54,7 @@ class Journal:
 
     Attributes:
         path: the file.
-        entries: all entries, in the order in which they were appended.
+        entries: those of earlier runs, in the order in which they were appended.
 
     Raises:
         UserError: another process has it open, it is of something else or damaged, or it
@@ -113,7 +113,6 @@ class Journal:
         """
         with self._appending:
             self._write(b"".join(map(_line, entries)))
-            self.entries += entries
 
     def close(self) -> None:
         """Closes the file; another process may open it then."""

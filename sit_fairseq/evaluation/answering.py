@@ -123,9 +123,7 @@ def answer_all(
 
     waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
     done = {
-        position
-        for position, entry in journal.answered.items()
-        if entry.verdicts or judges is None
+        position for position, entry in journal.answered.items() if entry.verdicts or judges is None
     }
     with ThreadPoolExecutor(max_workers=1) as judging, tqdm(
         total=len(sources), initial=len(done), unit=" sentences"

@@ -88,11 +88,10 @@ class Result:
             UserError: it cannot be written.
         """
         try:
+            text = json.dumps(vars(self), indent=1, ensure_ascii=False, default=Proportion.as_json)
             with replacing(path) as (file,):
-                json.dump(
-                    vars(self), file, indent=1, ensure_ascii=False, default=Proportion.as_json
-                )
-                file.write("\n")
+                # A path may have bytes that are no UTF-8; they become JSON escapes.
+                file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
         except OSError as error:
             raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")
 

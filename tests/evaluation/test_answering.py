@@ -85,7 +85,12 @@ def test_answers_of_another_origin_are_refused_and_kept(path):
         *({}, {"index": 0}, {"index": 0, "answers": [], "verdicts": [], "seconds": 1}),
         *(
             {"index": 0, "answers": answers, "verdicts": verdicts, "seconds": 1}
-            for answers, verdicts in [("a 1", []), ([1], []), (["a"], ["right"]), (["a", "b"], ["error"])]
+            for answers, verdicts in [
+                ("a 1", []),
+                ([1], []),
+                (["a"], ["right"]),
+                (["a", "b"], ["error"]),
+            ]
         ),
     ],
 )

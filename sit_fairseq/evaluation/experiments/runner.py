@@ -130,9 +130,11 @@ class Runner:
             with self.open_journal(run) as journal:
                 training = self._train(run, journal)
                 results = {
-                    measurement.name: training
-                    if measurement.name == TRAINING
-                    else self._measure(run, measurement, journal)
+                    measurement.name: (
+                        training
+                        if measurement.name == TRAINING
+                        else self._measure(run, measurement, journal)
+                    )
                     for measurement in self._specification.measurements
                     if run.model in measurement.models
                 }

@@ -104,7 +104,14 @@ def test_a_line_cut_off_is_dropped(tmp_path, lost):
 
 @pytest.mark.parametrize(
     "line",
-    ["hello", "{}", "[1]", '{"key": "k"}', "", json.dumps({"key": "k", **REPLY._asdict(), "content": 1})],
+    [
+        "hello",
+        "{}",
+        "[1]",
+        '{"key": "k"}',
+        "",
+        json.dumps({"key": "k", **REPLY._asdict(), "content": 1}),
+    ],
 )
 def test_other_files_are_left_alone(tmp_path, line):
     path = tmp_path / "log"
