@@ -106,7 +106,7 @@ results() {
             --srcdict "$out/bin.ten/dict.src.txt"
     done
     step "training and measuring"
-    python scripts/run_experiments.py "examples/$example/results.yaml" "$out" --jobs 2
+    sit experiments "examples/$example/results.yaml" "$out" --jobs 2
 }
 
 # train MODEL BINARISED OVERRIDES...: with the hyper-parameters of the example's hydra file.

@@ -1,14 +1,11 @@
-"""Runs fairseq's commands and our scripts inside the test process.
+"""Runs fairseq's commands and our own inside the test process.
 
 A new process would spend most of its time on importing fairseq; that the commands work
 in one of their own is tested in test_processes.py.
 """
 
-import importlib.util
-import runpy
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import List
 from unittest import mock
 
@@ -43,22 +40,6 @@ def run(command, *arguments) -> None:
 def sit(*arguments) -> None:
     """Runs a verb of our own command."""
     commands.main([str(argument) for argument in arguments])
-
-
-def script(name: str, *arguments) -> None:
-    """Runs one of our scripts."""
-    path = str(ROOT / "scripts" / name)
-    with mock.patch.object(sys, "argv", [path, *map(str, arguments)]):
-        runpy.run_path(path, run_name="__main__")
-
-
-def script_module(name: str) -> ModuleType:
-    """Imports one of our scripts, for a test that looks inside or a script with workers."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # its worker processes look it up by name
-    spec.loader.exec_module(module)
-    return module
 
 
 def preprocess(directory: Path, *arguments) -> Path:

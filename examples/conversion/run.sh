@@ -36,7 +36,7 @@ trained() {
 # measured NAME CHECKPOINT SET: the share of correct answers, by greedy search.
 measured() {
     [ -f "$out/$1.$3.json" ] ||
-        python scripts/evaluate.py correct "$data/$3" --semantics prop --path "$2" --beam 1 \
+        sit evaluate correct "$data/$3" --semantics prop --path "$2" --beam 1 \
             --max-len-b 20 --data "$out/bin" --result "$out/$1.$3.json" >"$out/$1.$3.md"
 }
 
@@ -66,7 +66,7 @@ binarise "$out/bin.test" --testpref "$data/test" --srcdict "$out/bin/dict.src.tx
     mv "$out/vanilla.partial" "$out/vanilla.txt"
 }
 [ -f "$out/vanilla.test.json" ] ||
-    python scripts/evaluate.py correct "$data/test" --semantics prop \
+    sit evaluate correct "$data/test" --semantics prop \
         --generated "$out/vanilla.txt" --result "$out/vanilla.test.json" >"$out/vanilla.test.md"
 measured converted "$out/converted.pt" test
 for name in finetuned1 finetuned5 scratch; do

@@ -4,6 +4,5 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start copying "$@"
 needs "$out/test.txt" generate
-python scripts/example_table.py "$out" test='8 training symbols' \
+sit evaluate generated "$out" --semantics copy test='8 training symbols' \
     unseen='16 symbols never seen' long='these, twice the length'
-grep -h "edit distance" "$out"/{test,unseen,long}.txt

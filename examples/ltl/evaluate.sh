@@ -4,5 +4,5 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 needs "$out/test.txt" generate
-python scripts/example_table.py "$out" \
+sit evaluate generated "$out" --semantics ltl \
     test='5 training symbols' unseen='10 symbols never seen'

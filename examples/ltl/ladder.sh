@@ -13,4 +13,4 @@ for labels in spot depth-first; do
     binarise "$out/bin.$labels" --trainpref "$data/train.$labels" --validpref "$data/valid.$labels"
 done
 step "training and measuring"
-python scripts/run_experiments.py examples/ltl/ladder.yaml "$out" --scale ladder --jobs 2
+sit experiments examples/ltl/ladder.yaml "$out" --scale ladder --jobs 2

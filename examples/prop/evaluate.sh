@@ -4,6 +4,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 needs "$out/test.txt" generate
-python scripts/example_table.py "$out" \
+sit evaluate generated "$out" --semantics prop \
     test='same symbols' more='more symbols'
 sit overlap "$data"/{test,more} --with "$data/train" --expect-none

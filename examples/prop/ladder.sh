@@ -16,5 +16,5 @@ for labels in smallest depth-first; do
 done
 step "training and measuring"
 for table in ladder variants; do
-    python scripts/run_experiments.py "examples/prop/$table.yaml" "$out" --scale ladder --jobs 2
+    sit experiments "examples/prop/$table.yaml" "$out" --scale ladder --jobs 2
 done

@@ -3,11 +3,13 @@
 import math
 import random
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint
+from sit_fairseq.logic.syntax import read_sentences, tokenize
 from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 
@@ -142,3 +144,52 @@ def alpha_covariance_table(result: Dict[str, Dict[str, Any]]) -> List[List[Any]]
             row += [found["renamings"], f"{100 * found['mean']:.2f} %", found["all_agree"]]
         rows.append(row + [""] * (len(rows[0]) - len(row)))
     return rows
+
+
+def evaluate_alpha_covariance(
+    run: EvaluationRun,
+    prefix: str,
+    checkpoint: Checkpoint,
+    *,
+    counts: Sequence[int],
+    samples: int,
+    max_renamings: int,
+    names: Optional[Sequence[str]],
+    seed: int,
+) -> None:
+    """Measures whether a model answers renamed problems alike.
+
+    Args:
+        run: writes the result file and prints the table.
+        prefix: the problems are in ``prefix.src``.
+        checkpoint: the model to ask.
+        counts: see :func:`choose_problems`.
+        samples: see there.
+        max_renamings: see there.
+        names: see there; None for the symbols in the file.
+        seed: of the renamings.
+
+    Raises:
+        UserError: a file or an option cannot be used.
+    """
+    if samples < 1 or max_renamings < 2:
+        raise UserError(
+            f"--samples {samples} --max-renamings {max_renamings}: at least 1 sample "
+            "and 2 renamings are needed."
+        )
+    sources = read_sentences(f"{prefix}.src")
+    run.uses_file(f"{prefix}.src")
+    decoder = checkpoint.load(run)
+    if names is None:
+        names = sorted({t for source in sources for t in source.split() if decoder.is_symbol(t)})
+    for name in names:
+        if not decoder.is_symbol(name):
+            raise UserError(f"--names: {name!r} is no symbol of the model; see --symbols.")
+    run.uses_options(names=names, max_renamings=max_renamings)
+    problems = choose_problems(
+        sources, decoder.is_symbol, names, counts, samples, max_renamings, random.Random(seed)
+    )
+    renamed = [source for problem in problems for source in problem.sources]
+    answered = run.answer(decoder, renamed)
+    result = measure_alpha_covariance(problems, [entry.answers[0] for entry in answered], counts)
+    run.finish(result, len(renamed), alpha_covariance_table(result))

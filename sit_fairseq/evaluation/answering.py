@@ -30,17 +30,14 @@ class GeneratedAnswers:
         path: its output.
 
     Raises:
-        UserError: the file cannot be read or has no answers.
+        UserError: the file cannot be read.
     """
 
     # Sentences at a time: they are judged and recorded together.
     _BATCH = 64
 
     def __init__(self, path: str) -> None:
-        try:
-            self._sentences = read_generate_output(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"Cannot read {path} ({error}); name an output of fairseq-generate.")
+        self._sentences = read_generate_output(path)
         self._path = path
 
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
@@ -125,12 +122,14 @@ def answer_all(
         bar.update(len(journal.answered) - bar.n)
 
     waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
-    done = len(journal.answered)
+    done = {
+        position for position, entry in journal.answered.items() if entry.verdicts or judges is None
+    }
     with ThreadPoolExecutor(max_workers=1) as judging, tqdm(
-        total=len(sources), initial=done, unit=" sentences"
+        total=len(sources), initial=len(done), unit=" sentences"
     ) as bar:
         try:
-            for positions, nbest in decoder.decode(sources, skip=set(journal.answered)):
+            for positions, nbest in decoder.decode(sources, skip=done):
                 waiting.append((positions, nbest, judging.submit(judge, positions, nbest)))
                 if len(waiting) > 1:
                     settle(*waiting.popleft())

@@ -1,9 +1,13 @@
 """Correct and exact answers (the first two columns of numbers in the paper's Table 1)."""
 
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Mapping, Sequence, Union
 
+from sit_fairseq.datasets.pair_files import read_pairs
+from sit_fairseq.evaluation.answering import Decoder, GeneratedAnswers
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
@@ -46,14 +50,69 @@ def measure_correct(
     return result
 
 
-def correct_table(result: Dict[str, Any]) -> List[List[Any]]:
-    """The rows of a table for people."""
-    rows = [["", "sentences", "share and 95 % interval"]]
+def correct_table(results: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
+    """The rows of a table for people: two columns for each test set, numbers and shares.
+
+    Args:
+        results: of :func:`measure_correct`, by what is said above the numbers; all of one
+            semantics.
+
+    Returns:
+        The cells, the head first.
+    """
+    found = list(results.values())
+    rows = [[""], ["all"]]
+    for head, result in results.items():
+        rows[0] += [head, "share and 95 % interval"]
+        rows[1] += [result["correct"].total, ""]
+
+    def add(name: str, shares: Sequence[Proportion]) -> None:
+        rows.append([name, *(cell for share in shares for cell in (share.count, share))])
+
     for name in ("correct", "exact", "exact_modulo_order"):
-        if name in result:
-            rows.append([name.replace("_", " "), result[name].count, result[name]])
-    if "mean_edit_distance" in result:
-        rows.append(["mean edit distance", "", f"{result['mean_edit_distance']:.3f}"])
-    for verdict, count in result["verdicts"].items():
-        rows.append([verdict, count, Proportion(count, result["correct"].total)])
+        if name in found[0]:
+            add(name.replace("_", " "), [result[name] for result in found])
+    if "mean_edit_distance" in found[0]:
+        distances = [f"{result['mean_edit_distance']:.3f}" for result in found]
+        rows.append(["mean edit distance", *(cell for d in distances for cell in ("", d))])
+    for verdict in (verdict.value for verdict in Verdict):
+        add(
+            verdict,
+            [Proportion(result["verdicts"][verdict], result["correct"].total) for result in found],
+        )
     return rows
+
+
+def evaluate_correct(
+    run: EvaluationRun, prefix: str, answers: Union[Checkpoint, str], judging: Judging
+) -> None:
+    """Measures how many answers are right.
+
+    Args:
+        run: writes the result file and prints the table.
+        prefix: the sentences are in ``prefix.src``, their references in ``prefix.tgt``.
+        answers: the model to ask, or a file with what fairseq-generate printed.
+        judging: who judges.
+
+    Raises:
+        UserError: a file or an option cannot be used.
+    """
+    pairs = read_pairs(prefix)
+    for side in ("src", "tgt"):
+        run.uses_file(f"{prefix}.{side}")
+    sources = [source for source, _ in pairs]
+    with judging.open(run) as judges:
+        if isinstance(answers, Checkpoint):
+            decoder: Decoder = answers.load(run)
+        else:
+            decoder = GeneratedAnswers(answers)
+            run.answers_from("generated", answers)
+        answered = run.answer(decoder, sources, judges)
+    result = measure_correct(
+        judging.make_judge(),
+        sources,
+        [target for _, target in pairs],
+        [entry.answers[0] for entry in answered],
+        [entry.verdicts[0] for entry in answered],
+    )
+    run.finish(result, len(sources), correct_table({"sentences": result}))

@@ -13,8 +13,11 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 import torch
 from tqdm import tqdm
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.answering import Decoder
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint
 from sit_fairseq.logic.syntax import ARITY, tokenize
 
 _MIB = 2**20
@@ -203,3 +206,49 @@ def draw_cost(result: Dict[str, Dict[str, Any]], path: str) -> None:
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
     plots.save_png(figure, path)
+
+
+def evaluate_cost(
+    run: EvaluationRun,
+    checkpoint: Checkpoint,
+    *,
+    counts: Sequence[int],
+    samples: int,
+    repetitions: int,
+    length: Optional[int],
+    seed: int,
+) -> None:
+    """Measures what a model costs.
+
+    Args:
+        run: writes the result file, the figure and the table.
+        checkpoint: the model to ask.
+        counts: numbers of symbols.
+        samples: sentences for each.
+        repetitions: measurements of each.
+        length: tokens per sentence; None for 35, or more if so many symbols need it.
+        seed: of the sentences.
+
+    Raises:
+        UserError: a file or an option cannot be used.
+    """
+    plots.require_matplotlib()
+    if samples < 1 or repetitions < 1:
+        raise UserError(
+            f"--samples {samples} --repetitions {repetitions}: both must be at least 1."
+        )
+    most = max(counts)
+    length = max(35, 2 * most - 1) if length is None else length
+    if length < 2 * most - 1:
+        raise UserError(f"--length {length}: {most} symbols need at least {2 * most - 1} tokens.")
+    decoder = checkpoint.load(run)
+    run.uses_options(repetitions=repetitions, length=length)
+    names, rng = decoder.symbol_names(most), random.Random(seed)
+    sentences = {
+        count: synthetic_sentences(names[:count], decoder.base_tokens, length, samples, rng)
+        for count in counts
+    }
+    device = torch.device(checkpoint.search.device)
+    result = measure_cost(decoder, sentences, repetitions, device)
+    draw_cost(result, run.beside(".png"))
+    run.finish(result, samples * len(counts), cost_table(result))

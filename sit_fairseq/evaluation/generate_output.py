@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List
 
+from sit_fairseq.errors import UserError
+
 _LINE = re.compile(r"([STHDPI])-(\d+)\t(.*)")
 
 
@@ -39,22 +41,29 @@ def read_generate_output(path: str) -> List[Sentence]:
 
     Returns:
         the sentences in the order of the data, whatever the order of decoding.
+
+    Raises:
+        UserError: the file cannot be read.
     """
     sentences: Dict[int, Sentence] = {}
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            match = _LINE.match(line.rstrip("\n"))
-            if match is None:
-                continue
-            kind, number, rest = match.groups()
-            sentence = sentences.setdefault(int(number), Sentence())
-            if kind == "S":
-                sentence.source = rest
-            elif kind == "T":
-                sentence.target = rest
-            elif kind == "H":
-                score, _, text = rest.partition("\t")
-                sentence.hypotheses.append(Hypothesis(score, text))
-            elif kind == "I":
-                sentence.hypotheses[-1].verdict = rest
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"Cannot read {path} ({error}); name an output of fairseq-generate.")
+    for line in lines:
+        match = _LINE.match(line.rstrip("\n"))
+        if match is None:
+            continue
+        kind, number, rest = match.groups()
+        sentence = sentences.setdefault(int(number), Sentence())
+        if kind == "S":
+            sentence.source = rest
+        elif kind == "T":
+            sentence.target = rest
+        elif kind == "H":
+            score, _, text = rest.partition("\t")
+            sentence.hypotheses.append(Hypothesis(score, text))
+        elif kind == "I" and sentence.hypotheses:
+            sentence.hypotheses[-1].verdict = rest
     return [sentences[number] for number in sorted(sentences)]

@@ -4,9 +4,12 @@ from typing import Any, Dict, List, NamedTuple, Sequence
 
 import numpy
 
-from sit_fairseq.datasets.grid import Cell
+from sit_fairseq.datasets.grid import MANIFEST, Cell, Grid
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.verdict import Verdict
 
 _COLORS = "RdYlGn"
@@ -123,3 +126,38 @@ def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
     axes.set_title(f"correct overall: {result['overall']}")
     plots.add_color_bar(figure, axes, _COLORS, f"correct (full brightness: {full} samples)")
     plots.save_png(figure, path)
+
+
+def evaluate_heat_map(
+    run: EvaluationRun,
+    folder: str,
+    checkpoint: Checkpoint,
+    judging: Judging,
+    box: Box,
+    full: int,
+) -> None:
+    """Measures a model on a grid of test data.
+
+    Args:
+        run: writes the result file, the figure and the table.
+        folder: of the grid.
+        checkpoint: the model to ask.
+        judging: who judges.
+        box: what was trained on.
+        full: see :func:`heat_map_image`.
+
+    Raises:
+        UserError: a file or an option cannot be used.
+    """
+    plots.require_matplotlib()
+    if full < 1:
+        raise UserError(f"--full-brightness {full}: it must be at least 1.")
+    grid = Grid.read(folder)
+    for name in ("grid.src", "grid.tgt", MANIFEST):
+        run.uses_file(f"{folder}/{name}")
+    with judging.open(run) as judges:
+        answered = run.answer(checkpoint.load(run), grid.sources, judges)
+    verdicts = [entry.verdicts[0] for entry in answered]
+    result = measure_heat_map(grid.cells, verdicts, box)
+    draw_heat_map(result, run.beside(".png"), full)
+    run.finish(result, len(verdicts), heat_map_table(result))

@@ -88,11 +88,10 @@ class Result:
             UserError: it cannot be written.
         """
         try:
+            text = json.dumps(vars(self), indent=1, ensure_ascii=False, default=Proportion.as_json)
             with replacing(path) as (file,):
-                json.dump(
-                    vars(self), file, indent=1, ensure_ascii=False, default=Proportion.as_json
-                )
-                file.write("\n")
+                # A path may have bytes that are no UTF-8; they become JSON escapes.
+                file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
         except OSError as error:
             raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")
 
@@ -104,7 +103,10 @@ def markdown_table(rows: Sequence[Sequence[Any]]) -> str:
         rows: the cells, the head first.
 
     Returns:
-        One line for each row and one below the head.
+        One line for each row and one below the head, with columns as wide as their widest cell.
     """
-    head, *body = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return "\n".join([head, "| " + " | ".join("---" for _ in rows[0]) + " |", *body])
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(3, *map(len, column)) for column in zip(*cells)]
+    cells.insert(1, ["-" * width for width in widths])
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths)] for row in cells)
+    return "\n".join(f"| {' | '.join(row)} |" for row in padded)

@@ -4,7 +4,10 @@ from typing import Any, Dict, List, Sequence
 
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.syntax import read_sentences
 
 
 def measure_top_n(
@@ -59,3 +62,28 @@ def draw_top_n(result: Dict[str, Proportion], path: str) -> None:
     axes.set_ylabel("one of them correct (%)")
     axes.grid(alpha=0.3)
     plots.save_png(figure, path)
+
+
+def evaluate_top_n(
+    run: EvaluationRun, prefix: str, checkpoint: Checkpoint, judging: Judging, ns: Sequence[int]
+) -> None:
+    """Measures whether one of a model's first answers is right.
+
+    Args:
+        run: writes the result file, the figure and the table.
+        prefix: the sentences are in ``prefix.src``.
+        checkpoint: the model to ask; it returns as many answers as the largest n.
+        judging: who judges.
+        ns: how many answers to look at.
+
+    Raises:
+        UserError: a file or an option cannot be used.
+    """
+    plots.require_matplotlib()
+    sources = read_sentences(f"{prefix}.src")
+    run.uses_file(f"{prefix}.src")
+    with judging.open(run) as judges:
+        answered = run.answer(checkpoint.load(run), sources, judges)
+    result = measure_top_n([entry.verdicts for entry in answered], ns)
+    draw_top_n(result, run.beside(".png"))
+    run.finish(result, len(sources), top_n_table(result))

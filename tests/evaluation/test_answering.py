@@ -71,7 +71,7 @@ def test_half_a_line_is_answered_again(path):
 def test_answers_of_another_origin_are_refused_and_kept(path):
     answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 3})
     before = open(path).read()
-    with pytest.raises(UserError, match=r"other beam\).*--restart"):
+    with pytest.raises(UserError, match=r"beam 3, not 5\).*--restart"):
         answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 5})
     assert open(path).read() == before
     decoder = FakeDecoder(first_symbol)
@@ -79,13 +79,50 @@ def test_answers_of_another_origin_are_refused_and_kept(path):
     assert len(decoder.decoded) == 10
 
 
-@pytest.mark.parametrize("damage", ["not JSON\n", "[]\n", '{"hash": "x"}\n{"index": 0}\n'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({}, {"index": 0}, {"index": 0, "answers": [], "verdicts": [], "seconds": 1}),
+        *(
+            {"index": 0, "answers": answers, "verdicts": verdicts, "seconds": 1}
+            for answers, verdicts in [
+                ("a 1", []),
+                ([1], []),
+                (["a"], ["right"]),
+                (["a", "b"], ["error"]),
+            ]
+        ),
+    ],
+)
 def test_a_damaged_journal_is_named(path, damage):
     answer(path, FakeDecoder(first_symbol))
+    lines = open(path).read().splitlines(keepends=True)
     with open(path, "w") as file:
-        file.write(damage)
-    with pytest.raises(UserError, match="answers.jsonl.*--restart"):
+        file.write(lines[0] + json.dumps(damage) + "\n")
+    with pytest.raises(UserError, match="Line 2 of .*answers.jsonl is damaged; .*--restart"):
         answer(path, FakeDecoder(first_symbol))
+
+
+def test_answers_that_nobody_judged_are_answered_again(path):
+    with AnswerJournal(path, {"beam": 3}) as journal:
+        answer_all(FakeDecoder(first_symbol), SOURCES, journal)
+    answered = answer(path, FakeDecoder(first_symbol))
+    assert all(len(entry.verdicts) == 3 for entry in answered)
+
+
+def test_the_journal_of_version_0_1_is_taken_up(path):
+    whole = seen(answer(path, FakeDecoder(first_symbol)))
+    _, *entries = open(path).read().splitlines(keepends=True)
+    with open(path, "w") as file:
+        file.write('{"hash": "0123", "beam": 3}\n' + "".join(entries))
+    decoder = FakeDecoder(first_symbol)
+    assert seen(answer(path, decoder)) == whole and not decoder.decoded
+
+
+def test_two_runs_do_not_share_a_journal(path):
+    with AnswerJournal(path, {"beam": 3}):
+        with pytest.raises(UserError, match="in use by another process; .*--result"):
+            AnswerJournal(path, {"beam": 3})
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):

@@ -19,9 +19,12 @@ def test_every_sentence_is_in_the_denominator():
     assert counted == {"satisfied": 3, "vacuous": 1, "invalid": 1}
     assert set(result["verdicts"]) == {verdict.value for verdict in Verdict}
     assert "mean_edit_distance" not in result
-    rows = correct_table(result)
-    assert [row[0] for row in rows[1:4]] == ["correct", "exact", "exact modulo order"]
-    assert ["vacuous", 1] in [row[:2] for row in rows]
+    rows = correct_table({"mine": result, "yours": result})
+    assert rows[0] == ["", *("mine", "share and 95 % interval", "yours", "share and 95 % interval")]
+    assert [row[0] for row in rows[1:5]] == ["all", "correct", "exact", "exact modulo order"]
+    assert rows[1] == ["all", 5, "", 5, ""]
+    assert rows[2] == ["correct", *(3, Proportion(3, 5)) * 2]
+    assert ["vacuous", *(1, Proportion(1, 5)) * 2] in rows
 
 
 def test_distance_where_the_judge_knows_one():
@@ -39,4 +42,4 @@ def test_distance_where_the_judge_knows_one():
     result = measure_correct(judge, ["a", "bb", "cc"], ["a", "b", "c"], ["a", "b", ""], verdicts)
     assert result["mean_edit_distance"] == 1.0
     assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
-    assert ["mean edit distance", "", "1.000"] in correct_table(result)
+    assert ["mean edit distance", "", "1.000"] in correct_table({"sentences": result})

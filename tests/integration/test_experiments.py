@@ -3,7 +3,9 @@
 import json
 
 import pytest
-from command_line import ROOT, script
+from command_line import ROOT, sit
+
+from sit_fairseq.errors import UserError
 
 
 def test_trains_measures_and_resumes(prop, tmp_path, capsys):
@@ -23,9 +25,8 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
     )
     for side in ("src", "tgt"):
         (tmp_path / "out" / f"valid.{side}").symlink_to(prop.root / f"valid.{side}")
-    with pytest.raises(SystemExit) as exit_status:
-        script("run_experiments.py", tmp_path / "some.yaml", tmp_path / "out")
-    assert exit_status.value.code == 1
+    with pytest.raises(UserError, match="1 of 2 runs failed"):
+        sit("experiments", tmp_path / "some.yaml", tmp_path / "out")
     printed = capsys.readouterr()
     assert "Normal / Bad / seed 1 FAILED, see" in printed.err
     raw = json.loads((tmp_path / "out" / "some.json").read_text())
@@ -36,6 +37,6 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
     assert (tmp_path / "out" / "some.md").read_text() in printed.out
     log = tmp_path / "out" / "runs" / "Normal" / "Good" / "seed1" / "train.log"
     size = log.stat().st_size
-    with pytest.raises(SystemExit):
-        script("run_experiments.py", tmp_path / "some.yaml", tmp_path / "out")
+    with pytest.raises(UserError, match="1 of 2 runs failed"):
+        sit("experiments", tmp_path / "some.yaml", tmp_path / "out")
     assert log.stat().st_size == size, "what is finished is not done again"

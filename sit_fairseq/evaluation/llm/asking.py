@@ -10,9 +10,10 @@ from typing import Any, Dict, Sequence
 
 from tqdm import tqdm
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.answer_log import AnswerLog
 from sit_fairseq.evaluation.llm.dialect import Dialect, Example
-from sit_fairseq.evaluation.llm.endpoint import Endpoint
+from sit_fairseq.evaluation.llm.endpoint import Endpoint, Reply
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.syntax import tokenize
 
@@ -86,7 +87,7 @@ def ask_all(
     def ask(key: str, question: Question) -> None:
         if not stopped.is_set():
             try:
-                log.append(key, question.formula, endpoint.answer(question.request))
+                log.keep(key, question.formula, endpoint.answer(question.request))
             except BaseException:
                 stopped.set()
                 raise
@@ -104,3 +105,36 @@ def ask_all(
             stopped.set()
             tqdm.write("Waiting for the answers under way, since they are paid for.", sys.stderr)
             raise
+
+
+def replies_to(
+    questions: Dict[str, Question], endpoint: Endpoint, path: str, concurrency: int
+) -> Dict[str, Reply]:
+    """Gets a reply to each question.
+
+    Args:
+        questions: the questions by formula.
+        endpoint: who is asked.
+        path: the file in which replies are kept.
+        concurrency: how many requests may be under way at once.
+
+    Returns:
+        The replies by formula.
+
+    Raises:
+        UserError: not all of them can be had; it says how to go on.
+    """
+    keys = {formula: question.key(endpoint.base_url) for formula, question in questions.items()}
+    with AnswerLog(path) as log:
+        try:
+            by_key = {keys[formula]: question for formula, question in questions.items()}
+            ask_all(endpoint, log, by_key, concurrency)
+        except (KeyboardInterrupt, UserError) as error:
+            reason = "Interrupted." if isinstance(error, KeyboardInterrupt) else error
+            kept = sum(key in log for key in by_key)
+        else:
+            return {formula: log[key] for formula, key in keys.items()}
+    raise UserError(
+        f"{reason} {kept} of {len(by_key)} answers are in {path}; the same command goes on from "
+        "there."
+    )

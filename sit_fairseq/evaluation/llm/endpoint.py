@@ -94,6 +94,9 @@ class Endpoint:
         timeout: seconds without a sign of the server after which an attempt has failed.
         max_retries: how often a request is repeated.
 
+    Attributes:
+        base_url: the address.
+
     Raises:
         UserError: ``openai`` or the key is missing, or the address is none.
     """
@@ -112,7 +115,7 @@ class Endpoint:
                 "the server asks for no key)."
             )
         self._openai = openai
-        self._base_url = base_url
+        self.base_url = base_url
         self._timeout = timeout
         self._client = openai.OpenAI(
             api_key=self._key,
@@ -143,7 +146,7 @@ class Endpoint:
                 return self._read(raw)
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 message = (
-                    f"What {self._base_url} answers is not a chat completion: "
+                    f"What {self.base_url} answers is not a chat completion: "
                     f"{self._clean(raw.text) or 'nothing'}; check --base-url."
                 )
         # Outside of the handlers, so that no exception with the request hangs on to it.
@@ -160,9 +163,9 @@ class Endpoint:
         if not isinstance(content, str):
             raise TypeError("content is no text")
         return Reply(
-            content=self._hide(content),
-            finish_reason=self._hide(choice.get("finish_reason")),
-            model=self._hide(body.get("model")),
+            content=self._harmless(content),
+            finish_reason=self._harmless(choice.get("finish_reason")),
+            model=self._harmless(body.get("model")),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
             seconds=raw.elapsed.total_seconds(),
@@ -173,10 +176,10 @@ class Endpoint:
         """One sentence about a failure, with the option to change."""
         openai = self._openai
         if isinstance(error, openai.APITimeoutError):
-            return f"No answer from {self._base_url} within {self._timeout:g} s; raise --timeout."
+            return f"No answer from {self.base_url} within {self._timeout:g} s; raise --timeout."
         if isinstance(error, openai.APIConnectionError):
             reason = self._clean(str(error.__cause__))
-            return f"Cannot reach {self._base_url} ({reason}); check --base-url and the server."
+            return f"Cannot reach {self.base_url} ({reason}); check --base-url and the server."
         status = getattr(error, "status_code", None)
         body = error.body if isinstance(error.body, dict) else {}
         said = self._clean(str(body.get("message") or error))
@@ -188,14 +191,16 @@ class Endpoint:
             hint = "try again later or raise --max-retries"
         else:
             hint = "check --model and the options passed on to it"
-        return f"{self._base_url} answers with status {status}: {said}; {hint}."
+        return f"{self.base_url} answers with status {status}: {said}; {hint}."
 
-    def _hide(self, text: Optional[str]) -> Optional[str]:
-        """Takes the key out of what a server sent, which may well repeat it."""
-        if text is None or len(self._key) < _SECRET_LENGTH:
-            return text
-        return text.replace(self._key, "***")
+    def _harmless(self, text: Optional[str]) -> Optional[str]:
+        """Takes out of what a server sent what no file shall hold: the key, which it may well
+        repeat, and halves of surrogate pairs, which no UTF-8 can."""
+        if text is None:
+            return None
+        text = text.encode("utf-8", "replace").decode()
+        return text if len(self._key) < _SECRET_LENGTH else text.replace(self._key, "***")
 
     def _clean(self, text: str) -> str:
         """What a server sent as part of a sentence."""
-        return " ".join(self._hide(text).split())[:_LONGEST_MESSAGE].rstrip(".")
+        return " ".join(self._harmless(text).split())[:_LONGEST_MESSAGE].rstrip(".")

@@ -77,14 +77,14 @@ def test_an_answer_belongs_to_all_it_depends_on():
 def test_replies_survive(tmp_path):
     path = tmp_path / "new" / "log"
     with AnswerLog(str(path)) as log:
-        log.append("k1", "a & b", REPLY)
+        log.keep("k1", "a & b", REPLY)
         assert "k1" in log and "k2" not in log
     with AnswerLog(str(path)) as log:
-        log.append("k2", "b", REPLY._replace(content="", model=None))
+        log.keep("k2", "b", REPLY._replace(content="", model=None))
     with AnswerLog(str(path)) as log:
         assert log["k1"] == REPLY
         assert log["k2"].content == ""
-    first, second = map(json.loads, path.read_text().splitlines())
+    _, first, second = map(json.loads, path.read_text().splitlines())
     assert (first["key"], first["formula"], second["key"]) == ("k1", "a & b", "k2")
 
 
@@ -92,26 +92,52 @@ def test_replies_survive(tmp_path):
 def test_a_line_cut_off_is_dropped(tmp_path, lost):
     path = tmp_path / "log"
     with AnswerLog(str(path)) as log:
-        log.append("k1", "a", REPLY)
-        log.append("k2", "a", REPLY)
+        log.keep("k1", "a", REPLY)
+        log.keep("k2", "a", REPLY)
     whole = path.read_bytes()
     path.write_bytes(whole[:-lost])
     with AnswerLog(str(path)) as log:
         assert "k1" in log and "k2" not in log
-        log.append("k2", "a", REPLY)
+        log.keep("k2", "a", REPLY)
     assert path.read_bytes() == whole
 
 
-@pytest.mark.parametrize("line", ["hello", "{}", "[1]", '{"key": "k"}', ""])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hello",
+        "{}",
+        "[1]",
+        '{"key": "k"}',
+        "",
+        json.dumps({"key": "k", **REPLY._asdict(), "content": 1}),
+    ],
+)
 def test_other_files_are_left_alone(tmp_path, line):
     path = tmp_path / "log"
     with AnswerLog(str(path)) as log:
-        log.append("k1", "a", REPLY)
+        log.keep("k1", "a", REPLY)
     text = path.read_text() + line + "\n"
     path.write_text(text)
-    with pytest.raises(UserError, match="Line 2 of .* is no answer .*--result"):
+    with pytest.raises(UserError, match="Line 3 of .* is damaged; .*--result"):
         AnswerLog(str(path))
     assert path.read_text() == text
+
+
+def test_a_log_of_version_0_1_is_taken_up(tmp_path):
+    path = tmp_path / "log"
+    line = json.dumps({"key": "k1", "formula": "a", **REPLY._asdict()}) + "\n"
+    path.write_text(line + line[:20])
+    for _ in range(2):
+        with AnswerLog(str(path)) as log:
+            assert log["k1"] == REPLY
+    assert path.read_text().endswith(line)
+
+
+def test_only_one_run_at_a_time_pays(tmp_path):
+    with AnswerLog(str(tmp_path / "log")):
+        with pytest.raises(UserError, match="in use by another process; .*--result"):
+            AnswerLog(str(tmp_path / "log"))
 
 
 def test_a_log_that_cannot_be_written(tmp_path):

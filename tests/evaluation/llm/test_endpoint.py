@@ -161,6 +161,17 @@ def test_servers_that_say_little(server):
     assert reply._replace(seconds=0) == ("hi", None, None, None, None, 0, 0)
 
 
+def test_what_no_file_can_hold_is_replaced(server):
+    body = b'{"choices": [{"message": {"content": "a \\ud800"}, "finish_reason": "\\udfff"}], '
+    server.script = [
+        Response(200, body + b'"model": "m\\udc00"}'),
+        failure(400, "what \ud800"),
+    ]
+    reply = ask(server)
+    assert (reply.content, reply.finish_reason, reply.model) == ("a ?", "?", "m?")
+    assert "what ?;" in complaint(server)
+
+
 def test_the_key_is_never_seen(server, pauses, caplog, capfd):
     """A server that repeats it everywhere, with all there is to log."""
     caplog.set_level(logging.DEBUG)

@@ -1,20 +1,20 @@
-"""The evaluation of language models, against a server on this machine."""
+"""``sit ask-llm``, against a server on this machine."""
 
 import json
+import logging
 import os
-import runpy
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from chat_server import KEY, ChatServer, completion, failure, formula_of
+from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.endpoint import Endpoint
-
-ROOT = Path(__file__).resolve().parents[2]
 
 PROP = {
     # formula: label, formula for people, what the model writes
@@ -35,9 +35,16 @@ LTL = {
 
 
 @pytest.fixture
-def main():
-    """The script's main function."""
-    return runpy.run_path(str(ROOT / "scripts" / "evaluate_llm.py"))["main"]
+def main(monkeypatch):
+    """Runs the command."""
+    level = logging.getLogger().level
+
+    def run(arguments):
+        monkeypatch.setattr(sys, "argv", ["/bin/sit", "ask-llm", *arguments])
+        sit("ask-llm", *arguments)
+
+    yield run
+    logging.getLogger().setLevel(level)
 
 
 @pytest.fixture
@@ -89,13 +96,14 @@ def test_propositional_logic(server, main, tmp_path, capfd):
     assert result["samples"] == 6
     assert set(result["files"]) == {f"{prefix}.src", f"{prefix}.tgt"}
     assert result["versions"]["openai"]
-    assert result["command"][:3] == ["evaluate_llm.py", prefix, "--semantics"]
+    assert result["command"][:4] == ["sit", "ask-llm", prefix, "--semantics"]
     body = server.bodies[0]
     assert (body["model"], body["temperature"], body["seed"]) == ("m", 0.0, 7)
     assert body["response_format"]["json_schema"]["strict"] is True
     out, err = capfd.readouterr()
-    assert "| correct | 3 | 50.00 % " in out and "| invalid | 2 | 33.33 % " in out
-    assert "| seconds per answer | " in out and "cost: 0.0030" in out
+    table = re.sub(" +", " ", out)
+    assert "| correct | 3 | 50.00 % " in table and "| invalid | 2 | 33.33 % " in table
+    assert "| seconds per answer | " in table and "cost: 0.0030" in out
     written = [path.read_text() for path in (tmp_path / "out").iterdir()]
     assert len(written) == 2
     assert KEY not in "".join([out, err, *written])
@@ -249,7 +257,7 @@ def test_dry_run(main, tmp_path, capsys, monkeypatch):
         (["--base-url", "host/v1"], ["--base-url"]),
         (["--base-url", "http://secret@host/v1"], ["--base-url", "OPENAI_API_KEY"]),
         (["--examples", "{prefix}"], ["only 0 formulas", "--examples"]),
-        (["--result", "{prefix}.src/result.json"], ["Cannot keep answers in", "change --result"]),
+        (["--result", "{prefix}.src/result.json"], ["Cannot write", "change --result"]),
     ],
 )
 def test_mistakes_are_told_before_anything_is_asked(server, main, tmp_path, more, words):
@@ -290,7 +298,8 @@ def test_command_ends_in_one_sentence(server, tmp_path):
     server.answer = lambda body: failure(401, f"{KEY} is unknown")
     result = subprocess.run(
         [
-            *(sys.executable, "scripts/evaluate_llm.py", write(tmp_path / "test", PROP)),
+            *(sys.executable, "-m", "sit_fairseq", "ask-llm"),
+            write(tmp_path / "test", PROP),
             *options(server, tmp_path, "--concurrency", "2"),
         ],
         cwd=ROOT,

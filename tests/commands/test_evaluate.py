@@ -1,19 +1,19 @@
-"""The metrics command line, run as users run it."""
+"""``sit evaluate``, run as users run it."""
 
 import hashlib
 import json
-import runpy
+import re
+import sys
 from pathlib import Path
 
 import pytest
-from command_line import generate, preprocess_lines, script, train
+from command_line import generate, preprocess_lines, script, sit, train
 from conftest import needs_spot
 
 from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 
-ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--device", "cpu", "--max-len-b", 8)
 PROP = ("--semantics", "prop", *SHORT)
 
@@ -23,7 +23,7 @@ def model(tmp_path_factory):
     """A hardly trained model."""
     root = tmp_path_factory.mktemp("evaluate")
     options = ("--max-length", 9, "--workers", 1)
-    script("generate_prop.py", root / "train", "--size", 300, "--seed", 1, *options)
+    sit("generate", "prop", root / "train", "--size", 300, "--seed", 1, *options)
     sources, targets = (
         (root / f"train.{side}").read_text().splitlines() for side in ("src", "tgt")
     )
@@ -32,14 +32,17 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture
-def evaluate(model, tmp_path, capsys):
-    """Runs a sub-command on the model; returns the result file's content and the table."""
-    main = runpy.run_path(str(ROOT / "scripts" / "evaluate.py"))["main"]
+def evaluate(model, tmp_path, capsys, monkeypatch):
+    """Runs a verb on the model; returns the result file's content and the table, in which
+    nothing is aligned."""
 
     def run(*arguments, path=("--path", model), result=tmp_path / "out" / "result.json"):
         capsys.readouterr()
-        main(list(map(str, [*arguments, *path, "--result", result])))
-        return json.loads(Path(result).read_text()), capsys.readouterr().out
+        words = list(map(str, ["evaluate", *arguments, *path, "--result", result]))
+        monkeypatch.setattr(sys, "argv", ["/bin/sit", *words])
+        sit(*words)
+        table = re.sub(" +", " ", capsys.readouterr().out)
+        return json.loads(Path(result).read_text()), table
 
     return run
 
@@ -60,7 +63,7 @@ def test_correct(evaluate, model, tmp_path):
     prefix = write(tmp_path, SOURCES, TARGETS)
     found, table = evaluate("correct", prefix, *PROP, "--seed", 7)
     assert found["metric"] == "correct" and found["seed"] == 7 and found["samples"] == 8
-    assert found["seconds"] > 0 and found["command"][:2] == ["evaluate.py", "correct"]
+    assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "correct"]
     assert set(found["versions"]) == {"sit_fairseq", "fairseq", "torch", "spot", "python"}
     for path in (f"{prefix}.src", f"{prefix}.tgt", model):
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -204,7 +207,7 @@ def test_ctrl_c_is_no_traceback(evaluate, tmp_path, monkeypatch):
 def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
     prefix = write(tmp_path, SOURCES, TARGETS)
     evaluate("correct", prefix, *PROP)
-    with pytest.raises(UserError, match=r"other beam\).*--restart"):
+    with pytest.raises(UserError, match=r"beam 3, not 2\).*--restart"):
         evaluate("correct", prefix, *PROP, "--beam", 2)
     write(tmp_path, SOURCES[:-1], TARGETS[:-1])
     with pytest.raises(UserError, match=r"other sentences\).*--restart"):

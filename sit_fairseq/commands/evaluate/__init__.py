@@ -1,0 +1,1 @@
+"""The verbs ``sit evaluate ...``, one for each metric."""

@@ -1,0 +1,124 @@
+"""What the metrics have in common: their options, and one run of a metric."""
+
+import argparse
+import os
+import sys
+from contextlib import contextmanager
+from typing import Iterator, List
+
+import torch
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import DecodingOptions
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.evaluation.settings import Checkpoint, Judging
+from sit_fairseq.judging.judge import JUDGES
+
+
+def numbers(text: str) -> List[int]:
+    """Reads distinct positive numbers separated by commas, in ascending order."""
+    found = sorted(set(map(int, text.split(","))))
+    if found[0] < 1:
+        raise ValueError
+    return found
+
+
+def add_result_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of a run that :func:`evaluation_run` reads."""
+    add = parser.add_argument
+    add("--result", required=True, metavar="FILE", help="the JSON file to write")
+    add("--seed", type=int, default=1, help="of what is drawn at random (default: %(default)s)")
+    add("--restart", action="store_true", help="discard the answers of an interrupted run")
+
+
+@contextmanager
+def evaluation_run(metric: str, args: argparse.Namespace) -> Iterator[EvaluationRun]:
+    """One run of a metric; Ctrl-C ends it in one sentence.
+
+    Args:
+        metric: its name.
+        args: has what :func:`add_result_options` adds.
+
+    Yields:
+        The run.
+
+    Raises:
+        UserError: there can be no result file of that name, or the run was interrupted.
+    """
+    command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
+    try:
+        yield EvaluationRun(metric, command, args.seed, args.result, args.restart)
+    except KeyboardInterrupt:
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
+
+
+def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that :func:`checkpoint` reads, all but ``--path`` and ``--beam``."""
+    add = parser.add_argument
+    add("--data", metavar="DIR", help="directory of fairseq-preprocess; not needed with streams")
+    add("--symbols", metavar="REGEX", help="which tokens are symbols (default: as in training)")
+    add("--lenpen", type=float, default=1.0, help="length penalty (default: %(default)s)")
+    add(
+        "--max-len-a",
+        type=float,
+        default=0.0,
+        metavar="A",
+        help="answers have at most A * source length + B tokens (default: %(default)s)",
+    )
+    add("--max-len-b", type=int, default=200, metavar="B", help="(default: %(default)s)")
+    add("--batch-size", type=int, default=64, help="sentences (default: %(default)s)")
+    add("--max-tokens", type=int, help="tokens times streams in a batch (default: no limit)")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    add("--device", default=device, help="where to compute (default: %(default)s)")
+
+
+def add_path(parser: argparse.ArgumentParser) -> None:
+    """Adds the checkpoint, for metrics that can ask nobody else."""
+    parser.add_argument("--path", metavar="CHECKPOINT", required=True, help="the model")
+
+
+def add_beam(parser: argparse.ArgumentParser) -> None:
+    """Adds the width of the beam, for metrics that do not depend on it."""
+    parser.add_argument("--beam", type=int, default=3, help="(default: %(default)s)")
+
+
+def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoint:
+    """The model that the command line names.
+
+    Args:
+        args: the parsed options.
+        beam: width of the beam.
+        nbest: number of answers to each sentence.
+    """
+    search = DecodingOptions(
+        beam=beam,
+        nbest=nbest,
+        lenpen=args.lenpen,
+        max_len_a=args.max_len_a,
+        max_len_b=args.max_len_b,
+        batch_size=args.batch_size,
+        max_tokens=args.max_tokens,
+        device=args.device,
+    )
+    return Checkpoint(args.path, search, args.data, args.symbols)
+
+
+def add_semantics(parser: argparse.ArgumentParser) -> None:
+    """Adds what sentences mean."""
+    help_ = f"what sentences mean ({', '.join(JUDGES)})"
+    parser.add_argument("--semantics", required=True, help=help_)
+
+
+def add_judge_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that :func:`judging` reads."""
+    add_semantics(parser)
+    add = parser.add_argument
+    choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
+    add("--judge", help=f"who decides, by default the first ({choices})")
+    add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
+    add("--workers", type=int, help="judging processes (default: as many as the judge needs)")
+
+
+def judging(args: argparse.Namespace) -> Judging:
+    """Who judges, as the command line says."""
+    return Judging(args.semantics, args.judge, args.timeout, args.workers)

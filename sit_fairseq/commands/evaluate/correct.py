@@ -1,0 +1,36 @@
+"""Counts correct answers, exact ones and every verdict.
+
+    sit evaluate correct data/test --path model/checkpoint_best.pt --semantics prop \
+        --result results/test.json
+
+writes a JSON file and prints a table. Answers are kept in ``results/test.answers.jsonl``: the
+same command goes on where an interrupted one stopped.
+"""
+
+import argparse
+
+from sit_fairseq.commands.evaluate import _options as options
+from sit_fairseq.evaluation.correct import evaluate_correct
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    parser.add_argument("prefix", metavar="PREFIX", help="PREFIX.src and PREFIX.tgt, text")
+    answers = parser.add_mutually_exclusive_group(required=True)
+    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
+    answers.add_argument("--generated", metavar="FILE", help="or what fairseq-generate printed")
+    options.add_judge_options(parser)
+    options.add_beam(parser)
+    options.add_result_options(parser)
+    options.add_checkpoint_options(parser)
+
+
+def main(args: argparse.Namespace) -> None:
+    """Does what the verb says.
+
+    Raises:
+        UserError: an option or a file cannot be used, or the run was interrupted.
+    """
+    with options.evaluation_run("correct", args) as run:
+        answers = args.generated or options.checkpoint(args, args.beam)
+        evaluate_correct(run, args.prefix, answers, options.judging(args))

@@ -1,0 +1,1 @@
+"""Tables of experiments: what to train and to measure, the runs, and the table."""

@@ -1,0 +1,251 @@
+"""Files of experiments: which models to train under which conditions, and what to measure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List
+
+from omegaconf import OmegaConf
+
+from sit_fairseq.errors import UserError
+
+# The measurement that training makes by itself.
+TRAINING = "training"
+
+_PARTS = ("overrides", "seeds", "heading", "conditions", "models", "measurements")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table.
+
+    Attributes:
+        title: its head.
+        path: where its number is in the result of the measurement, keys joined by dots.
+        share: whether the number is a share, to be shown in percent.
+    """
+
+    title: str
+    path: str
+    share: bool
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Something measured of each trained model.
+
+    Attributes:
+        name: its name.
+        command: for ``sit evaluate``, without model and result; empty for ``training``.
+        models: those it is meant for.
+        columns: what is shown of its result.
+    """
+
+    name: str
+    command: List[str]
+    models: List[str]
+    columns: List[Column]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training with its measurements.
+
+    Attributes:
+        condition: name of the training data.
+        model: name of the model.
+        seed: of the training.
+        data: the binarised training data.
+        overrides: of the hydra configuration.
+        folder: where results go.
+    """
+
+    condition: str
+    model: str
+    seed: int
+    data: Path
+    overrides: List[str]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.condition} / {self.model} / seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What a file of experiments says.
+
+    Attributes:
+        heading: what conditions and models are called in the table.
+        runs: all runs in the order of the table.
+        measurements: what to measure of each.
+    """
+
+    heading: List[str]
+    runs: List[Run]
+    measurements: List[Measurement]
+
+    @property
+    def columns(self) -> List[tuple]:
+        """The columns of the table, each as its measurement and itself."""
+        return [(m, column) for m in self.measurements for column in m.columns]
+
+
+def read_specification(path: str, folder: Path) -> Specification:
+    """Reads and checks a file of experiments.
+
+    Args:
+        path: the file, in YAML.
+        folder: has the data, and gets the results.
+
+    Returns:
+        What it says.
+
+    Raises:
+        UserError: it cannot be read, or something in it cannot be meant.
+    """
+    try:
+        content = OmegaConf.to_container(OmegaConf.load(path))
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; name a file of experiments.")
+    except Exception as error:  # of the YAML parser and of omegaconf
+        raise UserError(f"{path} is not YAML: {(str(error) or 'unreadable').splitlines()[0]}")
+    return make_specification(content, folder, path)
+
+
+def make_specification(content: Any, folder: Path, path: str = "The file") -> Specification:
+    """Checks what a file of experiments says.
+
+    Args:
+        content: what YAML makes of the file.
+        folder: has the data, and gets the results.
+        path: name of the file, for messages.
+
+    Returns:
+        What it says.
+
+    Raises:
+        UserError: something in it cannot be meant.
+    """
+    return _Reader(path).specification(content, folder)
+
+
+class _Reader:
+    """Takes parts of a file that are as they must be, and refuses others in one sentence."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def specification(self, content: Any, folder: Path) -> Specification:
+        content = self._mapping(content, "the file", _PARTS)
+        for part in ("conditions", "models", "measurements"):
+            if not content.get(part):
+                raise self._error(f"has no mapping {part!r}")
+        models = {
+            name: self._strings(overrides, f"the model {name!r}")
+            for name, overrides in self._mapping(content["models"], "models").items()
+        }
+        common = self._strings(content.get("overrides", []), "overrides")
+        seeds = self._seeds(content.get("seeds", [1]), "seeds")
+        heading = self._strings(content.get("heading", ["Data", "Model"]), "heading")
+        if len(heading) != 2:
+            raise self._error("must have two words under 'heading', for conditions and models")
+        runs = []
+        for condition, value in self._mapping(content["conditions"], "conditions").items():
+            where = f"the condition {condition!r}"
+            value = {"data": value} if isinstance(value, str) else value
+            value = self._mapping(value, where, ("data", "models", "seeds"))
+            if not isinstance(value.get("data"), str):
+                raise self._error(f"must name the binarised data of {where}")
+            for model in self._models(value, models, where):
+                for seed in self._seeds(value["seeds"], where) if "seeds" in value else seeds:
+                    runs.append(
+                        Run(
+                            condition,
+                            model,
+                            seed,
+                            folder / value["data"],
+                            [*common, *models[model], f"common.seed={seed}"],
+                            folder / "runs" / slug(condition) / slug(model) / f"seed{seed}",
+                        )
+                    )
+        self._check_folders(runs)
+        measurements = self._mapping(content["measurements"], "measurements")
+        return Specification(
+            heading,
+            runs,
+            [self._measurement(name, value, models) for name, value in measurements.items()],
+        )
+
+    def _measurement(self, name: str, value: Any, models: Dict[str, List[str]]) -> Measurement:
+        where = f"the measurement {name!r}"
+        value = self._mapping(value, where, ("command", "models", "columns"))
+        command: List[str] = []
+        if slug(name) != name:
+            raise self._error(f"names {where}, but names of files have no such characters")
+        if name != TRAINING:
+            command = self._strings(value.get("command"), f"the command of {where}")
+            if not command:
+                raise self._error(f"must give {where} a command")
+        columns = []
+        for title, path in self._mapping(value.get("columns"), f"the columns of {where}").items():
+            share = not isinstance(path, dict)
+            path = path if share else path.get("number")
+            if not isinstance(path, str):
+                raise self._error(
+                    f"must say by PATH or {{number: PATH}} what the column {title!r} shows"
+                )
+            columns.append(Column(title, path, share))
+        return Measurement(name, command, self._models(value, models, where), columns)
+
+    def _models(self, value: Dict[str, Any], models: Dict[str, Any], where: str) -> List[str]:
+        """The models that a condition or measurement is meant for, by default all."""
+        if "models" not in value:
+            return list(models)
+        wanted = self._strings(value["models"], f"the models of {where}")
+        for model in wanted:
+            if model not in models:
+                raise self._error(
+                    f"asks in {where} for the model {model!r}, which is not under 'models'"
+                )
+        return list(dict.fromkeys(wanted))
+
+    def _seeds(self, value: Any, where: str) -> List[int]:
+        if not (isinstance(value, list) and value and all(type(seed) is int for seed in value)):
+            raise self._error(f"must have a list of numbers as the seeds of {where}")
+        return list(dict.fromkeys(value))
+
+    def _strings(self, value: Any, where: str) -> List[str]:
+        """A list of words; numbers among them are words that YAML takes for numbers."""
+        if not isinstance(value, list) or not all(
+            isinstance(word, (str, int, float)) and not isinstance(word, bool) for word in value
+        ):
+            raise self._error(f"must have a list of words as {where}")
+        return [str(word) for word in value]
+
+    def _mapping(self, value: Any, where: str, known: Any = None) -> Dict[str, Any]:
+        if not isinstance(value, dict) or not value:
+            raise self._error(f"must have a mapping as {where}")
+        for name in value:
+            if known is not None and name not in known:
+                raise self._error(f"has {name!r} in {where}, where only {', '.join(known)} can be")
+        return {str(name): part for name, part in value.items()}
+
+    def _check_folders(self, runs: List[Run]) -> None:
+        """Refuses names that differ only in what the name of a folder cannot have."""
+        owners: Dict[Path, Run] = {}
+        for run in runs:
+            other = owners.setdefault(run.folder, run)
+            if (other.condition, other.model) != (run.condition, run.model):
+                raise self._error(
+                    f"has {other.name!r} and {run.name!r}, which would share a folder; rename one"
+                )
+
+    def _error(self, fault: str) -> UserError:
+        return UserError(f"{self._path} {fault}.")
+
+
+def slug(name: str) -> str:
+    """A name that is good for a folder."""
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)

@@ -1,0 +1,87 @@
+"""Who answers and who judges, as the command line names them."""
+
+from dataclasses import asdict, dataclass
+from typing import Optional
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.run import EvaluationRun
+from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.pool import JudgePool
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained model and how it is asked.
+
+    Attributes:
+        path: the checkpoint of fairseq-train.
+        search: how to search for answers.
+        data: a directory written by fairseq-preprocess, see ``CheckpointDecoder``.
+        symbols: which tokens are symbols, None for those of the checkpoint.
+    """
+
+    path: str
+    search: DecodingOptions
+    data: Optional[str] = None
+    symbols: Optional[str] = None
+
+    def load(self, run: EvaluationRun) -> CheckpointDecoder:
+        """Loads the model.
+
+        Args:
+            run: takes note of it.
+
+        Returns:
+            What answers sentences.
+
+        Raises:
+            UserError: the checkpoint, the directory or an option cannot be used.
+        """
+        decoder = CheckpointDecoder(self.path, self.search, data=self.data, symbols=self.symbols)
+        run.answers_from("checkpoint", self.path)
+        run.uses_options(**asdict(self.search), symbols=self.symbols, data=self.data)
+        return decoder
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How answers are judged.
+
+    Attributes:
+        semantics: what sentences mean.
+        judge: who decides, None for the first judge of the semantics.
+        timeout: seconds per answer.
+        workers: number of processes, None for as many as the judge needs.
+    """
+
+    semantics: str
+    judge: Optional[str] = None
+    timeout: float = 30.0
+    workers: Optional[int] = None
+
+    def make_judge(self) -> Judge:
+        """Makes the judge.
+
+        Raises:
+            UserError: there is none of that name.
+        """
+        return make_judge(self.semantics, self.judge)
+
+    def open(self, run: EvaluationRun) -> JudgePool:
+        """Makes the judging processes; use the result as a context manager.
+
+        Args:
+            run: takes note of the judge.
+
+        Raises:
+            UserError: an option cannot be used.
+        """
+        if self.timeout <= 0 or (self.workers is not None and self.workers < 0):
+            raise UserError(
+                f"--timeout {self.timeout} --workers {self.workers}: "
+                "the time-out must be positive and the number of workers not negative."
+            )
+        judge = self.make_judge()
+        run.uses_options(semantics=self.semantics, judge=judge.name, timeout=self.timeout)
+        return JudgePool(judge, self.workers, self.timeout)

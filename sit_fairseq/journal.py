@@ -1,0 +1,197 @@
+"""A file that grows by a line for each piece of work done, so that a run can be continued.
+
+The first line, a JSON object, says what the journal is of; each other one is an entry. A run
+that is killed leaves at most half a line behind, which the next run drops.
+"""
+
+import fcntl
+import json
+import os
+from threading import Lock
+from typing import Any, Dict, List, Mapping
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.files import whole_lines
+
+# How every header begins.
+_HEADER = b'{"journal": "'
+
+# Longer values (hashes, whole configurations) are told apart by their names alone.
+_LONGEST_SHOWN = 40
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    """An entry as a line of UTF-8; what it cannot hold (lone surrogates) becomes a JSON escape."""
+    return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """In which parts two headers differ, ``beam 3, not 5; other checkpoint``; empty if in none."""
+    parts = []
+    for name in {**ours, **theirs}:
+        before, now = (json.dumps(header.get(name), sort_keys=True) for header in (theirs, ours))
+        if before != now:
+            words = str(name).replace("_", " ")
+            short = len(before + now) <= _LONGEST_SHOWN
+            parts.append(f"{words} {before}, not {now}" if short else f"other {words}")
+    return "; ".join(parts)
+
+
+class Journal:
+    """The entries of interrupted runs, to which this one adds its own.
+
+    Use it as a context manager, or close it. Meanwhile no other process can open it. An entry is
+    on disk when :meth:`append` returns, which may be called from any thread.
+
+    Args:
+        path: the file; it is made if there is none, and its folder too.
+        kind: what the entries are, in the plural, for the header and for messages.
+        depends: what they depend on, as JSON: settings, and hashes of files. Entries that were
+            made under other ones are refused.
+        restart: discard what is there.
+        advice: ends the sentence that refuses a file, e.g. "pass --restart to discard it".
+        where: the option that names the file, for messages.
+
+    Attributes:
+        path: the file.
+        entries: those of earlier runs, in the order in which they were appended.
+
+    Raises:
+        UserError: another process has it open, it is of something else or damaged, or it
+            cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+        depends: Mapping[str, Any],
+        *,
+        advice: str,
+        where: str,
+        restart: bool = False,
+    ) -> None:
+        self.path = path
+        self.entries: List[Dict[str, Any]] = []
+        self._kind, self._advice, self._where = kind, advice, where
+        self._appending = Lock()
+        # As it comes back from the file: a tuple is a list there.
+        header = json.loads(_line({"journal": kind, **depends}))
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            # Without a buffer: what cannot be written is not tried again on closing.
+            self._file = open(path, "a+b", buffering=0)
+        except OSError as error:
+            raise self._unwritable(error)
+        try:
+            self._lock()
+            self._size = 0 if restart else self._read(header)
+            self._file.truncate(self._size)
+            if not self._size:
+                self._write(_line(header))
+        except OSError as error:
+            self._file.close()
+            raise self._unwritable(error)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def append(self, *entries: Dict[str, Any]) -> None:
+        """Appends entries, as JSON.
+
+        Args:
+            entries: those that belong together; an interruption may still keep but the first.
+
+        Raises:
+            UserError: they cannot be written; the journal is then as it was before.
+        """
+        with self._appending:
+            self._write(b"".join(map(_line, entries)))
+
+    def close(self) -> None:
+        """Closes the file; another process may open it then."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Removes the file, whose entries are no longer needed, and closes it."""
+        os.remove(self.path)
+        self.close()
+
+    def _lock(self) -> None:
+        """Keeps other processes away until the file is closed or this process ends, however."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever had it before may have removed it after we had opened it.
+            ours = os.path.exists(self.path) and os.path.samestat(
+                os.fstat(self._file.fileno()), os.stat(self.path)
+            )
+        except BlockingIOError:
+            ours = False
+        if not ours:
+            raise UserError(
+                f"{self.path} is in use by another process; wait for it, or change {self._where}."
+            )
+
+    def _read(self, header: Dict[str, Any]) -> int:
+        """Reads what is there and returns how many bytes of it are whole lines."""
+        self._file.seek(0)
+        found = self._file.read()
+        data = whole_lines(found)
+        if not data:
+            if not _HEADER.startswith(found[: len(_HEADER)]):
+                raise self._foreign()
+            return 0
+        entries = []
+        for number, line in enumerate(data.splitlines(), start=1):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                entry = None
+            if not isinstance(entry, dict):
+                raise self.damaged(number)
+            entries.append(entry)
+        theirs, *self.entries = entries
+        if "journal" not in theirs:  # of version 0.1
+            theirs = {**theirs, "journal": self._kind}
+            theirs.pop("hash", None)
+        if theirs["journal"] != self._kind:
+            raise self._foreign()
+        difference = _difference(theirs, header)
+        if difference:
+            raise UserError(
+                f"{self.path} has {self._kind} of another run ({difference}); {self._advice}."
+            )
+        return len(data)
+
+    def damaged(self, number: int) -> UserError:
+        """The error to raise if a line is not as it should be.
+
+        Args:
+            number: of the line, from 1; the first entry is on line 2.
+        """
+        return UserError(f"Line {number} of {self.path} is damaged; {self._advice}.")
+
+    def _write(self, data: bytes) -> None:
+        """Writes whole lines or nothing."""
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Half a line in the middle would be damage.
+            self._file.truncate(self._size)
+            raise self._unwritable(error)
+        self._size += len(data)
+
+    def _foreign(self) -> UserError:
+        return UserError(f"{self.path} is no journal of {self._kind}; {self._advice}.")
+
+    def _unwritable(self, error: OSError) -> UserError:
+        return UserError(f"Cannot write {self.path}: {error.strerror}; change {self._where}.")
