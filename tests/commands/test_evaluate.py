@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import generate, preprocess_lines, script, sit, train
+from command_line import generate, preprocess_lines, sit, train
 from conftest import needs_spot
 
 from sit_fairseq.datasets.grid import Cell, Grid
