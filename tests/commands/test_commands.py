@@ -1,10 +1,11 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
+import runpy
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from command_line import sit
+from command_line import ROOT, sit
 
 from sit_fairseq import commands
 from sit_fairseq.errors import UserError
@@ -60,3 +61,9 @@ def test_what_cannot_be_understood_is_refused(words, capsys):
         sit(*words)
     assert exit_.value.code == 2
     assert capsys.readouterr().err.startswith("usage: sit ")
+
+
+def test_the_former_script_of_conversion_is_the_verb():
+    with mock.patch.object(commands, "main") as main, mock.patch("sys.argv", ["x.py", "IN", "OUT"]):
+        runpy.run_path(str(ROOT / "scripts" / "convert_checkpoint.py"))
+    main.assert_called_once_with(["convert", "IN", "OUT"])
