@@ -17,7 +17,7 @@ import importlib
 import pkgutil
 import sys
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, Optional, Sequence
 
 from sit_fairseq.copies import PACKAGE, log_copy, refuse_other_copy
 
@@ -34,16 +34,22 @@ def _verbs(folder: Path) -> Dict[str, Path]:
     }
 
 
-def _lines(folder: Path, before: str = "") -> List[str]:
-    """What each verb is for, in a line; read from the files, as importing them takes seconds."""
-    lines = []
+def _purposes(folder: Path, before: str = "") -> Dict[str, str]:
+    """What each verb is for; read from the files, as importing them takes seconds."""
+    purposes = {}
     for verb, path in _verbs(folder).items():
         if path.is_dir():
-            lines += _lines(path, f"{before}{verb} ")
+            purposes.update(_purposes(path, f"{before}{verb} "))
         else:
-            about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            lines.append(f"  {before + verb:<18}  {about.splitlines()[0]}")
-    return lines
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            purposes[before + verb] = text.splitlines()[0]
+    return purposes
+
+
+def _listed(purposes: Dict[str, str]) -> str:
+    """Verbs and what they are for, one a line."""
+    width = max(map(len, purposes))
+    return "\n".join(f"  {verb:<{width}}  {purpose}" for verb, purpose in purposes.items())
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -64,7 +70,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         parser = argparse.ArgumentParser(
             prog=" ".join(spoken),
             usage="%(prog)s VERB ...",
-            description="\n".join([_ABOUT, "", *_lines(place)]),
+            description=f"{_ABOUT}\n\n{_listed(_purposes(place))}",
             epilog="VERB --help says more.",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

@@ -1,4 +1,4 @@
-"""Judges answers: prints one verdict per line, in order, and their counts at the end.
+"""Judges answers: one verdict per line, in order, and their counts at the end.
 
     sit judge --semantics prop formulas.txt answers.txt
     sit judge --semantics ltl formulas.txt traces.txt

@@ -1,10 +1,11 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
+import runpy
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from command_line import sit
+from command_line import ROOT, sit
 
 from sit_fairseq import commands
 from sit_fairseq.errors import UserError
@@ -25,9 +26,6 @@ def test_help_has_a_line_for_each_verb_and_imports_none(capsys, imported):
         sit("--help")
     assert exit_.value.code == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "  rename              Renames the symbols of each sentence pair by a random " in (
-        "\n".join(lines)
-    )
     files = [
         path
         for path in FOLDER.rglob("*.py")
@@ -37,7 +35,9 @@ def test_help_has_a_line_for_each_verb_and_imports_none(capsys, imported):
         *before, verb = path.relative_to(FOLDER).with_suffix("").parts
         spoken = " ".join([*before, verb.rstrip("_").replace("_", "-")])
         (line,) = [line for line in lines if line.startswith(f"  {spoken}  ")]
-        assert line.endswith(".") and len(line) <= 100, f"{path} begins with more than one line"
+        first = path.read_text(encoding="utf-8").splitlines()[0].strip('"')
+        assert line.endswith(f"  {first}") and first.endswith("."), f"{path} begins with more"
+        assert len(line) <= 110
     assert imported() == []
 
 
@@ -61,3 +61,9 @@ def test_what_cannot_be_understood_is_refused(words, capsys):
         sit(*words)
     assert exit_.value.code == 2
     assert capsys.readouterr().err.startswith("usage: sit ")
+
+
+def test_the_former_script_of_conversion_is_the_verb():
+    with mock.patch.object(commands, "main") as main, mock.patch("sys.argv", ["x.py", "IN", "OUT"]):
+        runpy.run_path(str(ROOT / "scripts" / "convert_checkpoint.py"))
+    main.assert_called_once_with(["convert", "IN", "OUT"])

@@ -1,4 +1,4 @@
-"""Generates English sentences about entities, with what they say in a formal notation.
+"""Generates English sentences about entities, with their meaning in a formal notation.
 
     sit generate entities data/train --symbols '<ent0>..<ent4>' --size 10000
 

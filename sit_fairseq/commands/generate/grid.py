@@ -1,4 +1,4 @@
-"""Generates a grid of test data: so many samples for each number of symbols and each length.
+"""Generates test data: so many samples for each number of symbols and each length.
 
 The grid is that of the paper's heat maps (section on vocabulary and length generalisation):
 up to 10 symbols, 1 to 50 tokens, at most 100 formulas per cell. For copying (appendix on

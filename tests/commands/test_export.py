@@ -1,0 +1,40 @@
+"""Small checkpoints to be shipped."""
+
+import pytest
+import torch
+from command_line import ROOT, sit
+
+from sit_fairseq.errors import UserError
+
+SHIPPED = ROOT / "checkpoints" / "prop"
+
+
+def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
+    state = torch.load(SHIPPED / "model.pt", weights_only=True)
+    state["cfg"]["task"]["data"] = state["cfg"]["checkpoint"]["save_dir"] = "/home/me"
+    state["last_optimizer_state"] = {"lr": 1.0}
+    weights = state["model"]
+    state["model"] = {
+        name: value.float() if value.is_floating_point() else value
+        for name, value in weights.items()
+    }
+    torch.save(state, tmp_path / "trained.pt")
+    sit("export", tmp_path / "trained.pt", tmp_path / "small")
+    exported = torch.load(tmp_path / "small" / "model.pt", weights_only=True)
+    assert "/home/me" not in str(exported["cfg"]) and "last_optimizer_state" not in exported
+    assert exported["model"].keys() == weights.keys()
+    for name, value in exported["model"].items():
+        assert value.dtype == weights[name].dtype and torch.equal(value, weights[name]), name
+    for name in ("dict.src.txt", "dict.tgt.txt"):
+        assert (tmp_path / "small" / name).read_text() == (SHIPPED / name).read_text()
+    assert "MiB, sha256 " in capsys.readouterr().out
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path):
+    state = {"model": {"weight": torch.zeros(1)}, "cfg": {"model": {"_name": "transformer"}}}
+    torch.save(state, tmp_path / "other.pt")
+    with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
+        sit("export", tmp_path / "other.pt", tmp_path / "small")
+    assert not (tmp_path / "small").exists()
+    with pytest.raises(UserError, match="other.pt is a file; name a folder"):
+        sit("export", SHIPPED / "model.pt", tmp_path / "other.pt")
