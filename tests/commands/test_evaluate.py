@@ -259,3 +259,15 @@ def test_other_mistakes(evaluate, tmp_path):
     with pytest.raises(SystemExit) as usage:
         evaluate("top-n", tmp_path / "missing", *PROP, "--n", "1,x")
     assert usage.value.code == 2
+
+
+def test_generated(tmp_path, capsys):
+    lines = "S-0\t! a\nT-0\ta 0\nH-0\t-0.1\ta 0\nI-0\tsatisfied\n"
+    (tmp_path / "test.txt").write_text(lines)
+    sit("evaluate", "generated", tmp_path, "--semantics", "prop", "test=Some = few")
+    table = re.sub(" +", " ", capsys.readouterr().out)
+    assert "| | Some = few | share and 95 % interval |\n" in table
+    assert "| correct | 1 | 100.00 % [20.65, 100.00] |\n" in table
+    with pytest.raises(SystemExit) as usage:
+        sit("evaluate", "generated", tmp_path, "--semantics", "prop", "test")
+    assert usage.value.code == 2

@@ -14,12 +14,13 @@ from command_line import ROOT
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiments import processes
 from sit_fairseq.evaluation.experiments.processes import Processes
-from sit_fairseq.evaluation.experiments.runner import Runner, read_validation, run_experiments
+from sit_fairseq.evaluation.experiments.runner import Runner, run_experiments
 from sit_fairseq.evaluation.experiments.specification import (
     make_specification,
     read_specification,
 )
 from sit_fairseq.evaluation.experiments.table import experiments_table, value_at
+from sit_fairseq.evaluation.experiments.training_log import read_validation
 from sit_fairseq.evaluation.result_file import sha256_of_file
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 

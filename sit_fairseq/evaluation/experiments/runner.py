@@ -23,10 +23,10 @@ from sit_fairseq.evaluation.experiments.specification import (
     Specification,
 )
 from sit_fairseq.evaluation.experiments.table import Results, check_columns, experiments_table
+from sit_fairseq.evaluation.experiments.training_log import read_validation
 from sit_fairseq.evaluation.result_file import markdown_table, sha256_of_file
 from sit_fairseq.files import replacing
 from sit_fairseq.journal import Journal
-from sit_fairseq.judging.verdict import Verdict
 
 _PACKAGE = Path(sit_fairseq.__file__).parent
 
@@ -205,36 +205,6 @@ class Runner:
         return all(
             sha256_of_file(str(path)) == digest for path, digest in paths.items() if path.exists()
         )
-
-
-def read_validation(log: Path) -> Dict[str, Dict[str, float]]:
-    """What fairseq-train printed of the validation data, by number of updates.
-
-    Args:
-        log: the output of fairseq-hydra-train with ``common.log_format=json``.
-
-    Returns:
-        for each number of updates, and for ``last``, the percentages it printed, as shares, by
-        their names: ``correct``, ``exact`` and the other verdicts.
-    """
-    found: Dict[str, Dict[str, float]] = {}
-    with open(log, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            _, mark, data = line.partition("[valid][INFO] - {")
-            if not mark:
-                continue
-            try:
-                values = json.loads("{" + data)
-                updates = values["valid_num_updates"]
-            except (ValueError, KeyError):  # an interruption has cut it off
-                continue
-            found[updates] = {
-                name: float(values[f"valid_{name}"]) / 100
-                for name in ("correct", "exact", *(verdict.value for verdict in Verdict))
-                if f"valid_{name}" in values
-            }
-            found["last"] = found[updates]
-    return found
 
 
 def run_experiments(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from omegaconf import OmegaConf
 
@@ -87,7 +87,7 @@ class Specification:
     measurements: List[Measurement]
 
     @property
-    def columns(self) -> List[tuple]:
+    def columns(self) -> List[Tuple[Measurement, Column]]:
         """The columns of the table, each as its measurement and itself."""
         return [(m, column) for m in self.measurements for column in m.columns]
 
