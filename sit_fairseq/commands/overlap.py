@@ -1,4 +1,4 @@
-"""Counts the test sentences that occur in training files, verbatim and up to renaming.
+"""Counts test sentences that occur in training files, verbatim or up to renaming.
 
     sit overlap data/test data/unseen --with data/train
     sit overlap spm/test.src --with spm/train.src --symbols '<ent[0-9]+>'
