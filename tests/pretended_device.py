@@ -18,6 +18,9 @@ What is like on a GPU:
 
 What is not: random numbers are those of the CPU's generator, values those of its kernels.
 
+PyTorch counts its devices at the first backward pass of a process, and knows each one till
+the end: the tests in ``tests/device`` have a process of their own.
+
 Typical use::
 
     with PretendedDevice() as device:
@@ -138,7 +141,7 @@ class PretendedDevice(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        _register()
+        register()
         self._waits: List[Wait] = []
 
     def __enter__(self) -> "PretendedDevice":
@@ -285,13 +288,16 @@ def _place() -> str:
 
 
 class _Module(backend_registration._DummyBackendModule):
+    def is_available(self) -> bool:
+        return False  # or data loaders would ask it for pinned memory
+
     def get_amp_supported_dtype(self) -> List[torch.dtype]:
         return [torch.bfloat16, torch.float16]
 
 
 @cache
-def _register() -> List[torch.library.Library]:
-    """Makes the device known to PyTorch, which is possible once in a process."""
+def register() -> List[torch.library.Library]:
+    """Makes the device known to PyTorch, once in a process and before its first gradients."""
     backend_registration._setup_privateuseone_for_python_backend(NAME, backend_module=_Module())
     # What PyTorch does without asking the mode, as in ``torch.tensor(..., device=...)``.
     backend = torch.library.Library("aten", "IMPL", "PrivateUse1")

@@ -7,12 +7,6 @@ from pretended_device import PretendedDevice, table
 from torch import nn
 
 
-@pytest.fixture
-def device():
-    with PretendedDevice() as device:
-        yield device
-
-
 def test_tensors_say_where_they_are(device):
     x = torch.ones(2, 3).to(device.name)
     assert x.is_cuda and x.device.type == device.name
@@ -127,7 +121,7 @@ def test_waits_are_counted(device, kind):
     with device.counting() as waits:
         WAITING[kind](x)
     assert len(waits) == 1, table(waits)
-    assert waits[0].place.startswith("tests/test_pretended_device.py:")
+    assert waits[0].place.startswith("device/test_pretended_device.py:")
 
 
 @pytest.mark.parametrize("kind", SILENT)
