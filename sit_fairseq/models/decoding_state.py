@@ -4,7 +4,7 @@ Shapes: B sentences, N streams, K hypotheses of each sentence, U source position
 the number of sentences or streams that the search began with.
 """
 
-from typing import List, Sequence
+from typing import List, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -22,7 +22,8 @@ class DecodingState:
     Args:
         streams: the layout of the first step.
         layers: the layers, with the encoder's keys and values.
-        padding: (M, U) True at padding of the source.
+        padding: (M, U) True at padding of the source, or None if there is none.
+        length: U.
         cfg: of the layers, for their heads.
         cross: of the attention pattern.
     """
@@ -31,17 +32,18 @@ class DecodingState:
         self,
         streams: Streams,
         layers: List[LayerMemory],
-        padding: Tensor,
+        padding: Optional[Tensor],
+        length: int,
         cfg: LayerConfig,
         cross: Sequence[str],
     ) -> None:
         self.layers = layers
         self._streams = streams
-        self._padding = padding if bool(padding.any()) else None
-        self._length = padding.size(1)
+        self._padding = padding
+        self._length = length
         self._cfg = cfg
         self._cross = cross
-        device = padding.device
+        device = streams.first.device
         num_streams, num_sentences = streams.sentence.numel(), streams.first.numel()
         self._own = Past.empty(num_streams * streams.hypotheses, device)
         self._aggregated = Past.empty(num_sentences * streams.hypotheses, device)
@@ -68,9 +70,11 @@ class DecodingState:
         """
         old = self._streams
         self._streams, sentences, streams, rows = old.reorder(order)
+        rows, order = (index.to(old.first.device, non_blocking=True) for index in (rows, order))
         self._own, self._aggregated = self._own.select(rows), self._aggregated.select(order)
         if self._streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
             return
+        streams = streams.to(old.first.device, non_blocking=True)
         self._stream, self._sentence = self._stream[streams], self._sentence[streams]
         self._encoder = self._encoder_lookups()
 

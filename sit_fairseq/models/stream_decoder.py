@@ -113,7 +113,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
         per_stream = encoder_out["encoder_out"][0]
         aggregated = None
         if "CA" in self.pattern.cross:
-            encoder_streams = Streams.of_slots(encoder_out["streams"][0].num_slots)
+            encoder_streams = encoder_out["streams"][0].of_one_hypothesis()
             num_base = self.embed_tokens.vocabulary.num_base
             source = SymbolPositions.of(encoder_out["canonical"][0], num_base, encoder_streams)
             aggregated = source.aggregate(per_stream)
@@ -124,6 +124,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
             encoder_out["streams"][0],
             [LayerMemory(views) for views in self._project_encoder(encoder_out)],
             encoder_out["encoder_padding_mask"][0],
+            encoder_out["canonical"][0].size(1),
             self._layer_config,
             self.pattern.cross,
         )

@@ -154,7 +154,7 @@ class StreamEmbedding(TiedEmbedding):
         matrix = self._matrix().to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
         own = hidden @ matrix[num_base]  # (N*K, T)
-        slots = torch.arange(int(streams.num_slots.max()), device=hidden.device)
+        slots = torch.arange(streams.most_slots, device=hidden.device)
         num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)
         rows = streams.row_of(slots.expand(num_slots.numel(), -1))
         missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)

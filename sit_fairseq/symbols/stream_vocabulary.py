@@ -14,6 +14,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.transfers import upload
 
 
 def text_buffer(text: str) -> Tensor:
@@ -83,10 +84,6 @@ class StreamVocabulary(nn.Module):
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
         self.register_buffer("source_only", None)
-        # Derived from the two above and the dictionary, hence not saved.
-        self.register_buffer("row_of_index", torch.empty(0, dtype=torch.long), persistent=False)
-        self.register_buffer("index_of_row", torch.empty(0, dtype=torch.long), persistent=False)
-        self.register_buffer("arity_of_row", torch.empty(0, dtype=torch.long), persistent=False)
         self._index(base_tokens)
         self._forbid_specials()
 
@@ -99,7 +96,7 @@ class StreamVocabulary(nn.Module):
         """The row of each dictionary index, -1 for symbols; any shape."""
         # The dictionary grows by symbols only, so an index beyond the table is one.
         known = self.row_of_index.numel()
-        rows = self.row_of_index[tokens.clamp(max=known - 1)]
+        rows = upload(self.row_of_index, tokens.device)[tokens.clamp(max=known - 1)]
         return rows.masked_fill(tokens >= known, -1)
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
@@ -171,7 +168,7 @@ class StreamVocabulary(nn.Module):
         if self.source_only is None:
             return torch.zeros_like(canonical, dtype=torch.bool)
         rows = canonical.clamp(max=self.num_base - 1)
-        return self.source_only.bool()[rows] & (canonical < self.num_base)
+        return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences with these slots, one for each."""
@@ -188,7 +185,7 @@ class StreamVocabulary(nn.Module):
             canonical: (T,) canonical ids.
             names: (S,) the dictionary index of each slot of that sentence.
         """
-        return torch.cat((self.index_of_row, names))[canonical]
+        return torch.cat((upload(self.index_of_row, names.device), names))[canonical]
 
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
@@ -215,10 +212,10 @@ class StreamVocabulary(nn.Module):
             row_of_token.get(token, unk) if self._has_row(token) else -1
             for token in dictionary.symbols
         ]
-        device = self.base_tokens.device
-        self.row_of_index = torch.tensor(rows, device=device)
-        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens], device=device)
-        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens], device=device)
+        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
+        self.row_of_index = torch.tensor(rows)
+        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens])
+        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens])
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint, whatever the data.

@@ -38,6 +38,7 @@ from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.precision import autocast, check_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.transfers import fetch_numbers
 
 logger = logging.getLogger(__name__)
 
@@ -415,6 +416,7 @@ class StreamTranslationTask(TranslationTask):
 
     def reduce_metrics(self, logging_outputs, criterion) -> None:
         """Logs percentages of judged sentences: correct, exact, each other verdict."""
+        logging_outputs = fetch_numbers(logging_outputs)
         super().reduce_metrics(logging_outputs, criterion)
         if not any("_exact" in log for log in logging_outputs):
             return
