@@ -11,7 +11,7 @@ from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
 from sit_fairseq.modules.tree_positions import TreePositions
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions, is_identity
 
 
 class StreamEncoder(FairseqEncoder):
@@ -125,8 +125,3 @@ def stream_mask(padding: Tensor, streams: Streams) -> Optional[Tensor]:
     if not bool(padding.any()):
         return None
     return ~padding[streams.sentence][:, None, None, :]
-
-
-def is_identity(order: Tensor, size: int) -> bool:
-    """Whether ``order`` lists 0 .. size - 1."""
-    return order.numel() == size and bool((order[1:] > order[:-1]).all())
