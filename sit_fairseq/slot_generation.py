@@ -57,6 +57,21 @@ class _RepeatedNgramBlocker(torch.nn.Module):
         return self.blocker(tokens[:, : step + 1].contiguous(), lprobs, bsz, beam_size, step)
 
 
+class _WatchedBeamSearch(BeamSearch):
+    """fairseq's, which notes what it could go on with.
+
+    Attributes:
+        best_unfinished: (B,) the best score at the last step among each sentence's candidates
+            that do not end.
+    """
+
+    def step(self, *args, **kwargs):
+        """As in fairseq."""
+        scores, tokens, beams = super().step(*args, **kwargs)
+        self.best_unfinished = scores.masked_fill(tokens.eq(self.eos), -math.inf).amax(1)
+        return scores, tokens, beams
+
+
 class StreamSequenceGenerator(SequenceGenerator):
     """fairseq's generator over ``V_n + S`` canonical columns instead of a dictionary.
 
@@ -78,28 +93,16 @@ class StreamSequenceGenerator(SequenceGenerator):
         if kwargs.get("lm_model") is not None or kwargs.get("tokens_to_suppress"):
             raise UserError("--lm-path and suppressed tokens are not supported with streams")
         check_same_columns(models)
+        if type(kwargs.get("search_strategy")) in (type(None), BeamSearch):
+            kwargs["search_strategy"] = _WatchedBeamSearch(tgt_dict)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
         if self.repeat_ngram_blocker is not None:
             self.repeat_ngram_blocker = _RepeatedNgramBlocker(self.repeat_ngram_blocker)
-        self._best_alive: Optional[Tensor] = None
-        if type(self.search) is BeamSearch:
-            self._watch_search()
-
-    def _watch_search(self) -> None:
-        """Notes the best unfinished candidate of each sentence at each step."""
-        step = self.search.step
-
-        def watched_step(*args, **kwargs):
-            scores, tokens, beams = step(*args, **kwargs)
-            self._best_alive = scores.masked_fill(tokens.eq(self.eos), -math.inf).amax(1)
-            return scores, tokens, beams
-
-        self.search.step = watched_step
 
     def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size) -> bool:
         """Whether fairseq's own bookkeeping ends a sentence: at the greatest length only."""
-        if self._best_alive is None:
+        if not isinstance(self.search, _WatchedBeamSearch):
             return super().is_finished(step, unfin_idx, max_len, finalized_sent_len, beam_size)
         return step == max_len
 
@@ -127,7 +130,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         """
         rest = (tokens, scores)
         common = (finished, beam_size, attn, src_lengths, max_len)
-        if self._best_alive is None:
+        if not isinstance(self.search, _WatchedBeamSearch):
             return super().finalize_hypos(step, bbsz_idx, eos_scores, *rest, finalized, *common)
         sentences = [sentence for sentence, done in enumerate(finished) if not done]
         new: List[List[Dict[str, Tensor]]] = [[] for _ in finalized]
@@ -140,7 +143,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         for position in torch.unique(bbsz_idx // beam_size).tolist():
             sentence = sentences[position]
             best = finalized[sentence]
-            alive = float(self._best_alive[position]) / length
+            alive = float(self.search.best_unfinished[position]) / length
             if not finished[sentence] and len(best) == beam_size and alive <= best[0]["score"]:
                 finished[sentence] = True
                 ended.append(position)
@@ -167,7 +170,6 @@ class StreamSequenceGenerator(SequenceGenerator):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)
         return finished
-
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
         """(B, T) dictionary indices to canonical ids.
