@@ -11,7 +11,7 @@ from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
 from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams, SymbolPositions, is_identity
 from sit_fairseq.transfers import upload
 
 
@@ -135,8 +135,3 @@ class StreamEncoder(FairseqEncoder):
 def stream_mask(padding: Optional[Tensor], streams: Streams) -> Optional[Tensor]:
     """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
     return None if padding is None else ~padding[streams.sentence][:, None, None, :]
-
-
-def is_identity(order: Tensor, size: int) -> bool:
-    """Whether ``order`` lists 0 .. size - 1."""
-    return order.numel() == size and bool((order[1:] > order[:-1]).all())

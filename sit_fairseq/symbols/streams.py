@@ -123,6 +123,11 @@ class Streams:
         return new.to(self.first.device), sentences, old_stream, rows.view(-1)
 
 
+def is_identity(order: Tensor, size: int) -> bool:
+    """Whether ``order``, of indices below ``size``, lists 0 .. size - 1."""
+    return order.numel() == size and bool((order[1:] > order[:-1]).all())
+
+
 def _segment_sum(x: Tensor, streams: Streams) -> Tensor:
     """(N, D) -> (B, D). Deterministic on every device: index_add is sequential on the
     CPU, but adds in no fixed order on a GPU, where segment_reduce does not."""
