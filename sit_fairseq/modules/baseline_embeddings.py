@@ -15,6 +15,7 @@ from sit_fairseq.symbols.baseline_vocabularies import (
     NamedVocabulary,
 )
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.transfers import upload
 
 
 class _OneStreamEmbedding(TiedEmbedding):
@@ -134,7 +135,7 @@ class RandomEmbedding(_OneStreamEmbedding):
     def _matrix(self) -> Tensor:
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
-        codes = F.normalize(self.codes.to(learnt), dim=1)
+        codes = F.normalize(upload(self.codes, learnt.device).to(learnt.dtype), dim=1)
         base = F.pad(learnt[:-1], (0, self.code_dim))
         symbols = torch.cat((learnt[-1:].expand(codes.size(0), -1), codes), dim=1)
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import SOURCES, TARGETS, encode, make_dictionary, make_model, make_sample, redraw
+from conftest import encode, make_dictionary, make_model, make_sample, redraw
 from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
@@ -40,11 +40,13 @@ def check(expected, found):
 
 
 def check_search(device, given=None, prefix=None, left_pad=False, number=1, **model):
-    """Searches on both, counting the waits of each step; ``given`` makes their options."""
+    """Searches on both, counting the waits of each step; ``given`` makes their options.
+
+    Returns the number of hypotheses at each step."""
     dictionary, host, here = make_models(device, number, **model)
     sample = make_sample(dictionary, left_pad=left_pad)
     prefix = None if prefix is None else encode(dictionary, prefix)[:, :-1]
-    steps, waits = [], []
+    steps, waits, rows = [], [], []
 
     def answers(models, sample, prefix):
         options = {"beam_size": 3, "max_len_b": 8, **(given(dictionary) if given else {})}
@@ -52,9 +54,10 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
         generator = StreamSequenceGenerator(models, dictionary, **options)
         forward = generator.model.forward_decoder
 
-        def noted_forward(*args):
+        def noted_forward(tokens, *args):
             steps.append(len(waits))
-            return forward(*args)
+            rows.append(tokens.size(0))
+            return forward(tokens, *args)
 
         generator.model.forward_decoder = noted_forward
         return generator.generate(models, sample, prefix_tokens=prefix)
@@ -67,7 +70,7 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
     assert len(steps) > 4
     for begin, end in zip(steps, [*steps[1:], len(waits)]):
         assert end - begin <= MOST_WAITS, table(waits[begin:end])
-    print(steps, table(waits))
+    return rows
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -100,3 +103,51 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_all_searches(device, name):
     check_search(device, SEARCHES[name])
+
+
+def test_prefixes_ensembles_and_padding_on_the_left(device):
+    prefix = ["a", "b 0", "d", "a 0"]
+    check_search(device, prefix=["1", *prefix[1:]], left_pad=True, number=2)
+
+
+@pytest.mark.parametrize("positions", ["rope", "sinusoidal", "learned"])
+def test_positions(device, positions):
+    decoder = "rope" if positions == "rope" else positions
+    check_search(device, encoder_positions=positions, decoder_positions=decoder)
+
+
+@pytest.mark.parametrize("name", ["fixed", "canonical", "random"])
+def test_baselines(device, name):
+    check_search(device, symbol_embedding=name, stream_attention="EP-DP-CP")
+
+
+def test_sentences_end_at_different_steps(device):
+    """Those that are left take their keys and values along."""
+    rows = check_search(device, lambda dictionary: {"beam_size": 2, "max_len_b": 30})
+    assert len(set(rows)) > 1
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_references_are_scored(device, number):
+    dictionary, host, here = make_models(device, number)
+    sample = make_sample(dictionary)
+    expected = StreamSequenceScorer(dictionary).generate(host, sample)
+    found = StreamSequenceScorer(dictionary).generate(here, moved(sample, device))
+    check(expected, found)
+
+
+def test_autocast_computes_nearly_the_same(device):
+    dictionary = make_dictionary()
+    model = make_model(dictionary)
+    redraw(model)
+    model.eval().to(device.name)
+    sample = moved(make_sample(dictionary), device)
+    exact = StreamSequenceScorer(dictionary).generate([model], sample)
+    with torch.autocast(device.name, dtype=torch.bfloat16):
+        rounded = StreamSequenceScorer(dictionary).generate([model], sample)
+        generator = StreamSequenceGenerator([model], dictionary, beam_size=3, max_len_b=8)
+        assert all(generator.generate([model], sample))
+    for (one,), (other,) in zip(exact, rounded):
+        assert one["score"].dtype == other["score"].dtype == torch.float32
+        assert float(one["score"]) != float(other["score"])
+        assert float(other["score"]) == pytest.approx(float(one["score"]), abs=0.05)
