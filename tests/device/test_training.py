@@ -161,3 +161,13 @@ def test_autocast(device, as_gpu, configuration, monkeypatch):
     losses = [first_loss(trainer, device, as_gpu) for trainer in (exact, rounded)]
     assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.05)
     assert {parameter.dtype for parameter in rounded.model.parameters()} == {torch.float32}
+
+
+def test_judged_validation(device, as_gpu, configuration):
+    cfg = configuration(*ADACOS, "--validate-semantics", "prop", "--validate-samples", 3)
+    host, here = make_trainer(cfg), make_trainer(cfg, device)
+    expected = host.valid_step(batches()[0])
+    with as_gpu():
+        found = here.valid_step(batches()[0])
+    assert {"correct", "exact", "invalid"} <= set(expected)
+    assert found == pytest.approx(expected, rel=1e-5)
