@@ -52,15 +52,16 @@ class StreamEncoder(FairseqEncoder):
         Returns:
             one-element lists: ``encoder_out`` (N, T, C); ``encoder_padding_mask`` (B, T),
             True at padding; ``streams``, their layout; ``names`` (B, S), the dictionary
-            index of each slot; ``canonical`` (B, T), the source in canonical ids.
+            index of each slot; ``canonical`` (B, T), the source in canonical ids;
+            ``codes``, those of the batch that the decoder must embed with, or None.
         """
         src_tokens, padding = self._left_align(src_tokens)
         vocabulary = self.embed_tokens.vocabulary
-        self.embed_tokens.start_batch()
+        codes = self.embed_tokens.draw_codes()
         canonical, names = vocabulary.canonicalise(src_tokens)
         streams = vocabulary.streams(names)
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
-        x = self.embed_tokens(canonical, streams)
+        x = self.embed_tokens(canonical, streams, codes)
         if self.embed_positions is not None:
             x = x + streams.expand(self._positions(canonical, padding).to(x.dtype))
         if self.layernorm_embedding is not None:
@@ -77,6 +78,7 @@ class StreamEncoder(FairseqEncoder):
             "streams": [streams],
             "names": [names],
             "canonical": [canonical],
+            "codes": [codes],
         }
 
     def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):
