@@ -74,7 +74,8 @@ class StreamDecoder(FairseqIncrementalDecoder):
         tokens = prev_output_tokens if incremental_state is None else prev_output_tokens[:, -1:]
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
-        x = self.embed_tokens(tokens, streams)
+        codes: Optional[Tensor] = encoder_out["codes"][0]
+        x = self.embed_tokens(tokens, streams, codes)
         if self.embed_positions is not None:
             x = x + self._positions(prev_output_tokens, streams, incremental_state).to(x.dtype)
         if self.layernorm_embedding is not None:
@@ -93,7 +94,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
                 x = layer.step(x, positions, cache, number)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        logits = (self.output_projection or self.embed_tokens).project(x, streams)
+        logits = (self.output_projection or self.embed_tokens).project(x, streams, codes)
         if self.output_scale is not None:
             logits = self.output_scale(logits)
         # fairseq's generator insists on an "attn" entry.

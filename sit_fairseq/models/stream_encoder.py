@@ -52,11 +52,13 @@ class StreamEncoder(FairseqEncoder):
 
         Returns:
             one-element lists: ``encoder_out`` (N, T, C); ``encoder_padding_mask`` (B, T),
-            True at padding, or None if there is none; ``streams``, their layout; ``names`` (B, S), the dictionary
-            index of each slot; ``canonical`` (B, T), the source in canonical ids.
+            True at padding, or None if there is none; ``streams``, their layout; ``names``
+            (B, S), the dictionary index of each slot; ``canonical`` (B, T), the source in
+            canonical ids; ``codes``, those of the batch that the decoder must embed with, or
+            None.
         """
         vocabulary = self.embed_tokens.vocabulary
-        self.embed_tokens.start_batch()
+        codes = self.embed_tokens.draw_codes()
         # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
         # layout are computed on the CPU, which then says them once.
         src_tokens, padding = self._left_align(src_tokens.cpu())
@@ -66,12 +68,12 @@ class StreamEncoder(FairseqEncoder):
         padding = padding if bool(padding.any()) else None
         device = self.embed_tokens.weight.device
         streams = streams.to(device)
-        canonical, names, padding, tree = (
+        canonical, names, padding, tree, codes = (
             part if part is None else upload(part, device)
-            for part in (canonical, names, padding, tree)
+            for part in (canonical, names, padding, tree, codes)
         )
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
-        x = self.embed_tokens(canonical, streams)
+        x = self.embed_tokens(canonical, streams, codes)
         if self.embed_positions is not None:
             ids = canonical if tree is None else tree
             x = x + streams.expand(self.embed_positions(ids).to(x.dtype))
@@ -89,6 +91,7 @@ class StreamEncoder(FairseqEncoder):
             "streams": [streams],
             "names": [names],
             "canonical": [canonical],
+            "codes": [codes],
         }
 
     def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):

@@ -70,8 +70,8 @@ class StreamVocabulary(nn.Module):
             that only the source's had; older models have none.
 
     Args:
-        dictionary: the dictionary of the data at hand; it is asked for indices and
-            told the base tokens and the pattern of a loaded checkpoint.
+        dictionary: the dictionary of the data at hand. It is asked for indices, and learns
+            the base tokens and, where it has none, the pattern of a checkpoint that is loaded.
     """
 
     one_stream = False
@@ -204,7 +204,6 @@ class StreamVocabulary(nn.Module):
     def _index(self, base_tokens: List[str]) -> None:
         """Rebuilds the tables for these base tokens and the dictionary as it is."""
         dictionary = self.dictionary
-        dictionary.adopt(base_tokens)
         tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
         row_of_token = {token: row for row, token in enumerate(tokens)}
         unk = dictionary.unk()
@@ -227,17 +226,28 @@ class StreamVocabulary(nn.Module):
         saved = saved_vocabulary(state_dict, prefix)
         if saved is not None:
             base_tokens, pattern = saved
-            if self.dictionary.pattern is None:
-                self.dictionary.set_pattern(pattern)
-            self._check(base_tokens)
+            self._teach_dictionary(base_tokens, pattern)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
             self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
-            state_dict[prefix + "symbols"] = self.symbols.clone()
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             self._index(base_tokens)
+            # A pattern given by the user holds on; what the caller loads from stays as it is.
+            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _teach_dictionary(self, base_tokens: List[str], pattern: str) -> None:
+        """Lets the dictionary of the data know what a checkpoint knows.
+
+        fairseq makes the dictionary before it loads the model, and reads sentences and prints
+        answers by it: base tokens that are in no file of the data need an index there, and so
+        do symbols, which only the pattern tells from unknown tokens.
+        """
+        if self.dictionary.pattern is None:
+            self.dictionary.set_pattern(pattern)
+        self._check(base_tokens)
+        self.dictionary.adopt(base_tokens)
 
     def _check(self, base_tokens: List[str]) -> None:
         clash = [token for token in base_tokens if not self._has_row(token)]
