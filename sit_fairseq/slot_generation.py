@@ -9,6 +9,7 @@ from typing import Dict, List, Optional
 
 import torch
 import torch.nn.functional as F
+from fairseq import utils
 from fairseq.ngram_repeat_block import NGramRepeatBlock
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
@@ -16,6 +17,7 @@ from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.transfers import upload
 
 
 def check_same_columns(models: List) -> None:
@@ -34,27 +36,51 @@ def check_same_columns(models: List) -> None:
 
 
 class _SlotSpaceEnsemble(EnsembleModel):
-    """Pads log-probabilities with dead columns up to the width the search needs."""
+    """Computes for a search on the CPU, wherever the models are.
+
+    fairseq's search decides on the CPU what to do next, which on a GPU means to wait for it
+    some ten times in each step. The columns are few: to fetch them is one wait.
+    """
 
     width = 0
 
     def forward_decoder(self, tokens, encoder_outs, incremental_states, temperature=1.0):
+        """As in fairseq; dead columns are added up to the width the search needs."""
+        tokens = upload(tokens, next(self.single_model.parameters()).device)
         lprobs, attention = super().forward_decoder(
             tokens, encoder_outs, incremental_states, temperature
         )
+        lprobs = lprobs.cpu()
         return F.pad(lprobs, (0, self.width - lprobs.size(1)), value=-math.inf), attention
 
 
 class _RepeatedNgramBlocker(torch.nn.Module):
-    """fairseq's, given what was generated: it would take the end of the buffer for it."""
+    """fairseq's for the CPU, given what was generated: it would take the end of the buffer for
+    it."""
 
     def __init__(self, blocker: NGramRepeatBlock) -> None:
         super().__init__()
         self.blocker = blocker
+        blocker.use_extension = False  # which is for a GPU
 
     def forward(self, tokens: Tensor, lprobs: Tensor, bsz: int, beam_size: int, step: int):
         """(bsz * beam, length) tokens, of which step + 1 are set."""
         return self.blocker(tokens[:, : step + 1].contiguous(), lprobs, bsz, beam_size, step)
+
+
+class _WatchedBeamSearch(BeamSearch):
+    """fairseq's, which notes what it could go on with.
+
+    Attributes:
+        best_unfinished: (B,) the best score at the last step among each sentence's candidates
+            that do not end.
+    """
+
+    def step(self, *args, **kwargs):
+        """As in fairseq."""
+        scores, tokens, beams = super().step(*args, **kwargs)
+        self.best_unfinished = scores.masked_fill(tokens.eq(self.eos), -math.inf).amax(1)
+        return scores, tokens, beams
 
 
 class StreamSequenceGenerator(SequenceGenerator):
@@ -78,28 +104,16 @@ class StreamSequenceGenerator(SequenceGenerator):
         if kwargs.get("lm_model") is not None or kwargs.get("tokens_to_suppress"):
             raise UserError("--lm-path and suppressed tokens are not supported with streams")
         check_same_columns(models)
+        if type(kwargs.get("search_strategy")) in (type(None), BeamSearch):
+            kwargs["search_strategy"] = _WatchedBeamSearch(tgt_dict)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
         if self.repeat_ngram_blocker is not None:
             self.repeat_ngram_blocker = _RepeatedNgramBlocker(self.repeat_ngram_blocker)
-        self._best_alive: Optional[Tensor] = None
-        if type(self.search) is BeamSearch:
-            self._watch_search()
-
-    def _watch_search(self) -> None:
-        """Notes the best unfinished candidate of each sentence at each step."""
-        step = self.search.step
-
-        def watched_step(*args, **kwargs):
-            scores, tokens, beams = step(*args, **kwargs)
-            self._best_alive = scores.masked_fill(tokens.eq(self.eos), -math.inf).amax(1)
-            return scores, tokens, beams
-
-        self.search.step = watched_step
 
     def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size) -> bool:
         """Whether fairseq's own bookkeeping ends a sentence: at the greatest length only."""
-        if self._best_alive is None:
+        if not isinstance(self.search, _WatchedBeamSearch):
             return super().is_finished(step, unfin_idx, max_len, finalized_sent_len, beam_size)
         return step == max_len
 
@@ -127,7 +141,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         """
         rest = (tokens, scores)
         common = (finished, beam_size, attn, src_lengths, max_len)
-        if self._best_alive is None:
+        if not isinstance(self.search, _WatchedBeamSearch):
             return super().finalize_hypos(step, bbsz_idx, eos_scores, *rest, finalized, *common)
         sentences = [sentence for sentence, done in enumerate(finished) if not done]
         new: List[List[Dict[str, Tensor]]] = [[] for _ in finalized]
@@ -140,7 +154,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         for position in torch.unique(bbsz_idx // beam_size).tolist():
             sentence = sentences[position]
             best = finalized[sentence]
-            alive = float(self._best_alive[position]) / length
+            alive = float(self.search.best_unfinished[position]) / length
             if not finished[sentence] and len(best) == beam_size and alive <= best[0]["score"]:
                 finished[sentence] = True
                 ended.append(position)
@@ -154,9 +168,10 @@ class StreamSequenceGenerator(SequenceGenerator):
         bos_token: Optional[int] = None,
     ) -> List[List[Dict[str, Tensor]]]:
         vocabulary = self.model.single_model.vocabulary
+        sample = utils.move_to_cpu(sample)
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         if prefix_tokens is not None:
-            prefix_tokens = self._encode_prefix(prefix_tokens, names)
+            prefix_tokens = self._encode_prefix(prefix_tokens.cpu(), names)
         # The search takes 2 x beam candidates out of one row at its first step; sampling
         # sorts out as many as --sampling-topk says.
         least = max(2 * self.beam_size + 1, getattr(self.search, "sampling_topk", 0))
@@ -167,7 +182,6 @@ class StreamSequenceGenerator(SequenceGenerator):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)
         return finished
-
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
         """(B, T) dictionary indices to canonical ids.

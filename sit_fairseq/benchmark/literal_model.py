@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 from sit_fairseq.modules.rotary import Rotary
-from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 Cache = Dict[str, Tuple[Tensor, Tensor]]
@@ -176,7 +176,8 @@ class _Embedding(nn.Module):
         mean = mean.masked_fill(self.vocabulary.source_only.bool(), -math.inf)
         columns = torch.cat((mean, cosines[..., base].transpose(1, 2)), 2)
         logits = columns.new_full((*columns.shape[:2], len(self.vocabulary.dictionary)), -math.inf)
-        logits[..., torch.cat((self.vocabulary.index_of_row, self.symbols))] = columns
+        index_of_row = self.vocabulary.index_of_row.to(self.symbols)
+        logits[..., torch.cat((index_of_row, self.symbols))] = columns
         return logits
 
 
@@ -195,9 +196,9 @@ class _Encoder(FairseqEncoder):
         hidden, mask = self.embed_tokens(src_tokens)
         if self.embed_positions is not None:
             rows = self.embed_tokens.vocabulary.rows(src_tokens)
-            arity = self.embed_tokens.vocabulary.arity_of_row[rows.clamp(min=0)]
+            arity = self.embed_tokens.vocabulary.arity_of_row.to(rows)[rows.clamp(min=0)]
             arity = arity.masked_fill(rows < 0, 0)
-            positions = self.embed_positions(arity, src_lengths - 1)
+            positions = self.embed_positions(tree_paths(arity, src_lengths - 1))
             hidden = hidden + positions.to(hidden).unsqueeze(1)
         hidden = F.dropout(hidden, self.rate, self.training)
         allowed = src_tokens.ne(self.dictionary.pad())[:, None, None, None]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sit_fairseq.conversion.reading import Dictionaries
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.transfers import upload
 
 
 class SlotSpaceTransformer(FairseqEncoderDecoderModel):
@@ -59,9 +60,11 @@ class _SlotSpaceEncoder(FairseqEncoder):
         self.register_buffer("indices", _indices(dictionary, vocabulary, actual))
 
     def forward(self, src_tokens: Tensor, src_lengths: Any = None, **unused):
-        return self.encoder(self.indices[self.vocabulary.canonicalise(src_tokens)[0]])
+        canonical = self.vocabulary.canonicalise(src_tokens)[0]
+        return self.encoder(self.indices[upload(canonical, self.indices.device)])
 
     def reorder_encoder_out(self, encoder_out, new_order: Tensor):
+        new_order = upload(new_order, self.indices.device)
         return self.encoder.reorder_encoder_out(encoder_out, new_order)
 
 
@@ -84,6 +87,7 @@ class _SlotSpaceDecoder(FairseqIncrementalDecoder):
         return logits, {"attn": [None]}
 
     def reorder_incremental_state_scripting(self, incremental_state, new_order: Tensor) -> None:
+        new_order = upload(new_order, self.indices.device)
         self.decoder.reorder_incremental_state_scripting(incremental_state, new_order)
 
     def max_positions(self) -> int:

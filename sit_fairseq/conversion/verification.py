@@ -94,8 +94,7 @@ class Comparison:
 
 def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
     """Loads a converted model as fairseq-generate does, knowing no token beforehand."""
-    dictionary = StreamDictionary()
-    task = StreamTranslationTask(cfg.task, dictionary, dictionary)
+    task = StreamTranslationTask.from_vocabulary(cfg.task)
     return load_model_ensemble_and_task([path], task=task)[0][0]
 
 

@@ -73,9 +73,10 @@ class AdaCosCriterion(CrossEntropyCriterion):
         net_output = model(**sample["net_input"])
         loss, _ = self.compute_loss(model, net_output, sample, reduce=reduce)
         if model.training:
-            target = model.get_targets(sample, net_output)
-            counted = target.ne(self.padding_idx)
-            scale.observe(net_output[0].detach()[counted], target[counted])
+            target = model.get_targets(sample, net_output).flatten()
+            counted = target.ne(self.padding_idx).nonzero().squeeze(1)
+            logits = net_output[0].detach().flatten(0, 1)
+            scale.observe(logits.index_select(0, counted), target.index_select(0, counted))
         sample_size = sample["target"].size(0) if self.sentence_avg else sample["ntokens"]
         logging_output = {
             "loss": loss.data,

@@ -113,8 +113,8 @@ class SentenceChecker:
             raise UserError(f"{name(index)} holds {what}")
 
     def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
-        rows = self._rows(tokens)
-        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row.cpu()[rows])
+        rows = self.vocabulary.rows(tokens)
+        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
         is_token = tokens.ne(self.vocabulary.dictionary.eos())
         change = torch.where(is_token, arity - 1, 0)
         end = lengths.cumsum(0)
@@ -168,7 +168,7 @@ class SentenceChecker:
             )
         source_only = self.vocabulary.source_only
         if source_only is not None:
-            rows = self._rows(target)
+            rows = self.vocabulary.rows(target)
             # fairseq's own tokens are not answers, but no reason to refuse a sentence.
             named = rows >= self.vocabulary.dictionary.nspecial
             wrong = (named & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
@@ -179,13 +179,9 @@ class SentenceChecker:
                     "produced; remove the pair, or convert a model with a joined dictionary"
                 )
 
-    def _rows(self, tokens: Tensor) -> Tensor:
-        # The vocabulary moves with the model, which may be on a GPU; the data are not.
-        return self.vocabulary.rows(tokens.to(self.vocabulary.row_of_index.device)).cpu()
-
     def _symbol_keys(self, tokens: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
         """One number per (sentence, symbol), and the places they come from."""
-        place = (self._rows(tokens) < 0).nonzero().squeeze(1)
+        place = (self.vocabulary.rows(tokens) < 0).nonzero().squeeze(1)
         sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
         return sentence[place] * len(self.vocabulary.dictionary) + tokens[place], place
 

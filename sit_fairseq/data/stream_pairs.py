@@ -43,14 +43,35 @@ class StreamPairDataset(LanguagePairDataset):
     compared with ``--max-source-positions``, remain plain tokens.
 
     Args:
-        pairs: what fairseq loaded; its source dictionary is a :class:`StreamDictionary`.
+        pairs: what fairseq loaded, without buckets; its source dictionary is a
+            :class:`StreamDictionary`.
         name: of the source, for messages.
         one_stream: the model has one stream per sentence, whatever its symbols.
     """
 
     def __init__(self, pairs: LanguagePairDataset, name: str, one_stream: bool) -> None:
-        # fairseq's loader chooses the class of what it loads; take over all it has set.
-        self.__dict__.update(vars(pairs))
+        # fairseq's loader chooses the class of what it loads.
+        super().__init__(
+            pairs.src,
+            pairs.src_sizes,
+            pairs.src_dict,
+            pairs.tgt,
+            pairs.tgt_sizes,
+            pairs.tgt_dict,
+            left_pad_source=pairs.left_pad_source,
+            left_pad_target=pairs.left_pad_target,
+            shuffle=pairs.shuffle,
+            input_feeding=pairs.input_feeding,
+            remove_eos_from_source=pairs.remove_eos_from_source,
+            append_eos_to_target=pairs.append_eos_to_target,
+            align_dataset=pairs.align_dataset,
+            constraints=pairs.constraints,
+            append_bos=pairs.append_bos,
+            eos=pairs.eos,
+            src_lang_id=pairs.src_lang_id,
+            tgt_lang_id=pairs.tgt_lang_id,
+            pad_to_multiple=pairs.pad_to_multiple,
+        )
         self.name = name
         self.one_stream = one_stream
         self._num_streams: Optional[numpy.ndarray] = None

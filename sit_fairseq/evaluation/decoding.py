@@ -1,7 +1,6 @@
 """Answers of a trained model, in this process and without binarised data."""
 
 import os
-import tempfile
 from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -15,6 +14,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 _TASK = "stream_translation"
 
@@ -112,7 +112,10 @@ class CheckpointDecoder:
         if data is not None:
             self._task = tasks.setup_task(state["cfg"]["task"], from_checkpoint=True)
         elif vocabulary is not None:
-            self._task = _task_of_vocabulary(state["cfg"], vocabulary[0], symbols or vocabulary[1])
+            base_tokens, pattern = vocabulary
+            self._task = StreamTranslationTask.from_vocabulary(
+                state["cfg"]["task"], base_tokens, symbols or pattern
+            )
         else:
             raise UserError(
                 f"{path} is no model with streams and does not hold its dictionary: name the "
@@ -263,19 +266,3 @@ class CheckpointDecoder:
 
     def _text(self, tokens: Tensor) -> str:
         return self._task.target_dictionary.string(tokens.int().cpu())
-
-
-def _task_of_vocabulary(cfg, base_tokens: List[str], symbols: str):
-    """A task whose dictionary has these base tokens and no symbol yet."""
-    dictionary = StreamDictionary()
-    for token in base_tokens:
-        dictionary.add_symbol(token)
-    with tempfile.TemporaryDirectory() as folder:
-        for side in ("src", "tgt"):
-            dictionary.save(os.path.join(folder, f"dict.{side}.txt"))
-        # The pattern is set below: none of the symbols is in the file.
-        own = {"data": folder, "source_lang": "src", "target_lang": "tgt", "symbols": None}
-        cfg.task.update(own)
-        task = tasks.setup_task(cfg.task, from_checkpoint=True)
-    task.source_dictionary.set_pattern(symbols)
-    return task

@@ -46,7 +46,7 @@ class SpotLabeller:
         self.depth_first = depth_first
 
     def __setstate__(self, state: Dict) -> None:
-        self.__dict__.update(state)
+        self.depth_first = state["depth_first"]
         spot_installed()  # a worker loads it before the time of its first item is taken
 
     def __call__(self, formula: str) -> str:

@@ -278,8 +278,8 @@ class SpotJudge(Judge):
             logger.warning("The spot judge needs Spot: %s", INSTALL_HINT)
 
     def __setstate__(self, state: Dict) -> None:
-        self.__dict__.update(state)
-        spot_installed()  # a worker loads it before the time of its first item is taken
+        # A worker loads Spot before the time of its first item is taken.
+        self._installed = spot_installed()
 
     def check(self, problem: Sentence) -> None:
         check_ltl(as_tokens(problem))

@@ -7,17 +7,17 @@ from fairseq import utils
 from fairseq.models import FairseqIncrementalDecoder
 from torch import Tensor, nn
 
-from sit_fairseq.models.decoding_state import DecodingState
 from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_encoder import stream_mask
 from sit_fairseq.modules.adacos_scale import AdaCosScale
 from sit_fairseq.modules.functional import dropout
+from sit_fairseq.modules.key_value_cache import KeyValueCache
 from sit_fairseq.modules.stream_attention import KeysValues
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
-from sit_fairseq.modules.stream_layers import LayerMemory, StreamDecoderLayer
+from sit_fairseq.modules.stream_layers import StreamDecoderLayer
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
-_STATE = "streams"  # our key in fairseq's incremental state
+_CACHE = "streams"  # our key in fairseq's incremental state
 
 
 class StreamDecoder(FairseqIncrementalDecoder):
@@ -74,7 +74,8 @@ class StreamDecoder(FairseqIncrementalDecoder):
         tokens = prev_output_tokens if incremental_state is None else prev_output_tokens[:, -1:]
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
-        x = self.embed_tokens(tokens, streams)
+        codes: Optional[Tensor] = encoder_out["codes"][0]
+        x = self.embed_tokens(tokens, streams, codes)
         if self.embed_positions is not None:
             x = x + self._positions(prev_output_tokens, streams, incremental_state).to(x.dtype)
         if self.layernorm_embedding is not None:
@@ -85,15 +86,15 @@ class StreamDecoder(FairseqIncrementalDecoder):
             for layer, views in zip(self.layers, self._project_encoder(encoder_out)):
                 x = layer(x, positions, views, mask)
         else:
-            if _STATE not in incremental_state:
-                incremental_state[_STATE] = self._start(encoder_out)
-            state: DecodingState = incremental_state[_STATE]
-            lookup = state.advance()
-            for layer, memory in zip(self.layers, state.layers):
-                x = layer.step(x, positions, memory, lookup)
+            if _CACHE not in incremental_state:
+                incremental_state[_CACHE] = self._new_cache(encoder_out)
+            cache: KeyValueCache = incremental_state[_CACHE]
+            cache.advance()
+            for number, layer in enumerate(self.layers):
+                x = layer.step(x, positions, cache, number)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        logits = (self.output_projection or self.embed_tokens).project(x, streams)
+        logits = (self.output_projection or self.embed_tokens).project(x, streams, codes)
         if self.output_scale is not None:
             logits = self.output_scale(logits)
         # fairseq's generator insists on an "attn" entry.
@@ -113,27 +114,28 @@ class StreamDecoder(FairseqIncrementalDecoder):
         per_stream = encoder_out["encoder_out"][0]
         aggregated = None
         if "CA" in self.pattern.cross:
-            encoder_streams = Streams.of_slots(encoder_out["streams"][0].num_slots)
+            encoder_streams = encoder_out["streams"][0].of_one_hypothesis()
             num_base = self.embed_tokens.vocabulary.num_base
             source = SymbolPositions.of(encoder_out["canonical"][0], num_base, encoder_streams)
             aggregated = source.aggregate(per_stream)
         return (layer.project_encoder(per_stream, aggregated) for layer in self.layers)
 
-    def _start(self, encoder_out: Dict[str, List]) -> DecodingState:
-        return DecodingState(
+    def _new_cache(self, encoder_out: Dict[str, List]) -> KeyValueCache:
+        return KeyValueCache(
             encoder_out["streams"][0],
-            [LayerMemory(views) for views in self._project_encoder(encoder_out)],
             encoder_out["encoder_padding_mask"][0],
-            self._layer_config,
+            self._project_encoder(encoder_out),
             self.pattern.cross,
+            num_heads=self._layer_config.num_heads,
+            embed_dim=self._layer_config.embed_dim,
         )
 
     def reorder_incremental_state_scripting(
         self, incremental_state: Dict[str, Any], new_order: Tensor
     ) -> None:
         """Follows fairseq's beams: each hypothesis takes all its streams along."""
-        if _STATE in incremental_state:
-            incremental_state[_STATE].reorder(new_order)
+        if _CACHE in incremental_state:
+            incremental_state[_CACHE].reorder(new_order)
 
     def get_normalized_probs(
         self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None

@@ -10,8 +10,9 @@ from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
-from sit_fairseq.modules.tree_positions import TreePositions
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
+from sit_fairseq.symbols.streams import Streams, SymbolPositions, is_identity
+from sit_fairseq.transfers import upload
 
 
 class StreamEncoder(FairseqEncoder):
@@ -51,18 +52,31 @@ class StreamEncoder(FairseqEncoder):
 
         Returns:
             one-element lists: ``encoder_out`` (N, T, C); ``encoder_padding_mask`` (B, T),
-            True at padding; ``streams``, their layout; ``names`` (B, S), the dictionary
-            index of each slot; ``canonical`` (B, T), the source in canonical ids.
+            True at padding, or None if there is none; ``streams``, their layout; ``names``
+            (B, S), the dictionary index of each slot; ``canonical`` (B, T), the source in
+            canonical ids; ``codes``, those of the batch that the decoder must embed with, or
+            None.
         """
-        src_tokens, padding = self._left_align(src_tokens)
         vocabulary = self.embed_tokens.vocabulary
-        self.embed_tokens.start_batch()
+        codes = self.embed_tokens.draw_codes()
+        # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
+        # layout are computed on the CPU, which then says them once.
+        src_tokens, padding = self._left_align(src_tokens.cpu())
         canonical, names = vocabulary.canonicalise(src_tokens)
         streams = vocabulary.streams(names)
+        tree = self._tree(canonical, padding)
+        padding = padding if bool(padding.any()) else None
+        device = self.embed_tokens.weight.device
+        streams = streams.to(device)
+        canonical, names, padding, tree, codes = (
+            part if part is None else upload(part, device)
+            for part in (canonical, names, padding, tree, codes)
+        )
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
-        x = self.embed_tokens(canonical, streams)
+        x = self.embed_tokens(canonical, streams, codes)
         if self.embed_positions is not None:
-            x = x + streams.expand(self._positions(canonical, padding).to(x.dtype))
+            ids = canonical if tree is None else tree
+            x = x + streams.expand(self.embed_positions(ids).to(x.dtype))
         if self.layernorm_embedding is not None:
             x = self.layernorm_embedding(x)
         x = dropout(x, self.dropout if self.training else 0.0)
@@ -77,6 +91,7 @@ class StreamEncoder(FairseqEncoder):
             "streams": [streams],
             "names": [names],
             "canonical": [canonical],
+            "codes": [codes],
         }
 
     def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):
@@ -89,9 +104,12 @@ class StreamEncoder(FairseqEncoder):
         out["streams"] = [streams]
         if is_identity(sentences, encoder_out["names"][0].size(0)):
             return out
+        device = self.embed_tokens.weight.device
+        stream_rows, sentences = upload(stream_rows, device), upload(sentences, device)
         out["encoder_out"] = [out["encoder_out"][0].index_select(0, stream_rows)]
         for name in ("encoder_padding_mask", "names", "canonical"):
-            out[name] = [out[name][0].index_select(0, sentences)]
+            if out[name][0] is not None:
+                out[name] = [out[name][0].index_select(0, sentences)]
         return out
 
     def max_positions(self) -> int:
@@ -107,26 +125,16 @@ class StreamEncoder(FairseqEncoder):
             tokens, padding = tokens.gather(1, order), padding.gather(1, order)
         return tokens, padding
 
-    def _positions(self, canonical: Tensor, padding: Tensor) -> Tensor:
-        """(B, T, C) what is added to the embeddings; padding has the same id everywhere."""
-        if isinstance(self.embed_positions, TreePositions):
-            return self.embed_positions(*self._arities(canonical, padding))
-        return self.embed_positions(canonical)
-
-    def _arities(self, canonical: Tensor, padding: Tensor) -> Tuple[Tensor, Tensor]:
+    def _tree(self, canonical: Tensor, padding: Tensor) -> Optional[Tensor]:
+        """The paths in the trees of the sources, if positions are in trees."""
+        if not isinstance(self.embed_positions, TreePositions):
+            return None
         table = F.pad(self.embed_tokens.vocabulary.arity_of_row, (0, 1))  # symbols are leaves
         arity = table[canonical.clamp(max=table.numel() - 1)]
         length = (~padding & canonical.ne(self.dictionary.eos())).sum(1)
-        return arity, length
+        return tree_paths(arity, length)
 
 
-def stream_mask(padding: Tensor, streams: Streams) -> Optional[Tensor]:
+def stream_mask(padding: Optional[Tensor], streams: Streams) -> Optional[Tensor]:
     """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
-    if not bool(padding.any()):
-        return None
-    return ~padding[streams.sentence][:, None, None, :]
-
-
-def is_identity(order: Tensor, size: int) -> bool:
-    """Whether ``order`` lists 0 .. size - 1."""
-    return order.numel() == size and bool((order[1:] > order[:-1]).all())
+    return None if padding is None else ~padding[streams.sentence][:, None, None, :]

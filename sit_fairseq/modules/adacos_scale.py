@@ -88,8 +88,8 @@ class AdaCosScale(nn.Module):
         # update 141 of the paper's own setting, where 37 of the first 600 updates pass 30.
         # At the other end it must stay a positive temperature, and with few classes a useful
         # one (see the criterion).
-        if bool(scale.isfinite()):
-            self.scale.copy_(scale.clamp(min=self._least, max=MAX_SCALE))
+        limited = scale.clamp(min=self._least, max=MAX_SCALE)
+        self.scale.copy_(torch.where(scale.isfinite(), limited, self.scale))
 
     def _apply(self, fn, *args, **kwargs):
         scale = self.scale

@@ -1,7 +1,7 @@
 """Embeddings of the baselines: one vector per canonical id, one stream per sentence."""
 
 import random
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 import torch
 import torch.nn.functional as F
@@ -25,22 +25,29 @@ class _OneStreamEmbedding(TiedEmbedding):
         """One for each vector."""
         return self.weight.size(0)
 
-    def forward(self, canonical: Tensor, streams: Streams) -> Tensor:
+    def forward(
+        self, canonical: Tensor, streams: Streams, codes: Optional[Tensor] = None
+    ) -> Tensor:
         """Embeds each sequence.
 
         Args:
             canonical: (B*K, T) canonical ids; those without a vector (beams that are dead
                 anyway hold such) are embedded as ``<unk>``.
             streams: one per sentence.
+            codes: see :meth:`TiedEmbedding.draw_codes`.
 
         Returns:
             (B*K, T, C) embeddings.
         """
         unk = self.vocabulary.dictionary.unk()
-        return self._lookup(canonical.masked_fill(canonical >= self.num_classes, unk))
+        num_vectors = self._num_vectors(codes)
+        return self._lookup(canonical.masked_fill(canonical >= num_vectors, unk), codes)
 
-    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
-        return hidden @ self._matrix().to(hidden.dtype).t()
+    def _num_vectors(self, codes: Optional[Tensor]) -> int:
+        return self.weight.size(0)
+
+    def _project(self, hidden: Tensor, streams: Streams, codes: Optional[Tensor]) -> Tensor:
+        return hidden @ self._matrix(codes).to(hidden.dtype).t()
 
 
 class FixedEmbedding(_OneStreamEmbedding):
@@ -117,24 +124,27 @@ class RandomEmbedding(_OneStreamEmbedding):
         super().__init__(vocabulary, num_rows, embed_dim, row_dim, cosine=cosine, scaled=scaled)
         self.code_dim = code_dim
         self.seed = seed
-        self._draw(seed)
+        self._random_codes(seed)  # refuses too many symbols
 
     @property
     def num_classes(self) -> int:
         """Base tokens and the symbols there are."""
-        return self.vocabulary.num_base + self.codes.size(0)
+        return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
 
-    def start_batch(self) -> None:
-        """Draws the codes of the symbols there are; encoder and decoder use the same."""
-        self._draw(int(torch.randint(2**62, ())) if self.training else self.seed)
+    def draw_codes(self) -> Tensor:
+        """(J, D) the codes of the symbols there are, for a batch."""
+        return self._random_codes(int(torch.randint(2**62, ())) if self.training else self.seed)
 
-    def _draw(self, seed: int) -> None:
-        self.codes = random_codes(self.vocabulary.symbol_names(), self.code_dim, seed)
+    def _random_codes(self, seed: int) -> Tensor:
+        return random_codes(self.vocabulary.symbol_names(), self.code_dim, seed)
 
-    def _matrix(self) -> Tensor:
+    def _num_vectors(self, codes: Optional[Tensor]) -> int:
+        return self.vocabulary.num_base + codes.size(0)
+
+    def _matrix(self, codes: Optional[Tensor]) -> Tensor:
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
-        codes = F.normalize(self.codes.to(learnt), dim=1)
+        codes = F.normalize(codes.to(learnt), dim=1)
         base = F.pad(learnt[:-1], (0, self.code_dim))
         symbols = torch.cat((learnt[-1:].expand(codes.size(0), -1), codes), dim=1)
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from sit_fairseq.transfers import upload
+
 
 class Rotary(nn.Module):
     """Rotates queries and keys by their position, half against half of the channels.
@@ -40,8 +42,8 @@ class Rotary(nn.Module):
         exponent = torch.arange(0, self.head_dim, 2, dtype=torch.float64) / self.head_dim
         angle = torch.outer(torch.arange(length, dtype=torch.float64), self.BASE**-exponent)
         cos, sin = angle.cos(), angle.sin()
-        self._cos = torch.cat((cos, cos), dim=1).to(like)
-        self._sin = torch.cat((-sin, sin), dim=1).to(like)
+        self._cos = upload(torch.cat((cos, cos), dim=1).to(like.dtype), like.device)
+        self._sin = upload(torch.cat((-sin, sin), dim=1).to(like.dtype), like.device)
 
 
 class _Rotate(torch.autograd.Function):

@@ -8,9 +8,8 @@ from typing import NamedTuple, Optional, Union
 
 from torch import Tensor, nn
 
-from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
 from sit_fairseq.modules.functional import attention
-from sit_fairseq.modules.past import Lookup, Store
+from sit_fairseq.modules.key_value_cache import CrossAttentionCache, SelfAttentionCache
 from sit_fairseq.modules.products import Linear
 from sit_fairseq.modules.rotary import Rotary
 
@@ -55,13 +54,10 @@ class _HeadedAttention(nn.Module):
         return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
 
     def _attend_once(
-        self,
-        queries: Tensor,
-        memory: Union[Store, EncoderMemory],
-        lookup: Union[Lookup, EncoderLookup],
+        self, queries: Tensor, cache: Union[SelfAttentionCache, CrossAttentionCache], layer: int
     ) -> Tensor:
         """(R, H, 1, D) queries of one decoding step -> (R, 1, C)."""
-        return self.out_proj(memory.attend(queries.flatten(1), lookup)).unsqueeze(1)
+        return self.out_proj(cache.attend(layer, queries.flatten(1))).unsqueeze(1)
 
 
 class StreamSelfAttention(_HeadedAttention):
@@ -76,18 +72,18 @@ class StreamSelfAttention(_HeadedAttention):
         queries, memory = self._project(x, 0)
         return self._attend(queries, memory, mask, causal)
 
-    def step(self, x: Tensor, store: Store, past: Lookup, position: int) -> Tensor:
+    def step(self, x: Tensor, cache: SelfAttentionCache, layer: int, position: int) -> Tensor:
         """One decoding step: (R, 1, C) at ``position`` against all positions so far.
 
         Args:
             x: (R, 1, C).
-            store: earlier keys and values; those of ``x`` are appended.
-            past: which of them are a row's own, those of ``x`` included.
+            cache: earlier keys and values; those of ``x`` are appended.
+            layer: this attention's number in the cache.
             position: of ``x``.
         """
         queries, new = self._project(x, position)
-        store.append(new.keys.flatten(1), new.values.flatten(1))
-        return self._attend_once(queries, store, past)
+        cache.append(layer, new.keys.flatten(1), new.values.flatten(1))
+        return self._attend_once(queries, cache, layer)
 
     def _project(self, x: Tensor, offset: int):
         queries, keys, values = (self._heads(p) for p in self.qkv_proj(x).chunk(3, dim=2))
@@ -145,10 +141,11 @@ class ViewAttention(_HeadedAttention):
     def step(
         self,
         x: Tensor,
-        memory: Union[Store, EncoderMemory],
-        lookup: Union[Lookup, EncoderLookup],
+        cache: Union[SelfAttentionCache, CrossAttentionCache],
+        layer: int,
         position: int,
     ) -> Tensor:
-        """One decoding step: (R, 1, C) at ``position`` against what ``lookup`` names."""
+        """One decoding step: (R, 1, C) at ``position`` against what is in the cache for the
+        layer."""
         queries = self._rotate(self._heads(self.q_proj(x)), position)
-        return self._attend_once(queries, memory, lookup)
+        return self._attend_once(queries, cache, layer)

@@ -1,6 +1,7 @@
 """Matrices of token embeddings, and their use as output projection, over streams."""
 
 import math
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
@@ -50,35 +51,42 @@ class TiedEmbedding(nn.Module):
         """Among how many vectors a target token is chosen, for AdaCos."""
         raise NotImplementedError
 
-    def start_batch(self) -> None:
-        """Called before a batch is encoded, for embeddings that are drawn at random."""
+    def draw_codes(self) -> Optional[Tensor]:
+        """What a batch needs beside the matrix, the same in encoder and decoder; None if
+        everything is learnt."""
+        return None
 
-    def forward(self, canonical: Tensor, streams: Streams) -> Tensor:
-        """(B*K, T) canonical ids to (N*K, T, C) embeddings over streams."""
+    def forward(
+        self, canonical: Tensor, streams: Streams, codes: Optional[Tensor] = None
+    ) -> Tensor:
+        """(B*K, T) canonical ids to (N*K, T, C) embeddings over streams, with the batch's
+        :meth:`draw_codes`."""
         raise NotImplementedError
 
-    def project(self, hidden: Tensor, streams: Streams) -> Tensor:
+    def project(
+        self, hidden: Tensor, streams: Streams, codes: Optional[Tensor] = None
+    ) -> Tensor:
         """(N*K, T, C) features to (B*K, T, V) float32 (or float64) logits, ``-inf`` for base
-        tokens that no target can hold."""
+        tokens that no target can hold; with the batch's :meth:`draw_codes`."""
         # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
             hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
             hidden = F.normalize(hidden, dim=2) if self.cosine else hidden
-            logits = self._project(hidden, streams)
+            logits = self._project(hidden, streams, codes)
         if self.vocabulary.source_only is None:
             return logits
         impossible = self.vocabulary.source_only.bool()
         impossible = F.pad(impossible, (0, logits.size(2) - impossible.numel()))
         return logits.masked_fill(impossible, -math.inf)
 
-    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
+    def _project(self, hidden: Tensor, streams: Streams, codes: Optional[Tensor]) -> Tensor:
         raise NotImplementedError
 
-    def _lookup(self, ids: Tensor) -> Tensor:
-        embedded = F.embedding(ids, self._matrix())
+    def _lookup(self, ids: Tensor, codes: Optional[Tensor]) -> Tensor:
+        embedded = F.embedding(ids, self._matrix(codes))
         return embedded if self.scale == 1.0 else embedded * self.scale
 
-    def _matrix(self) -> Tensor:
+    def _matrix(self, codes: Optional[Tensor]) -> Tensor:
         """One row per vector, as both uses see it."""
         if not self.cosine:
             return self.weight
@@ -120,13 +128,16 @@ class StreamEmbedding(TiedEmbedding):
         """Every symbol shares one row of the matrix, hence V_n + 1."""
         return self.vocabulary.num_base + 1
 
-    def forward(self, canonical: Tensor, streams: Streams) -> Tensor:
+    def forward(
+        self, canonical: Tensor, streams: Streams, codes: Optional[Tensor] = None
+    ) -> Tensor:
         """Embeds each sequence once per stream.
 
         Args:
             canonical: (B*K, T) canonical ids; symbols without a stream are embedded as
                 placeholders.
             streams: the layout of the result.
+            codes: None.
 
         Returns:
             (N*K, T, C) embeddings. Equivariant: renaming permutes the streams.
@@ -135,9 +146,9 @@ class StreamEmbedding(TiedEmbedding):
         tokens = streams.expand(canonical)
         slot = streams.slot.repeat_interleave(streams.hypotheses).unsqueeze(1)
         special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
-        return self._lookup(torch.where(tokens < num_base, tokens, special))
+        return self._lookup(torch.where(tokens < num_base, tokens, special), codes)
 
-    def _project(self, hidden: Tensor, streams: Streams) -> Tensor:
+    def _project(self, hidden: Tensor, streams: Streams, codes: Optional[Tensor]) -> Tensor:
         """Base logits from the mean over streams, symbol logits from their own stream.
 
         The projection is linear, so that the mean of the streams' base logits is
@@ -146,15 +157,16 @@ class StreamEmbedding(TiedEmbedding):
         Args:
             hidden: (N*K, T, C) decoder features.
             streams: their layout.
+            codes: None.
 
         Returns:
             (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have.
         """
         num_base = self.vocabulary.num_base
-        matrix = self._matrix().to(hidden.dtype)
+        matrix = self._matrix(codes).to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
         own = hidden @ matrix[num_base]  # (N*K, T)
-        slots = torch.arange(int(streams.num_slots.max()), device=hidden.device)
+        slots = torch.arange(streams.most_slots, device=hidden.device)
         num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)
         rows = streams.row_of(slots.expand(num_slots.numel(), -1))
         missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)

@@ -13,9 +13,8 @@ from fairseq import utils
 from torch import Tensor, nn
 
 from sit_fairseq.modules.attention_pattern import AttentionPattern
-from sit_fairseq.modules.encoder_memory import EncoderLookup, EncoderMemory
 from sit_fairseq.modules.functional import dropout
-from sit_fairseq.modules.past import Lookup, Store
+from sit_fairseq.modules.key_value_cache import KeyValueCache
 from sit_fairseq.modules.products import Linear, feed_forward
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
@@ -144,38 +143,6 @@ class StreamEncoderLayer(_StreamLayer):
         return self._residual(x, self.final_layer_norm, self._feed_forward)
 
 
-class LayerMemory:
-    """What a decoder layer remembers when it decodes step by step.
-
-    Attributes:
-        encoder_attn: of each cross-attention, the view of the source.
-        self_attn: earlier positions, an entry for each row over streams.
-        aggregated_attn: earlier positions, an entry for each hypothesis.
-    """
-
-    def __init__(self, views: List[KeysValues]) -> None:
-        self.encoder_attn = [EncoderMemory(*view) for view in views]
-        self.self_attn = Store()
-        self.aggregated_attn = Store()
-
-
-@dataclass(frozen=True)
-class StepLookup:
-    """Where the rows of a decoding step find what they attend to, the same in all layers.
-
-    Attributes:
-        position: of the step.
-        self_attn: entries of each row over streams.
-        aggregated_attn: entries of each row's hypothesis.
-        encoder_attn: for each cross-attention, the view of each row.
-    """
-
-    position: int
-    self_attn: Lookup
-    aggregated_attn: Lookup
-    encoder_attn: List[EncoderLookup]
-
-
 class StreamDecoderLayer(_StreamLayer):
     """Causal per-stream and aggregated attention, cross-attentions, feed-forward.
 
@@ -240,31 +207,27 @@ class StreamDecoderLayer(_StreamLayer):
 
     @torch.no_grad()
     def step(
-        self, x: Tensor, positions: SymbolPositions, memory: LayerMemory, lookup: StepLookup
+        self, x: Tensor, positions: SymbolPositions, cache: KeyValueCache, layer: int
     ) -> Tensor:
         """One decoding step, (N*K, 1, C) to (N*K, 1, C), without gradients.
 
         Args:
             positions: where the last tokens are symbols.
-            memory: of this layer; the keys and values of ``x`` are appended.
-            lookup: of the step.
+            cache: the keys and values of ``x`` are appended.
+            layer: the number of this layer.
         """
-        position = lookup.position
+        position = cache.position
 
         def attend_to_self(h: Tensor) -> Tensor:
-            return self.self_attn.step(h, memory.self_attn, lookup.self_attn, position)
+            return self.self_attn.step(h, cache.self_attn, layer, position)
 
         def attend_to_aggregate(h: Tensor) -> Tensor:
             view = self.aggregated_attn.project(positions.aggregate(h), position)
-            memory.aggregated_attn.append(view.keys.flatten(1), view.values.flatten(1))
-            return self.aggregated_attn.step(
-                h, memory.aggregated_attn, lookup.aggregated_attn, position
-            )
+            cache.aggregated_attn.append(layer, view.keys.flatten(1), view.values.flatten(1))
+            return self.aggregated_attn.step(h, cache.aggregated_attn, layer, position)
 
         def attend_to_encoder(h: Tensor, number: int) -> Tensor:
-            return self.encoder_attn[number].step(
-                h, memory.encoder_attn[number], lookup.encoder_attn[number], position
-            )
+            return self.encoder_attn[number].step(h, cache.encoder_attn[number], layer, position)
 
         return self._sublayers(x, attend_to_self, attend_to_aggregate, attend_to_encoder)
 

@@ -69,20 +69,18 @@ class TreePositions(nn.Module):
             nn.Linear(2 * self.depth, embed_dim, bias=False) if 2 * self.depth > embed_dim else None
         )
 
-    def forward(self, arity: Tensor, length: Tensor) -> Tensor:
+    def forward(self, paths: Tensor) -> Tensor:
         """Computes the encoding.
 
         Args:
-            arity: (B, T) number of operands of each token.
-            length: (B,) number of tokens of each formula, without ``</s>``.
+            paths: (B, T, D) of :func:`tree_paths`.
 
         Returns:
             (B, T, C) float32.
 
         Raises:
-            ValueError: if a sequence is not one formula, or is deeper than ``depth``.
+            ValueError: if a formula is deeper than ``depth``.
         """
-        paths = tree_paths(arity, length)
         if paths.size(2) > self.depth:
             raise ValueError(f"a formula is {paths.size(2)} deep, positions allow {self.depth}")
         steps = torch.stack((paths == 0, paths == 1), dim=3).flatten(2).float()

@@ -1,15 +1,16 @@
 """``fairseq-generate --scoring semantic``: answers judged against their source."""
 
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional
+from itertools import islice
+from typing import List, Optional
 
 from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import VerdictCounts
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.tasks import generation_run
 
 
 @dataclass
@@ -34,40 +35,39 @@ class SemanticScorerConfig(FairseqDataclass):
 class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
-    fairseq hands a scorer references and hypotheses only. The task therefore passes each
-    batch through :meth:`judge_batch`, where the sources are known.
+    fairseq hands a scorer references and hypotheses only. The current run therefore passes
+    each batch through :meth:`judge_answers`, where the sources are known.
+
+    Raises:
+        UserError: if no task has begun a run, or the options do not name a judge.
     """
 
     def __init__(self, cfg: SemanticScorerConfig) -> None:
         super().__init__(cfg)
-        # Here, as the task imports this package's judges too.
-        from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-
-        if StreamTranslationTask.generating is None:
-            raise UserError("--scoring semantic needs --task stream_translation")
-        StreamTranslationTask.generating.attach_scorer(self)
+        self._run = generation_run.current()
         self._judge = make_judge(cfg.semantics, cfg.judge)
         self._judges = JudgePool(self._judge, cfg.judge_workers, cfg.judge_timeout)
         self.counts = VerdictCounts()
         self.exact = 0
+        self._run.judge_by(self.judge_answers)
 
-    def judge_batch(
-        self, sources: List[str], hypotheses: List[List[Dict]], string: Callable
-    ) -> None:
-        """Judges all hypotheses of a batch and writes each verdict into its ``steps``."""
-        pairs = [
-            (source, string(hypothesis["tokens"]))
-            for source, nbest in zip(sources, hypotheses)
-            for hypothesis in nbest
-        ]
-        judged = zip(pairs, self._judges.verify_all(pairs))
-        for nbest in hypotheses:
-            for rank, hypothesis in enumerate(nbest):
-                pair, verdict = next(judged)
-                hypothesis["steps"] = verdict.value
-                if rank == 0:
-                    self.counts[verdict] += 1
-                    self.counts.add_distance(self._judge.distance(*pair))
+    def judge_answers(self, sources: List[str], answers: List[List[str]]) -> List[List[Verdict]]:
+        """Judges all answers to each source, and counts the verdicts on the best ones.
+
+        Args:
+            sources: the sentences of a batch.
+            answers: to each of them, best first.
+
+        Returns:
+            a verdict on each answer.
+        """
+        pairs = [(source, answer) for source, nbest in zip(sources, answers) for answer in nbest]
+        judged = iter(self._judges.verify_all(pairs))
+        verdicts = [list(islice(judged, len(nbest))) for nbest in answers]
+        for source, nbest, (best, *_) in zip(sources, answers, verdicts):
+            self.counts[best] += 1
+            self.counts.add_distance(self._judge.distance(source, nbest[0]))
+        return verdicts
 
     def add_string(self, ref: str, pred: str) -> None:
         """Compares the best hypothesis with the reference, token by token."""
@@ -80,8 +80,9 @@ class SemanticScorer(BaseScorer):
     def result_string(self) -> str:
         """Correct and exact shares, every verdict's count, the distance if there is one.
 
-        This is the last that fairseq asks for, so the judges may go.
+        This is the last that fairseq asks for, so the run is over and the judges may go.
         """
+        self._run.end()
         self._judges.close()
         total = max(self.counts.total, 1)
         exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"

@@ -2,7 +2,9 @@
 
 from typing import List, Optional
 
+from fairseq import utils
 from fairseq.data import Dictionary
+from torch import Tensor
 
 from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
 
@@ -73,6 +75,10 @@ class StreamDictionary(Dictionary):
         if sym not in self.indices and self.is_symbol(sym):
             return super().add_symbol(sym, n=0)
         return super().index(sym)
+
+    def text(self, tokens: Tensor) -> str:
+        """The sentence of (T,) indices, padded or not, on any device."""
+        return self.string(utils.strip_pad(tokens, self.pad()).int().cpu())
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
         """As in fairseq, but the base tokens are fixed once the pattern is set.

@@ -14,6 +14,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.transfers import upload
 
 
 def text_buffer(text: str) -> Tensor:
@@ -69,8 +70,8 @@ class StreamVocabulary(nn.Module):
             that only the source's had; older models have none.
 
     Args:
-        dictionary: the dictionary of the data at hand; it is asked for indices and
-            told the base tokens and the pattern of a loaded checkpoint.
+        dictionary: the dictionary of the data at hand. It is asked for indices, and learns
+            the base tokens and, where it has none, the pattern of a checkpoint that is loaded.
     """
 
     one_stream = False
@@ -83,10 +84,6 @@ class StreamVocabulary(nn.Module):
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
         self.register_buffer("source_only", None)
-        # Derived from the two above and the dictionary, hence not saved.
-        self.register_buffer("row_of_index", torch.empty(0, dtype=torch.long), persistent=False)
-        self.register_buffer("index_of_row", torch.empty(0, dtype=torch.long), persistent=False)
-        self.register_buffer("arity_of_row", torch.empty(0, dtype=torch.long), persistent=False)
         self._index(base_tokens)
         self._forbid_specials()
 
@@ -99,7 +96,7 @@ class StreamVocabulary(nn.Module):
         """The row of each dictionary index, -1 for symbols; any shape."""
         # The dictionary grows by symbols only, so an index beyond the table is one.
         known = self.row_of_index.numel()
-        rows = self.row_of_index[tokens.clamp(max=known - 1)]
+        rows = upload(self.row_of_index, tokens.device)[tokens.clamp(max=known - 1)]
         return rows.masked_fill(tokens >= known, -1)
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
@@ -171,7 +168,7 @@ class StreamVocabulary(nn.Module):
         if self.source_only is None:
             return torch.zeros_like(canonical, dtype=torch.bool)
         rows = canonical.clamp(max=self.num_base - 1)
-        return self.source_only.bool()[rows] & (canonical < self.num_base)
+        return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences with these slots, one for each."""
@@ -188,7 +185,7 @@ class StreamVocabulary(nn.Module):
             canonical: (T,) canonical ids.
             names: (S,) the dictionary index of each slot of that sentence.
         """
-        return torch.cat((self.index_of_row, names))[canonical]
+        return torch.cat((upload(self.index_of_row, names.device), names))[canonical]
 
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
@@ -207,7 +204,6 @@ class StreamVocabulary(nn.Module):
     def _index(self, base_tokens: List[str]) -> None:
         """Rebuilds the tables for these base tokens and the dictionary as it is."""
         dictionary = self.dictionary
-        dictionary.adopt(base_tokens)
         tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
         row_of_token = {token: row for row, token in enumerate(tokens)}
         unk = dictionary.unk()
@@ -215,10 +211,10 @@ class StreamVocabulary(nn.Module):
             row_of_token.get(token, unk) if self._has_row(token) else -1
             for token in dictionary.symbols
         ]
-        device = self.base_tokens.device
-        self.row_of_index = torch.tensor(rows, device=device)
-        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens], device=device)
-        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens], device=device)
+        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
+        self.row_of_index = torch.tensor(rows)
+        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens])
+        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens])
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint, whatever the data.
@@ -230,17 +226,28 @@ class StreamVocabulary(nn.Module):
         saved = saved_vocabulary(state_dict, prefix)
         if saved is not None:
             base_tokens, pattern = saved
-            if self.dictionary.pattern is None:
-                self.dictionary.set_pattern(pattern)
-            self._check(base_tokens)
+            self._teach_dictionary(base_tokens, pattern)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
             self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
-            state_dict[prefix + "symbols"] = self.symbols.clone()
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             self._index(base_tokens)
+            # A pattern given by the user holds on; what the caller loads from stays as it is.
+            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _teach_dictionary(self, base_tokens: List[str], pattern: str) -> None:
+        """Lets the dictionary of the data know what a checkpoint knows.
+
+        fairseq makes the dictionary before it loads the model, and reads sentences and prints
+        answers by it: base tokens that are in no file of the data need an index there, and so
+        do symbols, which only the pattern tells from unknown tokens.
+        """
+        if self.dictionary.pattern is None:
+            self.dictionary.set_pattern(pattern)
+        self._check(base_tokens)
+        self.dictionary.adopt(base_tokens)
 
     def _check(self, base_tokens: List[str]) -> None:
         clash = [token for token in base_tokens if not self._has_row(token)]

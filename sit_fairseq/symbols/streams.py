@@ -6,11 +6,13 @@ rows, ordered by stream, then hypothesis; a tensor *over hypotheses* has B*K row
 ordered by sentence, then hypothesis, as fairseq orders its beams.
 """
 
-from dataclasses import dataclass
-from typing import Tuple
+from dataclasses import dataclass, replace
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
+
+from sit_fairseq.transfers import upload
 
 
 @dataclass(frozen=True)
@@ -23,23 +25,43 @@ class Streams:
         slot: (N,) the slot, within its sentence, that each stream belongs to.
         first: (B,) the first stream of each sentence.
         hypotheses: K.
+        most_slots: the largest of these numbers.
+        on_host: the same layout on the CPU, where its sizes are known without waiting for a
+            GPU; None if this one is there.
     """
 
     num_slots: Tensor
     sentence: Tensor
     slot: Tensor
     first: Tensor
-    hypotheses: int = 1
+    hypotheses: int
+    most_slots: int
+    on_host: Optional["Streams"] = None
 
     @classmethod
     def of_slots(cls, num_slots: Tensor, hypotheses: int = 1) -> "Streams":
         """One stream per symbol; a sentence without symbols gets one anonymous stream
-        (the paper's appendix A, "Edge case")."""
+        (the paper's appendix A, "Edge case").
+
+        Args:
+            num_slots: (B,), on the CPU.
+            hypotheses: K.
+        """
         count = num_slots.clamp(min=1)
-        sentence = torch.repeat_interleave(torch.arange(count.numel(), device=count.device), count)
+        sentence = torch.repeat_interleave(torch.arange(count.numel()), count)
         first = count.cumsum(0) - count
-        slot = torch.arange(sentence.numel(), device=count.device) - first[sentence]
-        return cls(num_slots, sentence, slot, first, hypotheses)
+        slot = torch.arange(sentence.numel()) - first[sentence]
+        return cls(num_slots, sentence, slot, first, hypotheses, int(num_slots.max()))
+
+    def to(self, device: torch.device) -> "Streams":
+        """The layout, made on the CPU, for tensors of a device."""
+        if device == self.num_slots.device:
+            return self
+        moved = {
+            name: upload(getattr(self, name), device)
+            for name in ("num_slots", "sentence", "slot", "first")
+        }
+        return replace(self, **moved, on_host=self)
 
     @property
     def num_streams(self) -> Tensor:
@@ -71,6 +93,11 @@ class Streams:
         mean = total / self.num_streams.to(x.dtype).unsqueeze(1)
         return mean.view(-1, *x.shape[1:])
 
+    def of_one_hypothesis(self) -> "Streams":
+        """The layout of the same sentences with K = 1."""
+        on_host = self.on_host and replace(self.on_host, hypotheses=1)
+        return replace(self, hypotheses=1, on_host=on_host)
+
     def reorder(self, order: Tensor) -> Tuple["Streams", Tensor, Tensor, Tensor]:
         """The layout after fairseq reorders hypotheses, and where its rows come from.
 
@@ -81,24 +108,32 @@ class Streams:
 
         Returns:
             the new layout; (B',) old sentence of each new one; (N',) old stream of each
-            new one; (N'*K',) old row over streams of each new one.
+            new one; (N'*K',) old row over streams of each new one. All but the layout are on
+            the CPU.
         """
-        sentences, runs = torch.unique_consecutive(order // self.hypotheses, return_counts=True)
+        old, order = self.on_host or self, order.cpu()
+        sentences, runs = torch.unique_consecutive(order // old.hypotheses, return_counts=True)
         hypotheses = int(runs[0]) if bool((runs == runs[0]).all()) else 1
         if hypotheses == 1:
-            sentences = order // self.hypotheses
-        new = Streams.of_slots(self.num_slots[sentences], hypotheses)
-        old_stream = self.first[sentences][new.sentence] + new.slot
-        old_hypothesis = (order % self.hypotheses).view(-1, hypotheses)[new.sentence]
-        rows = old_stream.unsqueeze(1) * self.hypotheses + old_hypothesis
-        return new, sentences, old_stream, rows.view(-1)
+            sentences = order // old.hypotheses
+        new = Streams.of_slots(old.num_slots[sentences], hypotheses)
+        old_stream = old.first[sentences][new.sentence] + new.slot
+        old_hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
+        rows = old_stream.unsqueeze(1) * old.hypotheses + old_hypothesis
+        return new.to(self.first.device), sentences, old_stream, rows.view(-1)
+
+
+def is_identity(order: Tensor, size: int) -> bool:
+    """Whether ``order``, of indices below ``size``, lists 0 .. size - 1."""
+    return order.numel() == size and bool((order[1:] > order[:-1]).all())
 
 
 def _segment_sum(x: Tensor, streams: Streams) -> Tensor:
     """(N, D) -> (B, D). Deterministic on every device: index_add is sequential on the
     CPU, but adds in no fixed order on a GPU, where segment_reduce does not."""
     if x.is_cuda:
-        return torch.segment_reduce(x, "sum", lengths=streams.num_streams, axis=0)
+        # Checking the lengths would mean to wait for them.
+        return torch.segment_reduce(x, "sum", lengths=streams.num_streams, axis=0, unsafe=True)
     return x.new_zeros(streams.first.numel(), x.size(1)).index_add_(0, streams.sentence, x)
 
 

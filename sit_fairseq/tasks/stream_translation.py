@@ -1,22 +1,15 @@
 """Translation between sequences that share interchangeable tokens."""
 
-import functools
-import json
 import logging
-import os
-import weakref
-from argparse import Namespace
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from copy import deepcopy
+from typing import Any, List, Optional, Sequence
 
-from fairseq import utils
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
-from fairseq.data import LanguagePairDataset, data_utils
-from fairseq.logging import metrics
+from fairseq.data import LanguagePairDataset
+from fairseq.dataclass.utils import merge_with_parent
 from fairseq.tasks import register_task
-from fairseq.tasks.translation import TranslationConfig, TranslationTask
-from omegaconf import II
-from torch.nn.parallel import DistributedDataParallel
+from fairseq.tasks.translation import TranslationTask
+from omegaconf import DictConfig
 
 from sit_fairseq.copies import log_copy
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
@@ -26,9 +19,6 @@ from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_a
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerModel,
@@ -36,72 +26,15 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 )
 from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.optim.parameter_groups import mark_embeddings
-from sit_fairseq.precision import autocast, check_precision
+from sit_fairseq.precision import autocast, criterion_in_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks import generation_run, refusals
+from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
+from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.transfers import fetch_numbers
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class StreamTranslationConfig(TranslationConfig):
-    """Options of the task, beside those of fairseq's ``translation``."""
-
-    symbols: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "regular expression that matches the interchangeable tokens in full; saved "
-            "with the model, so that only fairseq-train needs it"
-        },
-    )
-    alpha_renaming: bool = field(
-        default=False,
-        metadata={
-            "help": "in training, rename the symbols of each pair at random among all symbols of "
-            "the dictionary, anew in each epoch"
-        },
-    )
-    length_ramp_updates: int = field(
-        default=0,
-        metadata={
-            "help": "in training, draw batches from those whose sources are within a limit that "
-            "rises linearly to the longest over that many updates; 0 for no limit"
-        },
-    )
-    length_ramp_start: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "the limit of --length-ramp-updates at the first update, in tokens with </s> "
-            "(default: the length of the shortest batch)"
-        },
-    )
-    update_freq: List[int] = II("optimization.update_freq")
-    seed: int = II("common.seed")
-    left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
-    validate_semantics: Optional[str] = field(
-        default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl, copy"},
-    )
-    validate_samples: int = field(
-        default=1000,
-        metadata={"help": "judge the answers to that many sentences, the first of each split"},
-    )
-    validate_args: str = field(
-        default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
-        metadata={"help": "generation options for --validate-semantics, as JSON"},
-    )
-    autocast: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "bfloat16: products of matrices in bfloat16, everything else in float32, on a "
-            "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
-        },
-    )
-    cpu: bool = II("common.cpu")
-    fp16: bool = II("common.fp16")
-    bf16: bool = II("common.bf16")
-    amp: bool = II("common.amp")
-    tpu: bool = II("common.tpu")
 
 
 @register_task("stream_translation", dataclass=StreamTranslationConfig)
@@ -120,18 +53,12 @@ class StreamTranslationTask(TranslationTask):
 
     cfg: StreamTranslationConfig
 
-    # The task that last built a generator in this process: fairseq builds scorers from
-    # their options alone, and a judge needs the source.
-    generating: Optional["StreamTranslationTask"] = None
-
     def __init__(self, cfg: StreamTranslationConfig, src_dict, tgt_dict) -> None:
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
         self._one_stream = False
-        self._generation_cfg: Any = None
-        self._scorer: Any = None
-        self._validation_generator: Any = None
-        self._judges: Optional[JudgePool] = None
+        self._judged: Optional[JudgedValidation] = None
+        self._run: Optional[generation_run.GenerationRun] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
         self._epoch = 1
         self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
@@ -159,50 +86,41 @@ class StreamTranslationTask(TranslationTask):
         """Loads the dictionary.
 
         Raises:
-            UserError: if the data directory, ``--symbols`` or ``--autocast`` is unsuitable.
+            UserError: if the data directory or an option is unsuitable.
         """
         log_copy()
-        check_precision(cfg)
-        path = utils.split_paths(cfg.data or "")[0]
-        if not os.path.isdir(path):
-            raise UserError(
-                f"{path!r} is not a directory written by fairseq-preprocess; run that first "
-                "and name its --destdir"
-            )
-        if cfg.source_lang is None or cfg.target_lang is None:
-            cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(path)
-        if cfg.source_lang is None or cfg.target_lang is None:
-            raise UserError(
-                f"{path} holds no binarised data to tell the languages from; pass "
-                "--source-lang and --target-lang"
-            )
-        files = [
-            os.path.join(path, f"dict.{lang}.txt") for lang in (cfg.source_lang, cfg.target_lang)
-        ]
-        for file in files:
-            if not os.path.isfile(file):
-                raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
-        dictionary, target_dictionary = (cls.load_dictionary(file) for file in files)
-        if dictionary != target_dictionary:
-            raise UserError(
-                f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
-                "token in the target; run fairseq-preprocess again with --joined-dictionary"
-            )
-        marked = [token for token in dictionary.symbols if "\ufeff" in token]
-        if marked:
-            raise UserError(
-                f"{files[0]} holds the token {marked[0]!r}, as line 1 of a file given to "
-                "fairseq-preprocess begins with a byte order mark; save the files without one and "
-                "run it again"
-            )
-        for option in ("num_batch_buckets", "left_pad_target"):
-            if getattr(cfg, option):
-                raise _unsupported(_flag(option))
-        if cfg.alpha_renaming and cfg.symbols is None:
-            raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
+        refusals.check_options(cfg)
+        files = refusals.dictionary_files(cfg)
+        dictionary, of_targets = (cls.load_dictionary(file) for file in files)
+        refusals.check_dictionaries(files, (dictionary, of_targets))
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)
         logger.info("dictionary: %d tokens", len(dictionary))
+        return cls(cfg, dictionary, dictionary)
+
+    @classmethod
+    def from_vocabulary(
+        cls, cfg: Any, base_tokens: Sequence[str] = (), symbols: Optional[str] = None
+    ) -> "StreamTranslationTask":
+        """A task without a data directory, to load a model with streams into.
+
+        Args:
+            cfg: options, or those of a checkpoint, which may be older than some of them.
+            base_tokens: the dictionary's. A model that is loaded adds its own.
+            symbols: pattern of the symbols; None for that of the model.
+
+        Raises:
+            UserError: if an option is unsuitable.
+        """
+        if isinstance(cfg, DictConfig):
+            # As fairseq completes them; it would take the superfluous ones from the caller.
+            cfg = merge_with_parent(StreamTranslationConfig(), deepcopy(cfg), remove_missing=True)
+        refusals.check_options(cfg)
+        dictionary = StreamDictionary()
+        for token in base_tokens:
+            dictionary.add_symbol(token)
+        if symbols is not None:
+            dictionary.set_pattern(symbols)
         return cls(cfg, dictionary, dictionary)
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
@@ -258,12 +176,7 @@ class StreamTranslationTask(TranslationTask):
         sentences = []
         for line in lines:
             text = encode_fn(line)
-            for token in text.split():
-                if token not in self.src_dict and not self.src_dict.is_symbol(token):
-                    raise UserError(
-                        f"unknown token {token!r} in {line!r}: it is no base token of the model "
-                        f"and --symbols {self.src_dict.pattern!r} does not match it"
-                    )
+            refusals.check_tokens(text.split(), line, self.src_dict)
             sentences.append(self.src_dict.encode_line(text, add_if_not_exist=False).long())
         return sentences, [sentence.numel() for sentence in sentences]
 
@@ -303,37 +216,17 @@ class StreamTranslationTask(TranslationTask):
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
             if not from_checkpoint:
-                self._require_symbols()
+                refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None
             if isinstance(positions, TreePositions):
                 refuse_operators_as_symbols(self.src_dict)
                 depth = positions.depth
             self._checker = SentenceChecker(model.vocabulary, depth)
         if self.cfg.validate_semantics:
-            # fairseq later moves this very object to its device.
-            try:
-                args = Namespace(**json.loads(self.cfg.validate_args))
-            except (TypeError, ValueError) as error:
-                raise UserError(f"--validate-args must be a JSON object: {error}")
-            self._validation_generator = self.build_generator([model], args)
-            self._judges = JudgePool(make_judge(self.cfg.validate_semantics))
-            # fairseq does not say when the last validation is over.
-            weakref.finalize(self, self._judges.close)
+            # fairseq later moves this very model to its device.
+            generator = self.build_generator([model], generation_options(self.cfg.validate_args))
+            self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
         return model
-
-    def _require_symbols(self) -> None:
-        """In training the data must hold some; a dictionary to answer with need not."""
-        pattern = self.src_dict.pattern
-        if pattern is None:
-            raise UserError(
-                "--symbols REGEX is missing: say which tokens are interchangeable, "
-                "for example --symbols '[a-z]'"
-            )
-        if not self.src_dict.known_symbols():
-            raise UserError(
-                f"--symbols {pattern!r} matches no token of the dictionary in {self.cfg.data}; "
-                "choose a regular expression that matches whole tokens"
-            )
 
     def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
@@ -359,11 +252,11 @@ class StreamTranslationTask(TranslationTask):
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
         """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not
         reach the statistics of the scale."""
-        _check_wrapping(model)
+        refusals.check_wrapping(model)
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
         # The gradients are computed outside of it, as PyTorch recommends.
-        criterion = self._autocast(criterion)
+        criterion = criterion_in_precision(self.cfg, criterion)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
         scale = _output_scale(model)
         if ignore_grad and scale is not None:
@@ -377,59 +270,22 @@ class StreamTranslationTask(TranslationTask):
         if scale is not None:
             scale.update()
 
-    def _autocast(self, criterion):
-        """The criterion, called in the precision of ``--autocast``."""
-
-        @functools.wraps(criterion)
-        def criterion_in_precision(model, sample):
-            with autocast(self.cfg, sample):
-                return criterion(model, sample)
-
-        return criterion_in_precision
-
     # Validation and generation.
 
     def valid_step(self, sample, model, criterion):
         """Computes the loss and, if asked, judges generated answers."""
-        criterion = self._autocast(criterion)
+        criterion = criterion_in_precision(self.cfg, criterion)
         loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
-        if self._judges is not None:
-            logging_output.update(self._judge_batch(sample, model))
+        if self._judged is not None:
+            logging_output.update(self._judged.judge(sample, model))
         return loss, sample_size, logging_output
 
-    def _judge_batch(self, sample: Dict[str, Any], model) -> Dict[str, int]:
-        counts = {f"_verdict_{verdict.value}": 0 for verdict in Verdict}
-        counts["_exact"] = 0
-        keep = sample["id"] < self.cfg.validate_samples
-        if not bool(keep.any()):
-            return counts
-        net_input = {name: value[keep] for name, value in sample["net_input"].items()}
-        part = {"id": sample["id"][keep], "net_input": net_input}
-        with autocast(self.cfg, part):
-            hypotheses = super().inference_step(self._validation_generator, [model], part)
-        answers = [self._string(hypothesis[0]["tokens"]) for hypothesis in hypotheses]
-        sources = [self._string(tokens) for tokens in net_input["src_tokens"]]
-        targets = [self._string(tokens) for tokens in sample["target"][keep]]
-        for verdict in self._judges.verify_all(list(zip(sources, answers))):
-            counts[f"_verdict_{verdict.value}"] += 1
-        counts["_exact"] = sum(map(str.__eq__, answers, targets))
-        return counts
-
     def reduce_metrics(self, logging_outputs, criterion) -> None:
-        """Logs percentages of judged sentences: correct, exact, each other verdict."""
+        """As in fairseq, with percentages of judged sentences: correct, exact, each other
+        verdict."""
+        logging_outputs = fetch_numbers(logging_outputs)
         super().reduce_metrics(logging_outputs, criterion)
-        if not any("_exact" in log for log in logging_outputs):
-            return
-        keys = {verdict: f"_verdict_{verdict.value}" for verdict in Verdict}
-        for key in [*keys.values(), "_exact"]:
-            metrics.log_scalar(key, sum(utils.item(log.get(key, 0)) for log in logging_outputs))
-        shown = {
-            "correct" if verdict is Verdict.satisfied else verdict.value: key
-            for verdict, key in keys.items()
-        }
-        shown["exact"] = "_exact"
-        for name, key in shown.items():
-            metrics.log_derived(name, _percentage(key, list(keys.values())))
+        log_verdicts(logging_outputs)
 
     def build_generator(
         self,
@@ -440,15 +296,14 @@ class StreamTranslationTask(TranslationTask):
         prefix_allowed_tokens_fn=None,
     ):
         """Builds a generator in slot space, or fairseq's own for other architectures."""
-        StreamTranslationTask.generating = self
-        self._generation_cfg = args
+        # Only a command that prints answers has this option, not a validation.
+        if hasattr(args, "print_step"):
+            self._run = generation_run.begin(args, self.tgt_dict)
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
-            for option in ("constraints", "print_alignment", "retain_dropout"):
-                if getattr(args, option, None):
-                    raise _unsupported(_flag(option))
+            refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
-                raise _unsupported("prefix_allowed_tokens_fn")
+                raise refusals.unsupported("prefix_allowed_tokens_fn")
             if getattr(args, "score_reference", False):
                 return StreamSequenceScorer(self.target_dictionary)
             seq_gen_cls = seq_gen_cls or StreamSequenceGenerator
@@ -456,57 +311,17 @@ class StreamTranslationTask(TranslationTask):
             models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
         )
 
-    def attach_scorer(self, scorer) -> None:
-        """Lets ``--scoring semantic`` see sources; its verdicts go to the ``I-`` lines."""
-        self._scorer = scorer
-        self._generation_cfg.print_step = True
-
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--scoring semantic`` each hypothesis gets its verdict."""
         with autocast(self.cfg, sample):
             hypotheses = super().inference_step(
                 generator, models, sample, prefix_tokens=prefix_tokens, constraints=constraints
             )
-        if self._scorer is not None:
-            self._scorer.judge_batch(
-                [self._string(tokens) for tokens in sample["net_input"]["src_tokens"]],
-                [hypothesis[: self._generation_cfg.nbest] for hypothesis in hypotheses],
-                self._string,
-            )
+        if self._run is not None:
+            self._run.judge(sample, hypotheses)
         return hypotheses
-
-    def _string(self, tokens) -> str:
-        tokens = utils.strip_pad(tokens, self.tgt_dict.pad())
-        return self.tgt_dict.string(tokens.int().cpu())
-
-
-def _flag(option: str) -> str:
-    return "--" + option.replace("_", "-")
-
-
-def _unsupported(what: str) -> UserError:
-    return UserError(f"{what} is not supported by stream_translation; leave it out")
-
-
-def _check_wrapping(model) -> None:
-    """PyTorch's wrapper for several ranks is made before fairseq loads a checkpoint, and
-    cannot follow when the matrix takes over the checkpoint's number of rows."""
-    wrapped = isinstance(getattr(model, "module", None), DistributedDataParallel)
-    if wrapped and any(getattr(module, "resized", False) for module in model.modules()):
-        raise UserError(
-            "the checkpoint has base tokens that the data have not, which --ddp-backend "
-            "pytorch_ddp cannot train; pass --ddp-backend legacy_ddp"
-        )
 
 
 def _output_scale(model):
     """The AdaCos scale of a model, wrapped or not; None without a cosine head."""
     return getattr(getattr(model, "decoder", None), "output_scale", None)
-
-
-def _percentage(key: str, total_keys: List[str]):
-    def derive(meters) -> float:
-        total = sum(meters[name].sum for name in total_keys)
-        return round(100.0 * meters[key].sum / total, 2) if total else 0.0
-
-    return derive

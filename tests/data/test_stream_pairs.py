@@ -45,6 +45,34 @@ def dataset(lines=LINES, one_stream=False, shuffle=False, with_target=True):
     return StreamPairDataset(pairs, "train source", one_stream)
 
 
+def test_all_that_fairseq_has_set_is_taken_over():
+    dictionary = make_dictionary()
+    sides = [sentences(dictionary, side) for side in zip(*LINES)]
+    source, target = ((side, list(map(len, side)), dictionary) for side in sides)
+    pairs = LanguagePairDataset(
+        *source,
+        *target,
+        left_pad_target=True,
+        shuffle=False,
+        input_feeding=False,
+        remove_eos_from_source=True,
+        append_eos_to_target=True,
+        align_dataset=[torch.zeros(1)] * len(LINES),
+        constraints=[torch.ones(1)] * len(LINES),
+        append_bos=True,
+        eos=7,
+        src_lang_id=3,
+        tgt_lang_id=4,
+        pad_to_multiple=5,
+    )
+    taken = vars(StreamPairDataset(pairs, "train source", False))
+    for name, value in vars(pairs).items():
+        if isinstance(value, numpy.ndarray):
+            assert numpy.array_equal(taken[name], value), name
+        else:
+            assert taken[name] is value, name
+
+
 def many_pairs(number):
     rng = random.Random(1)
     names = "abcdefgh"

@@ -6,7 +6,8 @@ from command_line import generate, interactive, train
 
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
-from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
+from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 BASELINE = ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")
 

@@ -9,7 +9,8 @@ from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, sit, tr
 from fairseq import checkpoint_utils
 
 from sit_fairseq.symbols.stream_vocabulary import buffer_text, saved_vocabulary
-from sit_fairseq.tasks.stream_translation import StreamTranslationConfig, StreamTranslationTask
+from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def load(path) -> dict:

@@ -15,7 +15,7 @@ def added(model, tokens):
     """What the encoder adds to the embeddings of left-aligned tokens."""
     padding = tokens.eq(model.encoder.dictionary.pad())
     canonical, _ = model.vocabulary.canonicalise(tokens)
-    return model.encoder._positions(canonical, padding)
+    return model.encoder.embed_positions(canonical)
 
 
 def test_sinusoidal_positions_start_after_the_index_of_padding():

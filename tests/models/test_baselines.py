@@ -264,6 +264,24 @@ def test_architectures_of_the_papers_baselines(task, dim, ffn, depth, heads, pos
     assert str(cfg.encoder_positions) == positions
 
 
+def test_the_decoder_embeds_with_the_codes_of_its_own_batch():
+    """In training each batch has others."""
+    dictionary = make_dictionary()
+    model = make_model(
+        dictionary, symbol_embedding="random", stream_attention="EP-DP-CP", dropout=0.0
+    )
+    net_input = make_sample(dictionary)["net_input"]
+    model.train()
+    out = [model.encoder(net_input["src_tokens"]) for _ in range(2)]
+    assert not torch.equal(out[0]["codes"][0], out[1]["codes"][0])
+    names = out[0]["names"][0]
+    previous = model.vocabulary.encode(net_input["prev_output_tokens"], names)
+    first = model.decoder(previous, out[0])[0]
+    other = model.decoder(previous, out[1])[0]
+    assert torch.equal(model.decoder(previous, out[0])[0], first)
+    assert not torch.equal(first, other)
+
+
 def test_scaled_cosine_embedding():
     dictionary = make_dictionary()
     tokens = encode(dictionary, ["! 0"])

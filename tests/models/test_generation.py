@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
+from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch
 from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.errors import UserError
@@ -238,6 +239,46 @@ def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
         worse += sum(ours < stock - 1e-5 for ours, stock in zip(*best))
     assert better > 0
     assert worse == 0
+
+
+def answers(kind, **options):
+    """Token by token, of one untrained model."""
+    dictionary = make_dictionary()
+    torch.manual_seed(2)
+    model = make_model(dictionary).eval()
+    redraw(model)
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    generator = kind([model], dictionary, 4, max_len_b=12, unk_penalty=100.0, **options)
+    found = generator.generate([model], sample)
+    return [[h["tokens"].tolist() for h in hypotheses] for hypotheses in found]
+
+
+def test_beam_search_goes_on_whoever_names_it():
+    """The task hands fairseq's own search over."""
+    named = answers(StreamSequenceGenerator, search_strategy=BeamSearch(make_dictionary()))
+    assert named == answers(StreamSequenceGenerator)
+    assert named != answers(_StockEnding)
+
+
+class _OtherBeamSearch(BeamSearch):
+    """Somebody's own."""
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        _OtherBeamSearch,
+        lambda dictionary: DiverseBeamSearch(dictionary, 2, 0.5),
+        lambda dictionary: DiverseSiblingsSearch(dictionary, 0.5),
+    ],
+    ids=["other", "groups", "siblings"],
+)
+def test_other_searches_end_as_in_fairseq(search):
+    ours, stock = (
+        answers(kind, search_strategy=search(make_dictionary()))
+        for kind in (StreamSequenceGenerator, _StockEnding)
+    )
+    assert ours == stock
 
 
 def test_greedy_decoding_ends_where_fairseq_ends_it():

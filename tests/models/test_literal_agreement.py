@@ -6,29 +6,8 @@ import literal
 import pytest
 import torch
 from conftest import SOURCES, make_dictionary, make_model, make_sample, redraw
+from literal import PATTERNS
 
-# The paper's ablation table.
-PATTERNS = [
-    "EP-DP-EA-DA-CP",
-    "EP-DP-EA-DA-CP-CA",
-    "EP-DP-DA-CP",
-    "DP-EA-DA-CP",
-    "EP-DP-DA-CP-CA",
-    "DP-EA-DA-CP-CA",
-    "EP-DP-EA-CP",
-    "EP-DP-EA-CP-CA",
-    "EP-DP-CP-CA",
-    "EP-DP-CP",
-    "DP-EA-CP",
-    "DP-EA-CP-CA",
-    "EA-DA-CP",
-    "EP-EA-DA-CP-CA",
-    "EA-DA-CP-CA",
-    "EP-EA-DA-CP",
-    "EP-DA-CP",
-    "EP-DP-EA-DA-CA",
-    "EP-DA-CP-CA",
-]
 VARIANTS = list(itertools.product(("tree", "rope"), (False, True), ("cosine", "linear")))
 # Every variant for one pattern, every pattern in one variant or another.
 CASES = [("EP-DP-EA-DA-CP", *variant) for variant in VARIANTS] + [

@@ -33,7 +33,7 @@ def dual_part(dictionary=None, *, seed=1, cosine=True, scaled=False):
 def use(embedding, tokens):
     canonical, names = embedding.vocabulary.canonicalise(tokens)
     streams = embedding.vocabulary.streams(names)
-    return canonical, embedding(canonical, streams), streams
+    return canonical, embedding(canonical, streams, embedding.draw_codes()), streams
 
 
 def masked(logits):
@@ -95,25 +95,23 @@ def test_dual_part_logits_are_products_with_the_same_vectors(cosine):
     every = torch.arange(embedding.num_classes).unsqueeze(0)
     _, _, streams = use(embedding, encode(dictionary, ["a"]))
     hidden = torch.nn.functional.normalize(torch.randn(1, 3, C, dtype=torch.float64), dim=2)
-    expected = hidden @ embedding(every, streams)[0].t()
-    torch.testing.assert_close(embedding.project(hidden, streams), masked(expected))
+    codes = embedding.draw_codes()
+    expected = hidden @ embedding(every, streams, codes)[0].t()
+    torch.testing.assert_close(embedding.project(hidden, streams, codes), masked(expected))
 
 
 def test_codes_are_drawn_per_batch_in_training_and_fixed_in_evaluation():
     embedding = dual_part()
-    fixed = embedding.codes
-    embedding.start_batch()
-    assert torch.equal(embedding.codes, fixed)
+    fixed = embedding.draw_codes()
+    assert torch.equal(embedding.draw_codes(), fixed)
     embedding.train()
     drawn = []
     for seed in (5, 5, 6):
         torch.manual_seed(seed)
-        embedding.start_batch()
-        drawn.append(embedding.codes)
+        drawn.append(embedding.draw_codes())
     assert torch.equal(drawn[0], drawn[1])
     assert not torch.equal(drawn[0], drawn[2]) and not torch.equal(drawn[0], fixed)
-    embedding.eval().start_batch()
-    assert torch.equal(embedding.codes, fixed)
+    assert torch.equal(embedding.eval().draw_codes(), fixed)
 
 
 def test_codes_belong_to_names():
@@ -147,5 +145,4 @@ def test_checkpoint_holds_no_codes():
     assert set(state) == {"weight", *buffers}
     loaded = dual_part(make_dictionary("uvwxyza", ("1",), pattern=None))
     loaded.load_state_dict(state)
-    loaded.start_batch()
-    assert torch.equal(loaded.weight, embedding.weight) and loaded.codes.shape == (7, D)
+    assert torch.equal(loaded.weight, embedding.weight) and loaded.draw_codes().shape == (7, D)

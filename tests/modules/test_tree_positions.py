@@ -33,7 +33,7 @@ def test_random_formulas_agree_with_the_recursion():
     rng = random.Random(5)
     formulas = [random_formula(rng, "abc", 6) for _ in range(60)] + ["a", "! ! ! ! ! ! b"]
     arity, length = batch(formulas)
-    found = TreePositions(16)(arity, length)
+    found = TreePositions(16)(tree_paths(arity, length))
     assert max(len(formula.split()) for formula in formulas) > 30
     for row, formula in zip(found, formulas):
         expected = literal.tree_positions(arities(formula), 16, arity.size(1))
@@ -54,14 +54,14 @@ def test_malformed(wrong):
 def test_deepest_formula_that_fits():
     positions = TreePositions(8)
     assert positions.depth == 4 and positions.projection is None
-    encoding = positions(*batch(["! ! ! ! a"]))
+    encoding = positions(tree_paths(*batch(["! ! ! ! a"])))
     assert encoding[0, 4].tolist() == [1, 0] * 4
     with pytest.raises(ValueError, match="5 deep, positions allow 4"):
-        positions(*batch(["a", "! ! ! ! ! a"]))
+        positions(tree_paths(*batch(["a", "! ! ! ! ! a"])))
 
 
 def test_odd_width_leaves_the_last_channel_empty():
-    encoding = TreePositions(7)(*batch(["! ! ! a"]))
+    encoding = TreePositions(7)(tree_paths(*batch(["! ! ! a"])))
     assert encoding.shape[2] == 7 and encoding[0, 3].tolist() == [1, 0, 1, 0, 1, 0, 0]
 
 
@@ -69,14 +69,14 @@ def test_smaller_depth_is_enforced_without_a_projection():
     positions = TreePositions(8, depth=2)
     assert positions.projection is None
     with pytest.raises(ValueError, match="3 deep, positions allow 2"):
-        positions(*batch(["! ! ! a"]))
+        positions(tree_paths(*batch(["! ! ! a"])))
 
 
 def test_larger_depth_is_projected():
     positions = TreePositions(8, depth=10)
     formula = " ".join(["&"] * 9 + ["a"] * 10)
     arity, length = batch([formula, "| a b"])
-    found = positions(arity, length)
+    found = positions(tree_paths(arity, length))
     wide = literal.tree_positions(arities(formula), 20, arity.size(1)).float()
     expected = wide @ positions.projection.weight.t()
     assert found.shape == (2, arity.size(1), 8)

@@ -123,6 +123,18 @@ def test_given_pattern_wins_over_the_checkpoint():
     assert buffer_text(loaded.symbols) == "[a-z]|v\\d+"
 
 
+def test_loading_leaves_the_callers_weights_as_they_are():
+    """Torch copies the dictionary of tensors before it asks modules, but not everybody does."""
+    state = dict(build()[1].state_dict())
+    before = {name: (value, value.clone()) for name, value in state.items()}
+    _, loaded = build(pattern="[a-z]|v\\d+")
+    loaded._load_from_state_dict(state, "", {}, True, [], [], [])
+    assert state.keys() == before.keys()
+    for name, (tensor, value) in before.items():
+        assert state[name] is tensor and torch.equal(tensor, value)
+    assert buffer_text(loaded.symbols) == "[a-z]|v\\d+"
+
+
 def test_model_takes_over_the_number_of_base_tokens():
     model = make_model(make_dictionary())
     bare = make_model(make_dictionary(base=("1",), pattern=None))

@@ -1,0 +1,68 @@
+"""Options of the ``stream_translation`` task."""
+
+from dataclasses import dataclass, field
+from typing import List, Optional
+
+from fairseq.tasks.translation import TranslationConfig
+from omegaconf import II
+
+
+@dataclass
+class StreamTranslationConfig(TranslationConfig):
+    """Options of the task, beside those of fairseq's ``translation``."""
+
+    symbols: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "regular expression that matches the interchangeable tokens in full; saved "
+            "with the model, so that only fairseq-train needs it"
+        },
+    )
+    alpha_renaming: bool = field(
+        default=False,
+        metadata={
+            "help": "in training, rename the symbols of each pair at random among all symbols of "
+            "the dictionary, anew in each epoch"
+        },
+    )
+    length_ramp_updates: int = field(
+        default=0,
+        metadata={
+            "help": "in training, draw batches from those whose sources are within a limit that "
+            "rises linearly to the longest over that many updates; 0 for no limit"
+        },
+    )
+    length_ramp_start: Optional[int] = field(
+        default=None,
+        metadata={
+            "help": "the limit of --length-ramp-updates at the first update, in tokens with </s> "
+            "(default: the length of the shortest batch)"
+        },
+    )
+    update_freq: List[int] = II("optimization.update_freq")
+    seed: int = II("common.seed")
+    left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
+    validate_semantics: Optional[str] = field(
+        default=None,
+        metadata={"help": "judge generated answers during validation: prop, ltl, copy"},
+    )
+    validate_samples: int = field(
+        default=1000,
+        metadata={"help": "judge the answers to that many sentences, the first of each split"},
+    )
+    validate_args: str = field(
+        default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
+        metadata={"help": "generation options for --validate-semantics, as JSON"},
+    )
+    autocast: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "bfloat16: products of matrices in bfloat16, everything else in float32, on a "
+            "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
+        },
+    )
+    cpu: bool = II("common.cpu")
+    fp16: bool = II("common.fp16")
+    bf16: bool = II("common.bf16")
+    amp: bool = II("common.amp")
+    tpu: bool = II("common.tpu")

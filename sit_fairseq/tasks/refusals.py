@@ -1,0 +1,143 @@
+"""Options and data that the ``stream_translation`` task cannot work with, refused by name."""
+
+import os
+from typing import Any, Iterable, List, Sequence
+
+from fairseq import utils
+from fairseq.data import data_utils
+from torch.nn.parallel import DistributedDataParallel
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.precision import check_precision
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.options import StreamTranslationConfig
+
+
+def unsupported(what: str) -> UserError:
+    """An option, by its flag, or an argument that the task has no use for."""
+    return UserError(f"{what} is not supported by stream_translation; leave it out")
+
+
+def check_options(cfg: StreamTranslationConfig) -> None:
+    """Refuses options that the task does not have, and those that contradict each other.
+
+    Raises:
+        UserError: naming the option.
+    """
+    check_precision(cfg)
+    _refuse_any(cfg, ("num_batch_buckets", "left_pad_target"))
+    if cfg.alpha_renaming and cfg.symbols is None:
+        raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
+
+
+def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
+    """The dictionaries of source and target, whose languages are completed in the options.
+
+    Raises:
+        UserError: the data directory is none of fairseq-preprocess.
+    """
+    path = utils.split_paths(cfg.data or "")[0]
+    if not os.path.isdir(path):
+        raise UserError(
+            f"{path!r} is not a directory written by fairseq-preprocess; run that first "
+            "and name its --destdir"
+        )
+    if cfg.source_lang is None or cfg.target_lang is None:
+        cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(path)
+    if cfg.source_lang is None or cfg.target_lang is None:
+        raise UserError(
+            f"{path} holds no binarised data to tell the languages from; pass "
+            "--source-lang and --target-lang"
+        )
+    files = [os.path.join(path, f"dict.{lang}.txt") for lang in (cfg.source_lang, cfg.target_lang)]
+    for file in files:
+        if not os.path.isfile(file):
+            raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
+    return files
+
+
+def check_dictionaries(files: Sequence[str], dictionaries: Sequence[StreamDictionary]) -> None:
+    """Refuses dictionaries of source and target that differ, or were made of marked files.
+
+    Raises:
+        UserError: naming the files.
+    """
+    source, target = dictionaries
+    if source != target:
+        raise UserError(
+            f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
+            "token in the target; run fairseq-preprocess again with --joined-dictionary"
+        )
+    marked = [token for token in source.symbols if "\ufeff" in token]
+    if marked:
+        raise UserError(
+            f"{files[0]} holds the token {marked[0]!r}, as line 1 of a file given to "
+            "fairseq-preprocess begins with a byte order mark; save the files without one and "
+            "run it again"
+        )
+
+
+def require_symbols(dictionary: StreamDictionary, data: str) -> None:
+    """In training the data must hold some; a dictionary to answer with need not.
+
+    Raises:
+        UserError: there is no pattern, or nothing that it matches.
+    """
+    pattern = dictionary.pattern
+    if pattern is None:
+        raise UserError(
+            "--symbols REGEX is missing: say which tokens are interchangeable, "
+            "for example --symbols '[a-z]'"
+        )
+    if not dictionary.known_symbols():
+        raise UserError(
+            f"--symbols {pattern!r} matches no token of the dictionary in {data}; "
+            "choose a regular expression that matches whole tokens"
+        )
+
+
+def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary) -> None:
+    """Refuses a typed line with a token that is neither a base token nor a symbol.
+
+    Raises:
+        UserError: naming the first such token.
+    """
+    for token in tokens:
+        if token not in dictionary and not dictionary.is_symbol(token):
+            raise UserError(
+                f"unknown token {token!r} in {line!r}: it is no base token of the model and "
+                f"--symbols {dictionary.pattern!r} does not match it"
+            )
+
+
+def check_generation(args: Any) -> None:
+    """Refuses options of generation that slot space does not have.
+
+    Raises:
+        UserError: naming the option.
+    """
+    _refuse_any(args, ("constraints", "print_alignment", "retain_dropout"))
+
+
+def check_wrapping(model: Any) -> None:
+    """Refuses to train a model whose matrix has taken over a checkpoint's number of rows
+    after it was wrapped.
+
+    PyTorch's wrapper for several ranks is made before fairseq loads a checkpoint, and cannot
+    follow.
+
+    Raises:
+        UserError: naming the wrapper that can.
+    """
+    wrapped = isinstance(getattr(model, "module", None), DistributedDataParallel)
+    if wrapped and any(getattr(module, "resized", False) for module in model.modules()):
+        raise UserError(
+            "the checkpoint has base tokens that the data have not, which --ddp-backend "
+            "pytorch_ddp cannot train; pass --ddp-backend legacy_ddp"
+        )
+
+
+def _refuse_any(options: Any, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(options, name, None):
+            raise unsupported("--" + name.replace("_", "-"))

@@ -1,0 +1,39 @@
+"""Converted models are compared with their originals on the pretended device."""
+
+import random
+
+import fairseq_cli.train
+import pytest
+from command_line import IN_PROCESS, preprocess_lines, run
+from vanilla_models import KINDS, REGEX, SIZES, SYMBOLS, sentence
+
+from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
+from sit_fairseq.conversion.vanilla import read_vanilla
+
+
+@pytest.mark.parametrize("kind", ["plain", "two-sizes"])
+def test_verification_computes_on_a_device(device, tmp_path, kind):
+    rng = random.Random(3)
+    lines = zip(*(sentence(rng, rng.sample(SYMBOLS, 3)) for _ in range(40)))
+    data = preprocess_lines(tmp_path, *map(list, lines), "train")
+    run(
+        fairseq_cli.train,
+        *(data, "--save-dir", tmp_path, "--task", "translation", "--arch", "transformer"),
+        *(*SIZES, *IN_PROCESS, "--optimizer", "adam", "--batch-size", 40, "--max-update", 1),
+        *("--disable-validation", "--no-epoch-checkpoints", *KINDS[kind]),
+    )
+    path = str(tmp_path / "checkpoint_last.pt")
+    original = read_vanilla(path, reading.read_state(path))
+    symbols = Symbols(REGEX, "a", "b")
+    options = writing.training_options(original, [])
+    configuration = writing.configuration(original, symbols, options)
+    converted, _ = convert(original, symbols, configuration.model)
+    dictionary = stream_dictionary(original, symbols)
+    pairs, _ = verification.sentences(original, dictionary, "a")
+    host = verification.compare(original, converted, pairs, "a")
+    here = verification.compare(original, converted, pairs, "a", device=device.name)
+    assert host.equal and here.equal
+    assert next(converted.parameters()).is_cuda
+    assert here.loss == pytest.approx(host.loss, rel=1e-5)
+    assert (here.answers + here.ties, here.tokens) == (len(pairs), host.tokens)

@@ -1,0 +1,155 @@
+"""Beam search and scoring on the pretended device: the CPU's answers, and few waits."""
+
+import pytest
+import torch
+from conftest import encode, make_dictionary, make_model, make_sample, redraw
+from fairseq import search, utils
+from literal import PATTERNS
+from pretended_device import table
+
+from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
+
+MOST_WAITS = 8
+
+
+def make_models(device, number=1, **options):
+    """The same models here and there."""
+    dictionary = make_dictionary()
+    host = [make_model(dictionary, **options) for _ in range(number)]
+    here = [make_model(dictionary, **options) for _ in range(number)]
+    for one, other in zip(host, here):
+        redraw(one)
+        other.load_state_dict(one.state_dict())
+        one.double().eval()
+        other.double().eval().to(device.name)
+    return dictionary, host, here
+
+
+def moved(sample, device):
+    return utils.apply_to_sample(lambda tensor: tensor.to(device.name), sample)
+
+
+def check(expected, found):
+    """The same hypotheses; those of the device may be on either side."""
+    assert len(expected) == len(found)
+    for one, other in zip(expected, found):
+        assert [h["tokens"].tolist() for h in one] == [h["tokens"].tolist() for h in other]
+        for a, b in zip(one, other):
+            for key in ("score", "positional_scores"):
+                torch.testing.assert_close(b[key].cpu(), a[key], rtol=0, atol=1e-6)
+
+
+def check_search(device, given=None, prefix=None, left_pad=False, number=1, **model):
+    """Searches on both, counting the waits of each step; ``given`` makes their options.
+
+    Returns the number of hypotheses at each step."""
+    dictionary, host, here = make_models(device, number, **model)
+    sample = make_sample(dictionary, left_pad=left_pad)
+    prefix = None if prefix is None else encode(dictionary, prefix)[:, :-1]
+    steps, waits, rows = [], [], []
+
+    def answers(models, sample, prefix):
+        options = {"beam_size": 3, "max_len_b": 8, **(given(dictionary) if given else {})}
+        torch.manual_seed(3)  # for sampling
+        generator = StreamSequenceGenerator(models, dictionary, **options)
+        forward = generator.model.forward_decoder
+
+        def noted_forward(tokens, *args):
+            steps.append(len(waits))
+            rows.append(tokens.size(0))
+            return forward(tokens, *args)
+
+        generator.model.forward_decoder = noted_forward
+        return generator.generate(models, sample, prefix_tokens=prefix)
+
+    expected = answers(host, sample, prefix)
+    with device.counting() as waits:
+        steps.clear()
+        found = answers(here, *moved((sample, prefix), device))
+    check(expected, found)
+    assert len(steps) > 4
+    for begin, end in zip(steps, [*steps[1:], len(waits)]):
+        assert end - begin <= MOST_WAITS, table(waits[begin:end])
+    return rows
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_all_patterns(device, pattern):
+    check_search(device, stream_attention=pattern)
+
+
+SEARCHES = {
+    "greedy": lambda dictionary: {"beam_size": 1},
+    "wide": lambda dictionary: {"beam_size": 25},
+    "diverse": lambda dictionary: {
+        "beam_size": 4,
+        "search_strategy": search.DiverseBeamSearch(dictionary, 2, 0.5),
+    },
+    "diverse siblings": lambda dictionary: {
+        "search_strategy": search.DiverseSiblingsSearch(dictionary, 0.5)
+    },
+    "sampling": lambda dictionary: {"search_strategy": search.Sampling(dictionary)},
+    "top k": lambda dictionary: {"search_strategy": search.Sampling(dictionary, sampling_topk=4)},
+    "top p": lambda dictionary: {
+        "search_strategy": search.Sampling(dictionary, sampling_topp=0.8)
+    },
+    "no repeated n-grams": lambda dictionary: {"no_repeat_ngram_size": 2},
+    "match source length": lambda dictionary: {"match_source_len": True},
+    "unnormalised": lambda dictionary: {"normalize_scores": False, "temperature": 1.3},
+    "least length": lambda dictionary: {"min_len": 4},
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_all_searches(device, name):
+    check_search(device, SEARCHES[name])
+
+
+def test_prefixes_ensembles_and_padding_on_the_left(device):
+    prefix = ["1", "a 0", "d", "h b"]  # of which two end with </s>
+    check_search(device, prefix=prefix, left_pad=True, number=2)
+
+
+@pytest.mark.parametrize("positions", ["rope", "sinusoidal", "learned"])
+def test_positions(device, positions):
+    check_search(device, encoder_positions=positions, decoder_positions=positions)
+
+
+@pytest.mark.parametrize("name", ["fixed", "canonical", "random"])
+def test_baselines(device, name):
+    check_search(device, symbol_embedding=name, stream_attention="EP-DP-CP")
+
+
+def test_sentences_end_at_different_steps(device):
+    """Those that are left take their keys and values along."""
+    rows = check_search(
+        device,
+        lambda dictionary: {"search_strategy": search.Sampling(dictionary), "max_len_b": 40},
+    )
+    assert len(set(rows)) > 1
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_references_are_scored(device, number):
+    dictionary, host, here = make_models(device, number)
+    sample = make_sample(dictionary)
+    expected = StreamSequenceScorer(dictionary).generate(host, sample)
+    found = StreamSequenceScorer(dictionary).generate(here, moved(sample, device))
+    check(expected, found)
+
+
+def test_autocast_computes_nearly_the_same(device):
+    dictionary = make_dictionary()
+    model = make_model(dictionary)
+    redraw(model)
+    model.eval().to(device.name)
+    sample = moved(make_sample(dictionary), device)
+    exact = StreamSequenceScorer(dictionary).generate([model], sample)
+    with torch.autocast(device.name, dtype=torch.bfloat16):
+        rounded = StreamSequenceScorer(dictionary).generate([model], sample)
+        generator = StreamSequenceGenerator([model], dictionary, beam_size=3, max_len_b=8)
+        assert all(generator.generate([model], sample))
+    for (one,), (other,) in zip(exact, rounded):
+        assert one["score"].dtype == other["score"].dtype == torch.float32
+        assert float(one["score"]) != float(other["score"])
+        assert float(other["score"]) == pytest.approx(float(one["score"]), abs=0.05)
