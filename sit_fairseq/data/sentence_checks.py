@@ -12,8 +12,7 @@ from torch import Tensor
 
 from sit_fairseq.data.sentence_chunks import sentence_chunks
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.modules.tree_positions import tree_paths
+from sit_fairseq.logic.syntax import ARITY, formula_depth
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
@@ -48,11 +47,14 @@ class SentenceChecker:
         unknown = unknown_targets = 0
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
+            self._refuse_foreign(tokens, lengths, name)
             self.check_sources(tokens, lengths, name)
             unknown += int(tokens.eq(unk).sum())
             if targets is not None:
                 last = first + lengths.numel()
                 _, target, target_lengths = next(sentence_chunks(targets, first, last))
+                name = _LineName(f"of the {split} target", first)
+                self._refuse_foreign(target, target_lengths, name)
                 self._check_targets(tokens, lengths, target, target_lengths, split, first)
                 unknown_targets += int(target.eq(unk).sum())
         if unknown:
@@ -112,6 +114,17 @@ class SentenceChecker:
             index = int((lengths.cumsum(0) <= int(places[0])).sum())
             raise UserError(f"{name(index)} holds {what}")
 
+    def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:
+        """Binarised data are numbers; those of another dictionary may be beyond this one."""
+        size = len(self.vocabulary.dictionary)
+        places = tokens.ge(size).nonzero()
+        if places.numel():
+            index = int((lengths.cumsum(0) <= int(places[0])).sum())
+            raise UserError(
+                f"{name(index)} holds token number {int(tokens[places[0]])}, but the dictionary "
+                f"beside the data has only {size}; run fairseq-preprocess again, into a new folder"
+            )
+
     def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
         rows = self.vocabulary.rows(tokens)
         arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
@@ -133,8 +146,7 @@ class SentenceChecker:
         operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
         for index in (operators > self.tree_depth).nonzero().flatten().tolist():
             begin, length = int(end[index] - lengths[index]), int(lengths[index]) - 1
-            formula = arity[begin : begin + length].unsqueeze(0)
-            depth = tree_paths(formula, torch.tensor([length])).size(2)
+            depth = formula_depth(arity[begin : begin + length].tolist())
             if depth > self.tree_depth:
                 raise UserError(
                     f"{name(index)} is {depth} operators deep, but the model's tree positions "

@@ -10,6 +10,9 @@ from sit_fairseq.logic.syntax import formula_symbols
 
 logger = logging.getLogger(__name__)
 
+# The tables of a formula and of its parts are in memory at once: at most 256 MiB.
+_MOST_BITS = 1 << 31
+
 
 class BitsJudge(PropJudge):
     """Decides by a truth table over the symbols that the answer leaves open."""
@@ -25,6 +28,14 @@ class BitsJudge(PropJudge):
                 "%d open symbols are too many for a truth table (at most %d): use --judge aiger",
                 len(free),
                 MAX_VARIABLES,
+            )
+            return Verdict.unavailable
+        if len(rest) << len(free) > _MOST_BITS:
+            logger.warning(
+                "a formula of %d tokens is too long for a truth table over %d open symbols: use "
+                "--judge aiger",
+                len(rest),
+                len(free),
             )
             return Verdict.unavailable
         if truth_table(rest, free) == all_ones(len(free)):

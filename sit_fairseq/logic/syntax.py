@@ -166,6 +166,30 @@ def parse(tokens: Sequence[str]) -> Tree:
     return stack[0]
 
 
+def formula_depth(arities: Sequence[int]) -> int:
+    """The depth of a formula: the most operators on a path from its root.
+
+    Args:
+        arities: the number of operands of each token of a formula in prefix notation.
+
+    Returns:
+        0 for a leaf.
+    """
+    deepest = 0
+    missing: List[int] = []  # operands, of each operator on the path to the next token
+    for arity in arities:
+        deepest = max(deepest, len(missing))
+        if arity:
+            missing.append(arity)
+            continue
+        while missing:
+            missing[-1] -= 1
+            if missing[-1]:
+                break
+            missing.pop()
+    return deepest
+
+
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
     """Lists the symbols of a formula: the leaves that are not constants.
 

@@ -3,10 +3,15 @@
 import re
 from typing import Dict, List, Sequence
 
+import regex as timed_re
+
 from sit_fairseq.errors import UserError
 
 # Tokens of fairseq, in every dictionary.
 SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
+
+# Seconds for one token. A pattern may come with a checkpoint, and some take exponential time.
+_PATIENCE = 1.0
 
 # Filler that fairseq-preprocess appends to reach a multiple of eight.
 _FILLER = re.compile(r"madeupword\d{4,}")
@@ -35,12 +40,13 @@ class SymbolPattern:
 
     def __init__(self, regex: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
         try:
-            self._compiled = re.compile(regex)
-        except re.error as error:
+            re.compile(regex)
+            self._compiled = timed_re.compile(regex)  # it matches alike, and can be stopped
+        except (re.error, timed_re.error) as error:
             raise UserError(f"--symbols {regex!r} is not a regular expression: {error}")
         self.regex = regex
         self._known: Dict[str, bool] = {}  # a token comes again and again
-        matched = [token for token in special if self._compiled.fullmatch(token)]
+        matched = [token for token in special if self.matches(token)]
         if matched:
             raise UserError(
                 f"--symbols {regex!r} matches the special token {matched[0]!r}; "
@@ -48,12 +54,26 @@ class SymbolPattern:
             )
 
     def is_symbol(self, token: str) -> bool:
-        """Whether ``token`` is interchangeable."""
+        """Whether ``token`` is interchangeable.
+
+        Raises:
+            UserError: the pattern takes too long to tell.
+        """
         known = self._known.get(token)
         if known is None:
-            known = self._compiled.fullmatch(token) is not None and not is_filler(token)
+            known = self.matches(token) and not is_filler(token)
             self._known[token] = known
         return known
+
+    def matches(self, token: str) -> bool:
+        """Whether the regular expression matches ``token``, which may be filler, in full."""
+        try:
+            return self._compiled.fullmatch(token, timeout=_PATIENCE) is not None
+        except TimeoutError:
+            raise UserError(
+                f"--symbols {self.regex!r} takes more than {_PATIENCE:g} s on the token {token!r}; "
+                "choose a regular expression that repeats no repetition"
+            )
 
     def symbols(self, tokens: Sequence[str]) -> List[str]:
         """The distinct symbols among ``tokens``, in order of first appearance."""

@@ -6,6 +6,7 @@ from fairseq import utils
 from fairseq.data import Dictionary
 from torch import Tensor
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
 
 
@@ -34,9 +35,15 @@ class StreamDictionary(Dictionary):
 
         Raises:
             UserError: if the pattern is not a regular expression or matches one of
-                fairseq's special tokens.
+                fairseq's special tokens, or a token of the data that looks like filler.
         """
         self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
+        for token, count in zip(self.symbols, self.count):
+            if count > 0 and is_filler(token) and self._pattern.matches(token):
+                raise UserError(
+                    f"the data hold the token {token!r}, which --symbols {pattern!r} matches, but "
+                    "fairseq-preprocess fills dictionaries up with such names; call it otherwise"
+                )
 
     @property
     def pattern(self) -> Optional[str]:

@@ -4,7 +4,7 @@ import os
 from typing import Any, Iterable, List, Sequence
 
 from fairseq import utils
-from fairseq.data import data_utils
+from fairseq.data import Dictionary, data_utils
 from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.errors import UserError
@@ -57,7 +57,8 @@ def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
 
 
 def check_dictionaries(files: Sequence[str], dictionaries: Sequence[StreamDictionary]) -> None:
-    """Refuses dictionaries of source and target that differ, or were made of marked files.
+    """Refuses dictionaries of source and target that differ, have other special tokens than
+    fairseq's, or were made of marked files.
 
     Raises:
         UserError: naming the files.
@@ -68,6 +69,12 @@ def check_dictionaries(files: Sequence[str], dictionaries: Sequence[StreamDictio
             f"{files[0]} and {files[1]} differ, but a symbol of the source must be the same "
             "token in the target; run fairseq-preprocess again with --joined-dictionary"
         )
+    for index, token in enumerate(Dictionary().symbols):
+        if source.indices[token] != index:
+            raise UserError(
+                f"{files[0]} overwrites {token!r}, a token of fairseq's own; remove its line, or "
+                "call the token otherwise and run fairseq-preprocess again"
+            )
     marked = [token for token in source.symbols if "\ufeff" in token]
     if marked:
         raise UserError(

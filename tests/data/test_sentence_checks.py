@@ -117,3 +117,20 @@ def test_typed_lines_are_quoted():
         checker.check_sources(
             torch.cat(tokens), torch.tensor([2, 3]), lambda index: repr(lines[index])
         )
+
+
+def test_long_lines_cost_no_square_of_their_length():
+    deep = " ".join(["! "] * 30_000) + "a"
+    with pytest.raises(UserError, match="^line 1 of the train source is 30000 operators deep"):
+        check([deep])
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_numbers_beyond_the_dictionary(side):
+    dictionary = make_dictionary()
+    good = [encode(dictionary, [line])[0] for line in ("a", "b")]
+    bad = [good[0], torch.tensor([dictionary.index("b"), len(dictionary), dictionary.eos()])]
+    pairs = (bad, good) if side == "source" else (good, bad)
+    message = f"^line 2 of the valid {side} holds token number {len(dictionary)}, but the dictionary"
+    with pytest.raises(UserError, match=message):
+        SentenceChecker(StreamVocabulary(dictionary), None).check_split("valid", *pairs)

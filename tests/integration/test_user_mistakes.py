@@ -251,3 +251,11 @@ def test_precision_that_is_none(prop, tmp_path, monkeypatch, options, fragments)
     monkeypatch.setattr(precision, "cpu_knows_bfloat16", lambda: False)
     failing(lambda: train(prop.data, tmp_path, *options, "--max-update", 1), *fragments)
     failing(lambda: generate(prop.data, prop.trained, *options), *fragments)
+
+
+def test_dictionary_that_overwrites_tokens_of_fairseq(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "! b"], ["a 1", "b 0"], "valid")
+    for side in ("src", "tgt"):
+        file = data / f"dict.{side}.txt"
+        file.write_text("<pad> 3 #fairseq:overwrite\n" + file.read_text())
+    failing(lambda: train(data, tmp_path / "model"), "overwrites '<pad>'", "remove its line")

@@ -133,6 +133,13 @@ def test_too_many_open_symbols_for_bits(caplog):
     assert BitsJudge().verify(formula, "p0 1") is Verdict.satisfied
 
 
+def test_formulas_too_long_for_bits(caplog):
+    formula = " ".join(["|"] * 1999 + [f"p{i % 21}" for i in range(2000)])
+    assert BitsJudge().verify(formula, "p0 1") is Verdict.unavailable
+    assert "a formula of 3999 tokens is too long for a truth table over 20 open" in caplog.text
+    assert BitsJudge().verify(formula, " ".join(f"p{i} 1" for i in range(12))) is Verdict.satisfied
+
+
 def test_formulas_too_deep_for_aiger_are_errors():
     formula = ["xor", "a"] * 250 + ["a"]
     assert AigerJudge().verify(formula, "a 1") is Verdict.error

@@ -28,3 +28,10 @@ def test_patterns_that_are_refused(regex, message):
 def test_other_special_tokens():
     with pytest.raises(UserError, match="special token 'start'"):
         SymbolPattern("[a-z]+", ["start"])
+
+
+def test_a_pattern_has_no_more_than_a_second_for_a_token():
+    pattern = SymbolPattern("(a|a)*b")
+    assert pattern.is_symbol("aab")
+    with pytest.raises(UserError, match=r"'\(a\|a\)\*b' takes more than 1 s on the token 'aaa"):
+        pattern.is_symbol("a" * 60 + "cb")

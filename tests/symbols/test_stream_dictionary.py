@@ -78,3 +78,12 @@ def test_pattern_must_spare_special_tokens(pattern, token):
     with pytest.raises(UserError, match=f"special token '{token}'; choose a regular expression"):
         dictionary.set_pattern(pattern)
     assert dictionary.pattern == "[a-z]"
+
+
+def test_a_token_of_the_data_that_looks_like_filler():
+    dictionary = StreamDictionary()
+    dictionary.add_symbol("madeupword0001", n=3)
+    dictionary.add_symbol("madeupword0002", n=0)  # as fairseq-preprocess fills up
+    dictionary.set_pattern("[a-z]")  # it matches none
+    with pytest.raises(UserError, match="the data hold the token 'madeupword0001'"):
+        dictionary.set_pattern(r"\w+")
