@@ -3,6 +3,7 @@
 import platform
 import random
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Optional
 
@@ -19,12 +20,24 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 )
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
+# Rooms whose tests mostly compute, and take seconds.
+FAST_ROOMS = {"criterions", "data", "logic", "models", "modules", "optim", "symbols"}
+
 OPERATORS = ["!", "&", "|", "<->", "xor"]
 SYMBOLS = list("abcdefgh")
 
 # Sentences with 0, 1, 2 and 4 symbols, of different lengths.
 SOURCES = ["! 0", "& a ! a", "<-> | d b & b ! d", "xor & c a | ! h b"]
 TARGETS = ["1", "a 1", "b 0 d 1", "a 0 b 1 c 1 h 0"]
+
+
+def pytest_collection_modifyitems(items):
+    """Marks as ``fast`` the tests of rooms that compute, by files without a command line."""
+    for item in items:
+        room = item.path.relative_to(Path(__file__).parent).parts[0]
+        origins = {getattr(value, "__module__", None) for value in vars(item.module).values()}
+        if room in FAST_ROOMS and "command_line" not in origins:
+            item.add_marker(pytest.mark.fast)
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ def test_results_come_in_order(workers):
 
 
 def test_results_time_outs_and_crashes():
-    with pool_of(moody, workers=2, timeout=0.5) as pool:
+    with pool_of(moody, workers=2, timeout=2.0) as pool:
         outcomes = list(pool.imap([2, "sleep", 3, "crash", "raise", 4]))
     assert [(end, value) for end, value, _ in outcomes] == [
         (End.result, 4),
