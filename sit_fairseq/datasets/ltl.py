@@ -3,7 +3,6 @@
 ``sit generate ltl --help`` says what the data are.
 """
 
-import json
 import os
 import sys
 from collections import Counter
@@ -14,11 +13,10 @@ from typing import Dict, Optional, Sequence, Set, TextIO, Tuple
 from tqdm import tqdm
 
 from sit_fairseq.datasets.drawing import Drawn, excluded_keys
-from sit_fairseq.datasets.interruptions import check_same_options
+from sit_fairseq.datasets.interruptions import UnfinishedFiles
 from sit_fairseq.datasets.length_gate import LengthGate
 from sit_fairseq.datasets.ltl_formulas import LtlFormulas, LtlRecipe
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
 from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed
 from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
@@ -28,14 +26,9 @@ from sit_fairseq.symbols.canonical_form import form_key
 # many have been drawn. A change of either changes the data of a seed.
 LABELS_PER_ROUND, DRAWS_PER_ROUND = 1000, 20000
 
-ENDINGS = ("src", "tgt", "timeouts")
-
 
 class LtlGeneration:
     """A data set in the making.
-
-    Its files have temporary names until they are complete. A small one beside them says
-    after each round how far they are valid.
 
     Args:
         recipe: what to generate.
@@ -45,23 +38,13 @@ class LtlGeneration:
 
     def __init__(self, recipe: LtlRecipe, distinct: Optional[Tuple[int, int]], prefix: str) -> None:
         self.recipe = recipe
-        self.prefix = prefix
         self._formulas = LtlFormulas(recipe, distinct)
         self.gate = LengthGate(self._formulas.lengths, recipe.size)
         self.skipped: Counter = Counter()
         self.round = 0
         self.excluded = excluded_keys(recipe.exclude)
         self.seen: Set[int] = set()
-        self._sizes = [0] * len(ENDINGS)
-
-    @property
-    def state_file(self) -> str:
-        """Name of the file that says how far the others are valid."""
-        return f"{self.prefix}.resume"
-
-    def part(self, ending: str) -> str:
-        """Temporary name of a file."""
-        return f"{self.prefix}.{ending}.part"
+        self._files = UnfinishedFiles(prefix, ("src", "tgt", "timeouts"), recipe._asdict())
 
     def resume(self) -> None:
         """Takes up what an interrupted run has left, if anything.
@@ -69,43 +52,21 @@ class LtlGeneration:
         Raises:
             UserError: that run had other options, or its files are damaged.
         """
-        if not os.path.exists(self.state_file):
+        state = self._files.resume()
+        if state is None:
             return
-        try:
-            with open(self.state_file, encoding="utf-8") as file:
-                state = json.load(file)
-            theirs = state["recipe"]
-            check_same_options(theirs, self.recipe._asdict())
-            sizes = state["sizes"]
-            short = any(os.path.getsize(self.part(ending)) < n for ending, n in zip(ENDINGS, sizes))
-        except (OSError, ValueError, KeyError, TypeError):
-            short = True
-        if short:
-            raise UserError(f"{self.state_file} or what it describes is damaged: omit --resume.")
-        for ending, size in zip(ENDINGS, sizes):
-            os.truncate(self.part(ending), size)
-        self._sizes, self.round = sizes, state["round"]
+        self.round = state["round"]
         self.skipped = Counter(state["skipped"])
         self.gate.load_state(state["gate"])
-        sources = read_sentences(self.part("src"))
+        sources = read_sentences(self._files.part("src"))
         self.gate.counts.update(len(tokenize(source)) for source in sources)
-        timed_out = [line.split("\t")[1] for line in read_sentences(self.part("timeouts"))]
+        timed_out = [line.split("\t")[1] for line in read_sentences(self._files.part("timeouts"))]
         self.seen.update(map(_key, [*sources, *timed_out]))
 
     def save(self, files: Sequence[TextIO]) -> None:
         """Makes sure that a resumed run can start from here."""
-        for file in files:
-            file.flush()
-        self._sizes = [os.path.getsize(self.part(ending)) for ending in ENDINGS]
-        state = {
-            "recipe": self.recipe._asdict(),
-            "sizes": self._sizes,
-            "round": self.round,
-            "skipped": self.skipped,
-            "gate": self.gate.state(),
-        }
-        with replacing(self.state_file) as (file,):
-            json.dump(state, file)
+        state = {"round": self.round, "skipped": self.skipped, "gate": self.gate.state()}
+        self._files.save(files, state)
 
     def run(self, workers: int) -> None:
         """Generates what is missing and gives the files their names.
@@ -115,11 +76,7 @@ class LtlGeneration:
         """
         found = sum(self.gate.counts.values())
         with ExitStack() as stack:
-            mode = "a" if self.round else "w"
-            files = [
-                stack.enter_context(open(self.part(ending), mode, encoding="utf-8", newline="\n"))
-                for ending in ENDINGS
-            ]
+            files = self._files.open(stack, new=not self.round)
             self.save(files)
             labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
             pool = stack.enter_context(LabelPool(labeller, workers, self.recipe.timeout))
@@ -129,9 +86,7 @@ class LtlGeneration:
                 before, found = found, self._round(wanted, found, pool, files)
                 self.save(files)
                 bar.update(found - before)
-        for ending in ENDINGS:
-            os.replace(self.part(ending), f"{self.prefix}.{ending}")
-        os.remove(self.state_file)
+        self._files.finish()
 
     def _round(
         self, wanted: Dict[int, int], found: int, pool: LabelPool, files: Sequence[TextIO]
