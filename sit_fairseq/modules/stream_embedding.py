@@ -63,9 +63,7 @@ class TiedEmbedding(nn.Module):
         :meth:`draw_codes`."""
         raise NotImplementedError
 
-    def project(
-        self, hidden: Tensor, streams: Streams, codes: Optional[Tensor] = None
-    ) -> Tensor:
+    def project(self, hidden: Tensor, streams: Streams, codes: Optional[Tensor] = None) -> Tensor:
         """(N*K, T, C) features to (B*K, T, V) float32 (or float64) logits, ``-inf`` for base
         tokens that no target can hold; with the batch's :meth:`draw_codes`."""
         # Half precision has too few digits for cosines.

@@ -171,7 +171,11 @@ class StreamVocabulary(nn.Module):
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
     def streams(self, names: Tensor) -> Streams:
-        """The layout of the streams of sentences with these slots, one for each."""
+        """The layout of the streams of sentences with these slots, one for each.
+
+        Args:
+            names: (B, S) the dictionary index of each slot, on the CPU.
+        """
         return Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
 
     def same_columns(self, other: "StreamVocabulary") -> bool:

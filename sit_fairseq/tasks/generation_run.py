@@ -28,10 +28,11 @@ class GenerationRun:
     def __init__(self, options: Any, dictionary: StreamDictionary) -> None:
         self._options = options
         self._dictionary = dictionary
+        self._prints_steps = options.print_step
         self._judge: Optional[JudgeAnswers] = None
 
     def judge_by(self, judge: JudgeAnswers) -> None:
-        """From now on answers are judged, and fairseq prints their verdicts as ``I-`` lines."""
+        """Until its end the run judges answers, and fairseq prints verdicts as ``I-`` lines."""
         self._judge = judge
         self._options.print_step = True
 
@@ -55,8 +56,9 @@ class GenerationRun:
 
     def end(self) -> None:
         """Nobody judges any more, and no other scorer can find this run."""
-        self._judge = None
         global _current
+        self._judge = None
+        self._options.print_step = self._prints_steps
         if _current is not None and _current() is self:
             _current = None
 

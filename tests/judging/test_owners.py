@@ -1,9 +1,9 @@
 """Who opens a pool of judges closes it, also where fairseq does not say that it is done."""
 
 import gc
-from types import SimpleNamespace
 
 from conftest import make_dictionary, make_model
+from fairseq.dataclass.configs import GenerationConfig
 from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.judging.judge import make_judge
@@ -15,7 +15,7 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
-    run = generation_run.begin(SimpleNamespace(nbest=1), make_dictionary())
+    run = generation_run.begin(GenerationConfig(), make_dictionary())
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     assert scorer.judge_answers(["| a b"], [["a 1"]]) == [[Verdict.satisfied]]
     (worker,) = scorer._judges._pool._workers

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
+from fairseq import ngram_repeat_block
 from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch
 from fairseq.sequence_generator import SequenceGenerator
 
@@ -279,6 +280,17 @@ def test_other_searches_end_as_in_fairseq(search):
         for kind in (StreamSequenceGenerator, _StockEnding)
     )
     assert ours == stock
+
+
+def test_fairseqs_extension_for_gpus_is_not_used(monkeypatch):
+    """It blocks repeated n-grams where fairseq's search is; this one is on the CPU."""
+    monkeypatch.setattr(ngram_repeat_block, "is_cuda_extension_usable", lambda: True)
+    dictionary = make_dictionary()
+    options = {"no_repeat_ngram_size": 2, "min_len": 8, "max_len_b": 12}
+    for hypotheses in generate([build(dictionary)], dictionary, make_sample(dictionary), **options):
+        tokens = hypotheses[0]["tokens"].tolist()
+        pairs = list(zip(tokens, tokens[1:]))
+        assert len(pairs) > 5 and len(set(pairs)) == len(pairs)
 
 
 def test_greedy_decoding_ends_where_fairseq_ends_it():
