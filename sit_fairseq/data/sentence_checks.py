@@ -70,9 +70,11 @@ class SentenceChecker:
                 "fairseq-preprocess ran, and %s",
                 unknown_targets,
                 split,
-                "<unk> is what the model learns to answer"
-                if self.vocabulary.source_only is None
-                else "count for no loss, as <unk> is never an answer",
+                (
+                    "<unk> is what the model learns to answer"
+                    if self.vocabulary.source_only is None
+                    else "count for no loss, as <unk> is never an answer"
+                ),
             )
 
     def check_input(self, sentences: Sequence[Tensor], name) -> None:

@@ -102,9 +102,7 @@ class _Worker:
         self.connection, child = _context.Pipe()
         self.pending: Deque[int] = deque()
         self.deadline = 0.0
-        self._process = _context.Process(
-            target=_serve, args=(child, function, memory), daemon=True
-        )
+        self._process = _context.Process(target=_serve, args=(child, function, memory), daemon=True)
         self._process.start()
         child.close()
 
@@ -262,9 +260,7 @@ class WorkerPool:
             elif worker.pending and time.monotonic() >= worker.deadline:
                 self._give_up(position, End.timeout, done, todo)
 
-    def _give_up(
-        self, position: int, end: End, done: Dict[int, Outcome], todo: Deque[int]
-    ) -> None:
+    def _give_up(self, position: int, end: End, done: Dict[int, Outcome], todo: Deque[int]) -> None:
         """Settles the item a worker failed on and takes the rest of its share back."""
         worker = self._workers[position]
         seconds = time.monotonic() - (worker.deadline - self._timeout)

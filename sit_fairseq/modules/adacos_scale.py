@@ -7,7 +7,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-
 # The fixed scale in common use for cosine heads; softmax saturates beyond.
 MAX_SCALE = 30.0
 

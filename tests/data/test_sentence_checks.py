@@ -131,6 +131,8 @@ def test_numbers_beyond_the_dictionary(side):
     good = [encode(dictionary, [line])[0] for line in ("a", "b")]
     bad = [good[0], torch.tensor([dictionary.index("b"), len(dictionary), dictionary.eos()])]
     pairs = (bad, good) if side == "source" else (good, bad)
-    message = f"^line 2 of the valid {side} holds token number {len(dictionary)}, but the dictionary"
+    message = (
+        f"^line 2 of the valid {side} holds token number {len(dictionary)}, but the dictionary"
+    )
     with pytest.raises(UserError, match=message):
         SentenceChecker(StreamVocabulary(dictionary), None).check_split("valid", *pairs)

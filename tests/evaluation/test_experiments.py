@@ -335,8 +335,10 @@ def gone(process_id):
 def test_commands_end_with_the_process_that_asked_for_them(tmp_path, name):
     log = tmp_path / "log"
     program = (
-        "import os, pathlib, runpy, sys\n"
+        "import os, pathlib, runpy, signal, sys\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
+        # A shell starts what runs in the background deaf to it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"Processes = runpy.run_path({processes.__file__!r})['Processes']\n"
         "processes = Processes(pathlib.Path('.'), os.environ)\n"
         "words = ['-c', 'import os, time; print(os.getpid(), flush=True); time.sleep(600)']\n"

@@ -97,7 +97,14 @@ def test_read_formulas(tmp_path):
 
 @pytest.mark.parametrize(
     "formula, depth",
-    [("a", 0), ("! a", 1), ("& a b", 1), ("& ! a b", 2), ("& a ! ! b", 3), ("| & a b ! & c ! d", 4)],
+    [
+        ("a", 0),
+        ("! a", 1),
+        ("& a b", 1),
+        ("& ! a b", 2),
+        ("& a ! ! b", 3),
+        ("| & a b ! & c ! d", 4),
+    ],
 )
 def test_depth(formula, depth):
     assert formula_depth([ARITY.get(token, 0) for token in formula.split()]) == depth

@@ -10,11 +10,20 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, SYMBOLS, TARGETS, encode, make_dictionary, make_model, make_sample, redraw
+from conftest import (
+    SOURCES,
+    SYMBOLS,
+    TARGETS,
+    encode,
+    make_dictionary,
+    make_model,
+    make_sample,
+    redraw,
+)
 from fairseq.models.transformer import TransformerModel, base_architecture
 
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
 from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.symbols.streams import Streams, SymbolPositions
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,

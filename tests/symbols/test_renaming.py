@@ -94,9 +94,7 @@ def test_indices_are_renamed_as_text_is():
 def test_indices_must_not_merge():
     dictionary = make_dictionary()
     table = Renaming({"a": "b"}).table(dictionary)
-    assert torch.equal(
-        rename(encode(dictionary, ["& a c"]), table), encode(dictionary, ["& b c"])
-    )
+    assert torch.equal(rename(encode(dictionary, ["& a c"]), table), encode(dictionary, ["& b c"]))
     with pytest.raises(ValueError, match="is not renamed, but its name is taken"):
         rename(encode(dictionary, ["& a b"]), table)
 
