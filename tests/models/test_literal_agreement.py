@@ -1,12 +1,14 @@
 """The package computes what the paper's algorithms say, values and gradients."""
 
 import itertools
+from pathlib import Path
 
 import literal
 import pytest
 import torch
 from conftest import SOURCES, make_dictionary, make_model, make_sample, redraw
 from literal import PATTERNS
+from omegaconf import OmegaConf
 
 VARIANTS = list(itertools.product(("tree", "rope"), (False, True), ("cosine", "linear")))
 # Every variant for one pattern, every pattern in one variant or another.
@@ -131,8 +133,11 @@ def assert_agreement(options):
         assert truth.abs().max() > 1e-6, f"{name} does not take part"
 
 
-def test_patterns_are_those_of_the_table():
-    assert len(PATTERNS) == len(set(PATTERNS)) == 19
+def test_patterns_are_those_of_the_ablation():
+    models = OmegaConf.load(Path(__file__).parents[2] / "examples/prop/ablation.yaml").models
+    assert sorted(PATTERNS) == sorted(models) and len(models) == 19
+    for pattern, overrides in models.items():
+        assert overrides == [f"model.stream_attention={pattern}"]
 
 
 def test_batch_covers_the_numbers_of_symbols():
