@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv with the tested versions of everything, or finds it made already.
-#   bash scripts/setup.sh            needs Python 3.11 (PYTHON=... to name one) and a compiler
+#   bash scripts/setup.sh            needs Python 3.11 to 3.13 (PYTHON=... to name one) and a
+#                                    compiler
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,8 +13,8 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ]; then
 fi
 
 python=${PYTHON:-python3}
-if ! "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
-    echo "setup: $python is not Python 3.11, which the pinned versions are for; set PYTHON" >&2
+if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; then
+    echo "setup: $python is not Python 3.11, 3.12 or 3.13, which the pinned versions are for; set PYTHON" >&2
     exit 1
 fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
