@@ -83,6 +83,17 @@ class StreamDictionary(Dictionary):
             return super().add_symbol(sym, n=0)
         return super().index(sym)
 
+    def forget_after(self, size: int) -> None:
+        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
+
+        Args:
+            size: what the length was when only symbols have been added since, none of whose
+                indices is in use any more.
+        """
+        for token in self.symbols[size:]:
+            del self.indices[token]
+        del self.symbols[size:], self.count[size:]
+
     def text(self, tokens: Tensor) -> str:
         """The sentence of (T,) indices, padded or not, on any device."""
         return self.string(utils.strip_pad(tokens, self.pad()).int().cpu())
