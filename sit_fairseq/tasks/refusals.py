@@ -113,11 +113,10 @@ def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary)
     """
     for token in tokens:
         if token not in dictionary and not dictionary.is_symbol(token):
-            raise UnansweredError(
-                f"unknown token {token[:40]!r}, no base token of the model and not matched by "
-                f"--symbols {dictionary.pattern!r}",
-                line,
-            )
+            unknown = f"unknown token {token[:40]!r}, no base token of the model"
+            if dictionary.pattern is not None:
+                unknown += f" and not matched by --symbols {dictionary.pattern!r}"
+            raise UnansweredError(unknown, line)
 
 
 def limit_exceeded(

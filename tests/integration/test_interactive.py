@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command_line import IN_PROCESS, PLUG_IN, ROOT, interactive
+from command_line import IN_PROCESS, PLUG_IN, ROOT, interactive, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import Unanswered
@@ -161,3 +161,23 @@ def test_a_list_of_sentences_has_as_many_answers(hub):
     assert hub.translate("& a b") == answers[1]
     assert hub.sample(GOOD, beam=5, strict=True) == hub.translate(GOOD)
     assert len(hub.src_dict) == size
+
+
+def test_a_model_without_streams_knows_no_new_names(prop, tmp_path, capsys):
+    sizes = [("layers", 1), ("embed-dim", 16), ("ffn-embed-dim", 16), ("attention-heads", 2)]
+    plain = train(
+        prop.data,
+        tmp_path / "plain",
+        *("--arch", "transformer", "--criterion", "cross_entropy"),
+        *("--max-update", 1, "--disable-validation"),
+        *[x for side in ("en", "de") for name, n in sizes for x in (f"--{side}coder-{name}", n)],
+    )
+    capsys.readouterr()
+    with pytest.raises(UserError, match="^2 of 4 lines"):
+        lines = ["& a b", "& a z", "& a Z3", "! b"]
+        options = ("--symbols", "[a-z]", "--buffer-size", 2, *ANSWERS)
+        interactive(prop.data, plain, lines, tmp_path, *options)
+    out = printed(capsys.readouterr().out)
+    assert [kind for kind, _, _ in out] == list("SHSESESH")
+    assert out[3][2] == "the sentence holds 'z', which the model has no embedding for"
+    assert out[5][2].startswith("unknown token 'Z3'")
