@@ -1,9 +1,11 @@
 """A sentence that cannot be answered costs no other its answer."""
 
 import gc
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -124,10 +126,15 @@ def test_answers_are_written_before_the_next_line_is_read(prop):
             *("--path", prop.trained, *PLUG_IN, *IN_PROCESS, "--beam", "1"),
         ],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+    patience = threading.Timer(120, command.kill)
+    patience.daemon = True
+    patience.start()
 
     def ask(line: bytes, last: str) -> str:
         command.stdin.write(line)
@@ -140,6 +147,7 @@ def test_answers_are_written_before_the_next_line_is_read(prop):
         assert ask(b"! a\n", "P-1")
         assert ask(b"& a \xff\n", "E-2").startswith("E-2\tunknown token '\\\\xff'")
         errors = command.communicate()[1].decode()
+        patience.cancel()
         assert command.returncode == 1
         assert errors.strip().endswith(
             "2 of 3 lines could not be answered; the E- line of each says why"
