@@ -83,17 +83,6 @@ class StreamDictionary(Dictionary):
             return super().add_symbol(sym, n=0)
         return super().index(sym)
 
-    def forget_after(self, size: int) -> None:
-        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
-
-        Args:
-            size: what the length was when only symbols have been added since, none of whose
-                indices is in use any more.
-        """
-        for token in self.symbols[size:]:
-            del self.indices[token]
-        del self.symbols[size:], self.count[size:]
-
     def text(self, tokens: Tensor) -> str:
         """The sentence of (T,) indices, padded or not, on any device."""
         return self.string(utils.strip_pad(tokens, self.pad()).int().cpu())
@@ -107,6 +96,17 @@ class StreamDictionary(Dictionary):
         if self._pattern is not None and word not in self.indices and not self.is_symbol(word):
             return self.unk()
         return super().add_symbol(word, n=n, overwrite=overwrite)
+
+    def forget_after(self, size: int) -> None:
+        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
+
+        Args:
+            size: what the length was when only symbols have been added since, none of whose
+                indices is in use any more.
+        """
+        for token in self.symbols[size:]:
+            del self.indices[token]
+        del self.symbols[size:], self.count[size:]
 
     def _words(self) -> List[str]:
         return [t for t in self.symbols[self.nspecial :] if not is_filler(t)]
