@@ -18,3 +18,23 @@ class UserError(SystemExit):
 
     def __str__(self) -> str:
         return str(self.code)
+
+
+_SHOWN = 80  # characters of a sentence in a message
+
+
+class UnansweredError(UserError):
+    """A sentence that a model cannot answer.
+
+    Args:
+        reason: why, in words that need no sentence beside them.
+        sentence: as it was given; the message ends with its beginning.
+
+    Attributes:
+        reason: see above.
+    """
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        self.reason = reason
+        shown = sentence if len(sentence) <= _SHOWN else sentence[: _SHOWN - 3] + "..."
+        super().__init__(f"{reason}: {shown!r}")

@@ -5,13 +5,13 @@ in its middle.
 """
 
 import logging
-from typing import Optional, Sequence, Tuple
+from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.data.sentence_chunks import sentence_chunks
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.logic.syntax import ARITY, formula_depth
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
@@ -77,21 +77,33 @@ class SentenceChecker:
                 ),
             )
 
-    def check_input(self, sentences: Sequence[Tensor], name) -> None:
+    def check_input(self, sentences: Sequence[Tensor], text: Callable[[int], str]) -> None:
         """Checks sentences that are to be answered at once, of which nothing may be lost.
 
         Args:
             sentences: one 1-D tensor per sentence.
-            name: maps the index of a sentence to words for the message.
+            text: maps the index of a sentence to the sentence in words.
 
         Raises:
-            UserError: naming the first sentence at fault.
+            UnansweredError: for the first sentence at fault. Its reason advises nothing: the
+                model is as it is.
         """
         tokens = torch.cat(list(sentences))
         lengths = torch.tensor([sentence.numel() for sentence in sentences])
-        unknown = "a token that is neither a base token of the model nor matched by its --symbols"
-        self._refuse(self.vocabulary.dictionary.unk(), unknown, tokens, lengths, name)
-        self.check_sources(tokens, lengths, name)
+        unknown = self._first_with(self.vocabulary.dictionary.unk(), tokens, lengths)
+        if unknown is not None:
+            raise UnansweredError(
+                "the sentence holds a token that is neither a base token of the model nor matched "
+                "by its --symbols",
+                text(unknown),
+            )
+        fault = self._fault(tokens, lengths)
+        if fault is not None:
+            raise UnansweredError(f"the sentence {fault.cause}", text(fault.sentence))
+        for index, sentence in enumerate(sentences):
+            cause = self.vocabulary.unreadable(sentence)
+            if cause is not None:
+                raise UnansweredError(f"the sentence {cause}", text(index))
 
     def check_sources(self, tokens: Tensor, lengths: Tensor, name) -> None:
         """Checks concatenated sources.
@@ -100,21 +112,27 @@ class SentenceChecker:
             tokens: all sentences in a row, each with its ``</s>``.
             lengths: the length of each.
             name: maps the index of a sentence to words for the message.
+
+        Raises:
+            UserError: naming the first sentence at fault and what to change.
         """
+        fault = self._fault(tokens, lengths)
+        if fault is not None:
+            raise UserError(f"{name(fault.sentence)} {fault.cause}; {fault.remedy}")
+
+    def _fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
         empty = (lengths < 2).nonzero()
         if empty.numel():
-            raise UserError(f"{name(int(empty[0]))} is empty; remove it from the file given")
-        padding = "<pad>, which fairseq fills batches up with; remove it"
-        self._refuse(self.vocabulary.dictionary.pad(), padding, tokens, lengths, name)
-        if self.tree_depth is not None:
-            self._check_formulas(tokens, lengths, name)
+            return _Fault(int(empty[0]), "is empty", "remove it from the file given")
+        padded = self._first_with(self.vocabulary.dictionary.pad(), tokens, lengths)
+        if padded is not None:
+            return _Fault(padded, "holds <pad>, which fairseq fills batches up with", "remove it")
+        return None if self.tree_depth is None else self._formula_fault(tokens, lengths)
 
     @staticmethod
-    def _refuse(token: int, what: str, tokens: Tensor, lengths: Tensor, name) -> None:
+    def _first_with(token: int, tokens: Tensor, lengths: Tensor) -> Optional[int]:
         places = tokens.eq(token).nonzero()
-        if places.numel():
-            index = int((lengths.cumsum(0) <= int(places[0])).sum())
-            raise UserError(f"{name(index)} holds {what}")
+        return int((lengths.cumsum(0) <= int(places[0])).sum()) if places.numel() else None
 
     def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:
         """Binarised data are numbers; those of another dictionary may be beyond this one."""
@@ -127,7 +145,7 @@ class SentenceChecker:
                 f"beside the data has only {size}; run fairseq-preprocess again, into a new folder"
             )
 
-    def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:
+    def _formula_fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
         rows = self.vocabulary.rows(tokens)
         arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
         is_token = tokens.ne(self.vocabulary.dictionary.eos())
@@ -140,9 +158,10 @@ class SentenceChecker:
         wrong[sentence[is_token & (opened < 1)]] = True
         wrong |= total[end] - total[end - lengths] != -1
         if bool(wrong.any()):
-            raise UserError(
-                f"{name(int(wrong.nonzero()[0]))} is not one formula in prefix notation, as "
-                "tree positions need it; correct it, or train with --encoder-positions rope"
+            return _Fault(
+                int(wrong.nonzero()[0]),
+                "is not one formula in prefix notation, as tree positions need it",
+                "correct it, or train with --encoder-positions rope",
             )
         # A formula is no deeper than it has operators: only the rest needs a closer look.
         operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
@@ -150,11 +169,14 @@ class SentenceChecker:
             begin, length = int(end[index] - lengths[index]), int(lengths[index]) - 1
             depth = formula_depth(arity[begin : begin + length].tolist())
             if depth > self.tree_depth:
-                raise UserError(
-                    f"{name(index)} is {depth} operators deep, but the model's tree positions "
-                    f"end at {self.tree_depth}; train with --tree-depth {depth} or more, or "
-                    "with a larger --encoder-embed-dim"
+                return _Fault(
+                    index,
+                    f"is {depth} operators deep, but the model's tree positions end at "
+                    f"{self.tree_depth}",
+                    f"train with --tree-depth {depth} or more, or with a larger "
+                    "--encoder-embed-dim",
                 )
+        return None
 
     def _check_targets(
         self,
@@ -213,6 +235,14 @@ def refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
             "regular expression that matches interchangeable tokens only, or --encoder-positions "
             "rope if the sources are no formulas"
         )
+
+
+class _Fault(NamedTuple):
+    """What is wrong with a sentence, and what to do about it if it is one to train on."""
+
+    sentence: int
+    cause: str
+    remedy: str
 
 
 class _LineName:

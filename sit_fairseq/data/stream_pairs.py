@@ -1,5 +1,6 @@
 """Pairs of sentences whose batches are measured by the streams that are computed."""
 
+import logging
 from typing import List, Optional, Sequence
 
 import numpy
@@ -10,6 +11,8 @@ from torch import Tensor
 from sit_fairseq.data.sentence_chunks import sentence_chunks
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+
+logger = logging.getLogger(__name__)
 
 
 def count_symbols(sentences: Sequence[Tensor], dictionary: StreamDictionary) -> numpy.ndarray:
@@ -47,7 +50,13 @@ class StreamPairDataset(LanguagePairDataset):
             :class:`StreamDictionary`.
         name: of the source, for messages.
         one_stream: the model has one stream per sentence, whatever its symbols.
+
+    Attributes:
+        skips_costly: sentences that exceed ``--max-tokens`` by themselves are left out, and
+            counted, instead of refused.
     """
+
+    skips_costly = False
 
     def __init__(self, pairs: LanguagePairDataset, name: str, one_stream: bool) -> None:
         # fairseq's loader chooses the class of what it loads.
@@ -86,6 +95,10 @@ class StreamPairDataset(LanguagePairDataset):
                 self._num_streams = count_symbols(self.src, self.src_dict).clip(min=1)
         return self._num_streams
 
+    def costs(self, indices: numpy.ndarray) -> numpy.ndarray:
+        """(n,) the stream tokens of each of these sentences: its length times its streams."""
+        return self.num_tokens_vec(indices).astype("int64") * self.num_streams[indices]
+
     def batch_by_size(
         self,
         indices: numpy.ndarray,
@@ -107,7 +120,8 @@ class StreamPairDataset(LanguagePairDataset):
             required_batch_size_multiple: ignored where ``max_tokens`` is given.
 
         Raises:
-            UserError: a sentence has more than ``max_tokens`` by itself.
+            UserError: a sentence has more than ``max_tokens`` by itself; if such are skipped,
+                all have.
         """
         if max_tokens is None:
             return super().batch_by_size(
@@ -117,8 +131,8 @@ class StreamPairDataset(LanguagePairDataset):
             )
         if len(indices) == 0:
             return []
+        indices = self._affordable(indices, max_tokens)
         lengths, streams = self.num_tokens_vec(indices), self.num_streams[indices]
-        self._check_each(indices, lengths, streams, max_tokens)
         cuts, first, longest, total = [], 0, 0, 0
         for position, (length, count) in enumerate(zip(lengths.tolist(), streams.tolist())):
             longest, total = max(longest, length), total + count
@@ -127,13 +141,31 @@ class StreamPairDataset(LanguagePairDataset):
                 first, longest, total = position, length, count
         return numpy.split(indices, cuts)
 
-    def _check_each(self, indices, lengths, streams, max_tokens: int) -> None:
-        cost = lengths.astype("int64") * streams
-        worst = int(cost.argmax())
-        if cost[worst] > max_tokens:
-            raise UserError(
-                f"line {indices[worst] + 1} of the {self.name} counts {cost[worst]} tokens "
-                f"({lengths[worst]} with </s>; streams: {streams[worst]}), more than the "
-                f"{max_tokens} of --max-tokens; raise it (in validation --max-tokens-valid) to "
-                f"{cost[worst]}, or remove the line"
-            )
+    def _affordable(self, indices: numpy.ndarray, max_tokens: int) -> numpy.ndarray:
+        """Those of the sentences that fit into a batch, in their order."""
+        costs = self.costs(indices)
+        too_many = costs > max_tokens
+        if not too_many.any():
+            return indices
+        worst = indices[costs.argmax()]
+        what = (
+            f"line {worst + 1} of the {self.name} counts {costs.max()} tokens "
+            f"({self.num_tokens(worst)} with </s>; streams: {self.num_streams[worst]}), more than "
+            f"the {max_tokens} of --max-tokens"
+        )
+        remedy = f"raise it (in validation --max-tokens-valid) to {costs.max()}"
+        if not self.skips_costly:
+            raise UserError(f"{what}; {remedy}, or remove the line")
+        if too_many.all():
+            raise UserError(f"no line is left: {what}, and all others exceed them too; {remedy}")
+        logger.warning(
+            "%d of %d lines of the %s are skipped, as their length times their streams exceeds the "
+            "%d of --max-tokens, the first of them line %d; %s to skip none",
+            too_many.sum(),
+            len(indices),
+            self.name,
+            max_tokens,
+            indices[too_many].min() + 1,
+            remedy,
+        )
+        return indices[~too_many]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Dict, Tuple
 
-from fairseq import utils
+from fairseq import hub_utils, utils
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from fairseq.models import (
     ARCH_MODEL_NAME_REGISTRY,
@@ -15,6 +15,7 @@ from omegaconf import II, DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.hub import StreamHubInterface
 from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
@@ -186,6 +187,25 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         output = embedding(cfg.decoder_embed_dim) if share == "none" else None
         decoder = StreamDecoder(own, sides[1], output)
         return cls(encoder, decoder)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model_name_or_path: str,
+        checkpoint_file: str = "model.pt",
+        data_name_or_path: str = ".",
+        **kwargs: Any,
+    ) -> StreamHubInterface:
+        """Loads a model to use in Python; see fairseq, of whose interface it has a kind of its
+        own."""
+        loaded = hub_utils.from_pretrained(
+            model_name_or_path,
+            checkpoint_file,
+            data_name_or_path,
+            archive_map=cls.hub_models(),
+            **kwargs,
+        )
+        return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     @property
     def vocabulary(self) -> StreamVocabulary:

@@ -125,6 +125,7 @@ class RandomEmbedding(_OneStreamEmbedding):
         self.code_dim = code_dim
         self.seed = seed
         self._random_codes(seed)  # refuses too many symbols
+        vocabulary.most_symbols = 2**code_dim
 
     @property
     def num_classes(self) -> int:

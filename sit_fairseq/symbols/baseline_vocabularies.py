@@ -4,7 +4,7 @@ Shapes as in :mod:`sit_fairseq.symbols.stream_vocabulary`; J symbols in the dict
 """
 
 import logging
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -53,11 +53,21 @@ class FixedVocabulary(_OneStreamVocabulary):
         Raises:
             UserError: if a symbol has no row.
         """
-        rows = self.rows(tokens)
-        unknown = tokens[rows < 0].unique().tolist()
+        unknown = self._without_row(tokens)
         if unknown:
-            raise _no_rows(sorted(self.dictionary[index] for index in unknown))
-        return rows, tokens.new_empty(tokens.size(0), 0)
+            raise _no_rows(unknown)
+        return self.rows(tokens), tokens.new_empty(tokens.size(0), 0)
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """Symbols without a row; see :meth:`StreamVocabulary.unreadable`."""
+        unknown = self._without_row(tokens)
+        if not unknown:
+            return None
+        return f"holds symbols that the model has no embedding for: {listing(unknown)}"
+
+    def _without_row(self, tokens: Tensor) -> List[str]:
+        unknown = tokens[self.rows(tokens) < 0].unique().tolist()
+        return sorted(self.dictionary[index] for index in unknown)
 
     def _rows_needed(self) -> List[str]:
         return self.dictionary.own_tokens()
@@ -134,9 +144,23 @@ class NamedVocabulary(_OneStreamVocabulary):
     """Slots are the symbols of the dictionary, for every sentence the same.
 
     The dictionary may gain symbols at any time, and the ids with it.
+
+    Attributes:
+        most_symbols: how many the embedding has vectors for, None for any number.
     """
 
     produces_any_symbol = True
+    most_symbols: Optional[int] = None
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """More symbols than vectors; see :meth:`StreamVocabulary.unreadable`."""
+        number = self._symbols().numel()
+        if self.most_symbols is None or number <= self.most_symbols:
+            return None
+        return (
+            f"brings the symbols of the dictionary and of the sentences before it to {number}, of "
+            f"which the model tells {self.most_symbols} apart"
+        )
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
         """Replaces every symbol by its place among the symbols of the dictionary.

@@ -13,6 +13,9 @@ SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
 # Seconds for one token. A pattern may come with a checkpoint, and some take exponential time.
 _PATIENCE = 1.0
 
+# Answers remembered; a service meets new names for ever.
+_MOST_KNOWN = 100_000
+
 # Filler that fairseq-preprocess appends to reach a multiple of eight.
 _FILLER = re.compile(r"madeupword\d{4,}")
 
@@ -62,6 +65,8 @@ class SymbolPattern:
         known = self._known.get(token)
         if known is None:
             known = self.matches(token) and not is_filler(token)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             self._known[token] = known
         return known
 

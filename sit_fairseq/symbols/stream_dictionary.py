@@ -97,5 +97,16 @@ class StreamDictionary(Dictionary):
             return self.unk()
         return super().add_symbol(word, n=n, overwrite=overwrite)
 
+    def forget_after(self, size: int) -> None:
+        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
+
+        Args:
+            size: what the length was when only symbols have been added since, none of whose
+                indices is in use any more.
+        """
+        for token in self.symbols[size:]:
+            del self.indices[token]
+        del self.symbols[size:], self.count[size:]
+
     def _words(self) -> List[str]:
         return [t for t in self.symbols[self.nspecial :] if not is_filler(t)]

@@ -170,6 +170,17 @@ class StreamVocabulary(nn.Module):
         rows = canonical.clamp(max=self.num_base - 1)
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """What about the symbols of a sentence keeps the model from reading it.
+
+        Args:
+            tokens: (T,) dictionary indices.
+
+        Returns:
+            Words that follow "the sentence", None if nothing does.
+        """
+        return None
+
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences with these slots, one for each.
 

@@ -39,6 +39,13 @@ class StreamTranslationConfig(TranslationConfig):
             "(default: the length of the shortest batch)"
         },
     )
+    strict: bool = field(
+        default=False,
+        metadata={
+            "help": "fairseq-interactive ends at the first line that it cannot answer; otherwise "
+            "it prints the reason as its E- line and goes on"
+        },
+    )
     update_freq: List[int] = II("optimization.update_freq")
     seed: int = II("common.seed")
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})

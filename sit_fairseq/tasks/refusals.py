@@ -1,13 +1,15 @@
 """Options and data that the ``stream_translation`` task cannot work with, refused by name."""
 
 import os
-from typing import Any, Iterable, List, Sequence
+from typing import Any, Iterable, List, Optional, Sequence
 
+import numpy
 from fairseq import utils
 from fairseq.data import Dictionary, data_utils
 from torch.nn.parallel import DistributedDataParallel
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.data.stream_pairs import StreamPairDataset
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.precision import check_precision
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.options import StreamTranslationConfig
@@ -107,14 +109,42 @@ def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary)
     """Refuses a typed line with a token that is neither a base token nor a symbol.
 
     Raises:
-        UserError: naming the first such token.
+        UnansweredError: naming the first such token.
     """
     for token in tokens:
         if token not in dictionary and not dictionary.is_symbol(token):
-            raise UserError(
-                f"unknown token {token!r} in {line!r}: it is no base token of the model and "
-                f"--symbols {dictionary.pattern!r} does not match it"
-            )
+            unknown = f"unknown token {token[:40]!r}, no base token of the model"
+            if dictionary.pattern is not None:
+                unknown += f" and not matched by --symbols {dictionary.pattern!r}"
+            raise UnansweredError(unknown, line)
+
+
+def limit_exceeded(
+    dataset: StreamPairDataset, longest: int, max_tokens: Optional[int]
+) -> Optional[str]:
+    """Why a sentence is too long, None if it is not.
+
+    Args:
+        dataset: holds the sentence alone.
+        longest: tokens with ``</s>`` that the model reads.
+        max_tokens: most stream tokens of a batch, None for no limit.
+    """
+    length = int(dataset.src_sizes[0])
+    if length > longest:
+        return (
+            f"the sentence has {length} tokens with its </s>, more than the {longest} that the "
+            "model reads (its --max-source-positions)"
+        )
+    # A sentence has no more streams than tokens, which are faster to count.
+    if max_tokens is None or length * length <= max_tokens:
+        return None
+    cost = int(dataset.costs(numpy.array([0]))[0])
+    if cost <= max_tokens:
+        return None
+    return (
+        f"the sentence counts {cost} tokens ({length} with </s>; streams: "
+        f"{dataset.num_streams[0]}), more than the {max_tokens} of --max-tokens"
+    )
 
 
 def check_generation(args: Any) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from copy import deepcopy
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
@@ -18,7 +18,8 @@ from sit_fairseq.data.length_ramp import LengthRamp
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.data.training_batches import TrainingBatchIterator
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.interactive import answer_every_line
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerModel,
@@ -89,6 +90,7 @@ class StreamTranslationTask(TranslationTask):
             UserError: if the data directory or an option is unsuitable.
         """
         log_copy()
+        answer_every_line()
         refusals.check_options(cfg)
         files = refusals.dictionary_files(cfg)
         dictionary, of_targets = (cls.load_dictionary(file) for file in files)
@@ -146,8 +148,12 @@ class StreamTranslationTask(TranslationTask):
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being
         a multiple of 8, and a resumed training has the batches of an uninterrupted one, which
-        keeps those of its first epoch. Those of training follow ``--length-ramp-updates``."""
+        keeps those of its first epoch. Those of training follow ``--length-ramp-updates``.
+        ``--skip-invalid-size-inputs-valid-test`` goes for ``--max-tokens`` too, but fairseq
+        passes it for training whatever is asked."""
         kwargs["required_batch_size_multiple"] = 1
+        of_training = dataset is self.datasets.get(self.cfg.train_subset)
+        dataset.skips_costly = kwargs.get("ignore_invalid_inputs", False) and not of_training
         anew = kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         if anew or not self.can_reuse_epoch_itr(dataset):
             batches = super().get_batch_iterator(dataset, *args, epoch=epoch, **kwargs)
@@ -171,7 +177,7 @@ class StreamTranslationTask(TranslationTask):
         """Encodes typed lines; symbols may have any name that the pattern matches.
 
         Raises:
-            UserError: on a token that is neither a base token nor a symbol.
+            UnansweredError: on a token that is neither a base token nor a symbol.
         """
         sentences = []
         for line in lines:
@@ -184,11 +190,11 @@ class StreamTranslationTask(TranslationTask):
         """Wraps sentences typed by a user or given to fairseq's Python interface.
 
         Raises:
-            UserError: on a sentence that the model cannot read.
+            UnansweredError: on a sentence that the model cannot read.
         """
         if self._checker is not None:
             self._checker.check_input(
-                src_tokens, lambda index: repr(self.src_dict.string(src_tokens[index]))
+                src_tokens, lambda index: self.src_dict.string(src_tokens[index])
             )
         pairs = LanguagePairDataset(
             src_tokens,
@@ -199,6 +205,42 @@ class StreamTranslationTask(TranslationTask):
             constraints=constraints,
         )
         return StreamPairDataset(pairs, "input", self._one_stream)
+
+    def refusal(
+        self,
+        line: str,
+        encode_fn: Callable[[str], str],
+        max_positions: Sequence[int],
+        max_tokens: Optional[int],
+    ) -> Optional[UnansweredError]:
+        """Why a typed line cannot be answered.
+
+        Args:
+            line: the line.
+            encode_fn: splits it into tokens.
+            max_positions: lengths with ``</s>`` of the longest source and target.
+            max_tokens: most stream tokens of a batch, None for no limit.
+
+        Returns:
+            The reason, or None if the line can be answered. The dictionary has learnt the
+            names of such a line only.
+        """
+        size = len(self.src_dict)
+        try:
+            sentences, lengths = self.get_interactive_tokens_and_lengths([line], encode_fn)
+            dataset = self.build_dataset_for_inference(sentences, lengths)
+            reason = refusals.limit_exceeded(dataset, max_positions[0], max_tokens)
+            if reason is None and self._checker is None and len(self.src_dict) > size:
+                name = self.src_dict[size]
+                reason = f"the sentence holds {name!r}, which the model has no embedding for"
+            error = None if reason is None else UnansweredError(reason, line)
+        except UnansweredError as refused:
+            error = UnansweredError(refused.reason, line)
+        except UserError as refused:
+            error = UnansweredError(str(refused), line)
+        if error is not None:
+            self.src_dict.forget_after(size)
+        return error
 
     def can_reuse_epoch_itr(self, dataset) -> bool:
         """fairseq-interactive would otherwise keep one iterator per line for ever."""

@@ -113,10 +113,8 @@ def test_typed_lines_are_quoted():
     checker = SentenceChecker(StreamVocabulary(dictionary), 20)
     lines = ["a", "& a"]
     tokens = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
-    with pytest.raises(UserError, match="^'& a' is not one formula"):
-        checker.check_sources(
-            torch.cat(tokens), torch.tensor([2, 3]), lambda index: repr(lines[index])
-        )
+    with pytest.raises(UserError, match="^the sentence is not one formula .* it: '& a'$"):
+        checker.check_input(tokens, lambda index: lines[index])
 
 
 def test_long_lines_cost_no_square_of_their_length():

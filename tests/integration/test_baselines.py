@@ -95,8 +95,8 @@ def test_names_that_no_dictionary_lists(six, models, capsys, tmp_path):
         capsys.readouterr()
         interactive(six.data, models[kind], ["& z y"], tmp_path)
         assert "H-0" in capsys.readouterr().out
-    with pytest.raises(UserError, match="no embedding for: 'y' 'z';.*--srcdict"):
-        interactive(six.data, models["fixed"], ["& z y"], tmp_path)
+    with pytest.raises(UserError, match="no embedding for: 'y' 'z': '& z y'$"):
+        interactive(six.data, models["fixed"], ["& z y"], tmp_path, "--strict")
     data = preprocess_lines(tmp_path / "more", ["& a g"], ["a 1 g 1"])
     with pytest.raises(UserError, match="no embedding for: 'g'; with --symbol-embedding fixed"):
         generate(data, models["fixed"])

@@ -1,9 +1,21 @@
 """``--max-tokens`` bounds what the models compute with, on every path to a batch."""
 
+import re
+
+import fairseq_cli.validate
 import pytest
 import torch
-from command_line import generate, interactive, train
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    generate,
+    interactive,
+    preprocess_lines,
+    run,
+    train,
+)
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
 from sit_fairseq.tasks.options import StreamTranslationConfig
@@ -82,3 +94,40 @@ def test_answering(prop, tmp_path, capsys, computed):
     interactive(prop.data, prop.trained, lines, tmp_path, *options)
     out = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[1] for line in out if line.startswith("S-")] == lines
+
+
+SKIP = "--skip-invalid-size-inputs-valid-test"
+MIXED = ["a", "& a & b c", "| a b", "& & a b & c d"], ["a 1", "a 1 b 1 c 1", "a 1", "a 1"]
+
+
+def test_sentences_that_no_batch_can_hold_are_skipped_if_asked(prop, tmp_path, capsys, caplog):
+    data = preprocess_lines(tmp_path, *MIXED)
+    capsys.readouterr()
+    generate(data, prop.trained, "--max-tokens", 20, SKIP, "--beam", 1, "--max-len-b", 3)
+    out = capsys.readouterr().out
+    assert sorted(re.findall(r"^S-\d+\t(.*)$", out, re.M)) == ["a", "| a b"]
+    assert "Translated 2 sentences" in caplog.text
+    message = (
+        "2 of 4 lines of the test source are skipped, as their length times their streams exceeds "
+        "the 20 of --max-tokens, the first of them line 2; raise it (in validation "
+        "--max-tokens-valid) to 32 to skip none"
+    )
+    assert message in caplog.text
+    with pytest.raises(UserError, match="^no line is left: line 4 .* to 32$"):
+        generate(data, prop.trained, "--max-tokens", 1, SKIP)
+
+
+def test_validation_skips_if_asked_but_training_never_does(prop, tmp_path, caplog):
+    data = preprocess_lines(tmp_path / "valid", *MIXED, "valid")
+    options = ("--max-update", 1, "--max-tokens", 40, "--max-tokens-valid", 20)
+    with pytest.raises(UserError, match="^line 4 of the valid source counts 32 tokens"):
+        train(data, tmp_path / "one", *options)
+    train(data, tmp_path / "two", *options, SKIP)
+    assert "2 of 4 lines of the valid source are skipped" in caplog.text
+    validate = ("--valid-subset", "valid", "--max-tokens", 20, *PLUG_IN, *IN_PROCESS)
+    caplog.clear()
+    checkpoint = tmp_path / "two" / "checkpoint_last.pt"
+    run(fairseq_cli.validate, data, "--path", checkpoint, *validate, SKIP)
+    assert "2 of 4 lines of the valid source are skipped" in caplog.text
+    with pytest.raises(UserError, match="^line 4 of the train source counts 32 tokens"):
+        train(data, tmp_path / "three", "--max-tokens", 20, SKIP)

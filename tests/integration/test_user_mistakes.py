@@ -28,7 +28,10 @@ def test_empty_line(prop, tmp_path):
 
 
 def test_empty_line_typed(prop, tmp_path):
-    failing(lambda: interactive(prop.data, prop.trained, ["a", ""], tmp_path), "'' is empty")
+    action = lambda: interactive(  # noqa: E731
+        prop.data, prop.trained, ["a", ""], tmp_path, "--strict"
+    )
+    failing(action, "the sentence is empty: ''")
 
 
 def test_unknown_base_token(prop, tmp_path):
@@ -37,8 +40,10 @@ def test_unknown_base_token(prop, tmp_path):
 
 
 def test_unknown_token_typed(prop, tmp_path):
-    action = lambda: interactive(prop.data, prop.trained, ["& a Z3"], tmp_path)  # noqa: E731
-    failing(action, "'Z3'", "'& a Z3'", "--symbols '[a-z]'")
+    action = lambda: interactive(  # noqa: E731
+        prop.data, prop.trained, ["& a Z3"], tmp_path, "--strict"
+    )
+    failing(action, "unknown token 'Z3'", ": '& a Z3'", "--symbols '[a-z]'")
 
 
 def test_target_symbol_missing_from_its_source(prop, tmp_path):
@@ -169,8 +174,10 @@ def test_wrong_head_for_adacos(prop, tmp_path):
 def test_padding_in_a_sentence(prop, tmp_path):
     data = preprocess_lines(tmp_path, ["a", "& a <pad>"], ["a 1", "a 1"])
     failing(lambda: generate(data, prop.trained), "line 2 of the test source holds <pad>")
-    typed = lambda: interactive(prop.data, prop.trained, ["a", "& <pad> b"], tmp_path)  # noqa: E731
-    failing(typed, "'& <pad> b' holds <pad>")
+    typed = lambda: interactive(  # noqa: E731
+        prop.data, prop.trained, ["a", "& <pad> b"], tmp_path, "--strict"
+    )
+    failing(typed, "the sentence holds <pad>", ": '& <pad> b'")
 
 
 def test_python_interface(prop):
@@ -178,8 +185,10 @@ def test_python_interface(prop):
         str(prop.trained.parent), prop.trained.name, str(prop.data)
     )
     assert len(hub.translate(["& a b", "! c"])) == 2
-    failing(lambda: hub.translate(["a", "& Z3 b"]), "b'", "neither a base token", "--symbols")
-    failing(lambda: hub.translate(["& a"]), "'& a' is not one formula")
+    unknown = lambda: hub.translate(["a", "& Z3 b"], strict=True)  # noqa: E731
+    failing(unknown, "unknown token 'Z3'", "--symbols '[a-z]'", ": '& Z3 b'")
+    failing(lambda: hub.translate(["& a"], strict=True), "is not one formula", ": '& a'")
+    failing(lambda: hub.generate([hub.encode("& Z3 b")]), "holds a token that is neither")
     only = {"prefix_allowed_tokens_fn": lambda sentence, prefix: [2]}
     failing(lambda: hub.generate([hub.encode("& a b")], **only), "prefix_allowed_tokens_fn")
 

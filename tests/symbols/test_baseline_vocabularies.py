@@ -1,10 +1,13 @@
 """Canonical ids of the baselines: by name, by order of first appearance, by dictionary."""
 
+import re
+
 import pytest
 import torch
 from conftest import SYMBOLS, encode, make_dictionary
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.modules.baseline_embeddings import RandomEmbedding
 from sit_fairseq.symbols.baseline_vocabularies import (
     CanonicalVocabulary,
     FixedVocabulary,
@@ -134,6 +137,19 @@ def test_named_ids_follow_the_dictionary_as_it_grows():
     slot = vocabulary.num_base
     assert canonical[0, 1:3].tolist() == [slot + 2, slot + 3] and names.shape == (1, 4)
     assert text_of(vocabulary, torch.arange(slot, slot + 4), names[0]) == "c a b z"
+
+
+def test_sentences_whose_symbols_a_model_cannot_read():
+    fixed, canonical, named = (kind(make_dictionary("ab")) for kind in ALL)
+    for vocabulary in (fixed, canonical, named, StreamVocabulary(make_dictionary("ab"))):
+        assert vocabulary.unreadable(encode(vocabulary.dictionary, ["& a b"])[0]) is None
+    new = encode(fixed.dictionary, ["| z & y z"])[0]
+    assert fixed.unreadable(new) == "holds symbols that the model has no embedding for: 'y' 'z'"
+    assert canonical.unreadable(encode(canonical.dictionary, ["| z & y z"])[0]) is None
+    RandomEmbedding(named, 8, 2, seed=0, cosine=True, scaled=False)
+    assert named.unreadable(encode(named.dictionary, ["& z y"])[0]) is None
+    fifth = encode(named.dictionary, ["& x y"])[0]
+    assert re.search("to 5, of which the model tells 4 apart$", named.unreadable(fifth))
 
 
 @pytest.mark.parametrize("kind", ALL)

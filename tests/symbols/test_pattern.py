@@ -3,6 +3,7 @@
 import pytest
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols import pattern as module
 from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
 
 
@@ -35,3 +36,12 @@ def test_a_pattern_has_no_more_than_a_second_for_a_token():
     assert pattern.is_symbol("aab")
     with pytest.raises(UserError, match=r"'\(a\|a\)\*b' takes more than 1 s on the token 'aaa"):
         pattern.is_symbol("a" * 60 + "cb")
+
+
+def test_a_bounded_number_of_tokens_is_remembered(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_KNOWN", 10)
+    pattern = SymbolPattern(r"[a-z]\d*")
+    for number in range(35):
+        assert pattern.is_symbol(f"a{number}") and not pattern.is_symbol(f"A{number}")
+        assert len(pattern._known) <= 10
+    assert pattern.is_symbol("a0")

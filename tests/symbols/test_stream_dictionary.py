@@ -87,3 +87,15 @@ def test_a_token_of_the_data_that_looks_like_filler():
     dictionary.set_pattern("[a-z]")  # it matches none
     with pytest.raises(UserError, match="the data hold the token 'madeupword0001'"):
         dictionary.set_pattern(r"\w+")
+
+
+def test_symbols_that_were_only_passing_are_forgotten():
+    dictionary = make_dictionary()
+    size = len(dictionary)
+    dictionary.index("z")
+    kept = len(dictionary)
+    dictionary.index("y")
+    dictionary.forget_after(kept)
+    assert len(dictionary) == len(dictionary.count) == kept == size + 1
+    assert "y" not in dictionary and dictionary.index("z") == size
+    assert dictionary.index("x") == kept and dictionary.string([kept]) == "x"
