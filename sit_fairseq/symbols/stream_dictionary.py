@@ -83,9 +83,15 @@ class StreamDictionary(Dictionary):
             return super().add_symbol(sym, n=0)
         return super().index(sym)
 
-    def text(self, tokens: Tensor) -> str:
-        """The sentence of (T,) indices, padded or not, on any device."""
-        return self.string(utils.strip_pad(tokens, self.pad()).int().cpu())
+    def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
+        """The sentence of (T,) indices, padded or not, on any device.
+
+        Args:
+            tokens: the indices.
+            escape_unk: spell ``<unk>`` in another way, as fairseq does in references: what a
+                token was called is lost, so that no answer can be known to equal it.
+        """
+        return self.string(utils.strip_pad(tokens, self.pad()).int().cpu(), escape_unk=escape_unk)
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
         """As in fairseq, but the base tokens are fixed once the pattern is set.

@@ -77,8 +77,9 @@ class JudgedValidation:
         text = self._dictionary.text
         answers = [text(nbest[0]["tokens"]) for nbest in hypotheses]
         sources = [text(tokens) for tokens in net_input["src_tokens"]]
-        targets = [text(tokens) for tokens in sample["target"][keep]]
-        for verdict in self.judges.verify_all(zip(sources, answers)):
+        targets = [text(tokens, escape_unk=True) for tokens in sample["target"][keep]]
+        problems = self.judges.judge.problems(sources, targets)
+        for verdict in self.judges.verify_all(zip(problems, answers)):
             counts[_VERDICTS[verdict]] += 1
         counts[_EXACT] = sum(map(str.__eq__, answers, targets))
         return counts

@@ -44,7 +44,7 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl, copy"},
+        metadata={"help": "judge generated answers during validation: prop, ltl, copy, exact"},
     )
     validate_samples: int = field(
         default=1000,

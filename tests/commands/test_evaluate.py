@@ -90,6 +90,31 @@ def test_generated_output_gives_the_same_numbers(evaluate, model, tmp_path, caps
     assert str(tmp_path / "printed.txt") in found["files"]
 
 
+def test_answers_that_equal_the_references(evaluate, tmp_path):
+    """No source is read as a formula, and the answers kept are those of these references."""
+    exact = ("--semantics", "exact", *SHORT)
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    asked, _ = evaluate("correct", prefix, *exact)
+    assert asked["result"]["correct"] == asked["result"]["exact"]
+    answers = [""] * len(SOURCES)
+    for line in list(open(tmp_path / "out" / "result.answers.jsonl"))[1:]:
+        entry = json.loads(line)
+        answers[entry["index"]] = entry["answers"][0]
+    prefix = write(tmp_path, SOURCES, [answers[0], "no 1 such 1", *answers[2:]])
+    with pytest.raises(UserError, match="--restart"):
+        evaluate("correct", prefix, *exact)
+    found, _ = evaluate("correct", prefix, *exact, "--restart")
+    assert found["result"]["correct"]["count"] == len(SOURCES) - 1
+    top, _ = evaluate("top-n", prefix, *exact, "--n", "1,3", result=tmp_path / "top.json")
+    assert top["result"]["3"]["count"] >= len(SOURCES) - 1 and f"{prefix}.tgt" in top["files"]
+    lengths = [len(source.split()) for source in SOURCES]
+    cells = [Cell(5, length, place, 1) for place, length in enumerate(lengths)]
+    grid = Grid(cells, SOURCES, [*answers[:-1], "no"], {})
+    grid.write(str(tmp_path / "grid"))
+    drawn, _ = evaluate("heat-map", tmp_path / "grid", *exact, result=tmp_path / "grid.json")
+    assert drawn["result"]["overall"]["count"] == len(SOURCES) - 1
+
+
 @needs_spot
 def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
     formulas = ["U a b", "G a", "& a ! a"]
