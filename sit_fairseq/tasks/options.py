@@ -61,6 +61,7 @@ class StreamTranslationConfig(TranslationConfig):
             "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
         },
     )
+    best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
     cpu: bool = II("common.cpu")
     fp16: bool = II("common.fp16")
     bf16: bool = II("common.bf16")

@@ -57,6 +57,7 @@ class StreamTranslationTask(TranslationTask):
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
         self._one_stream = False
+        self._trains = False
         self._judged: Optional[JudgedValidation] = None
         self._run: Optional[generation_run.GenerationRun] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
@@ -210,12 +211,13 @@ class StreamTranslationTask(TranslationTask):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         if from_checkpoint:
             add_newer_options(cfg)
+        self._trains = not from_checkpoint
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
-            if not from_checkpoint:
+            if self._trains:
                 refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None
             if isinstance(positions, TreePositions):
@@ -224,12 +226,20 @@ class StreamTranslationTask(TranslationTask):
             self._checker = SentenceChecker(model.vocabulary, depth)
         if self.cfg.validate_semantics:
             # fairseq later moves this very model to its device.
-            generator = self.build_generator([model], generation_options(self.cfg.validate_args))
+            try:
+                options = generation_options(self.cfg.validate_args)
+                generator = self.build_generator([model], options)
+            except AssertionError as error:  # fairseq's, on options that contradict each other
+                raise UserError(f"--validate-args: {error}")
             self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
+            if self._trains:
+                self._judged.require_judge()
         return model
 
     def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
+        if self._trains:
+            refusals.check_metric(self.cfg, cfg)
         if cfg._name == "label_smoothed_cross_entropy":
             if cfg.ignore_prefix_size:
                 raise UserError("--ignore-prefix-size is not supported by stream_translation")
