@@ -70,6 +70,12 @@ class StreamDictionary(Dictionary):
         """The base tokens among :meth:`own_tokens`."""
         return [token for token in self.own_tokens() if not self.is_symbol(token)]
 
+    def summary(self) -> str:
+        """What was understood, for people: how many symbols and base tokens, and the first of
+        each by their names."""
+        base = [token for token in self._words() if not self.is_symbol(token)]
+        return f"{_some('symbol', self.known_symbols())} and {_some('base token', base)}"
+
     def adopt(self, tokens: List[str]) -> None:
         """Gives an index to tokens that a checkpoint has rows for and this file lacks."""
         for token in tokens:
@@ -105,3 +111,12 @@ class StreamDictionary(Dictionary):
 
     def _words(self) -> List[str]:
         return [t for t in self.symbols[self.nspecial :] if not is_filler(t)]
+
+
+def _some(kind: str, tokens: List[str]) -> str:
+    """A number of tokens with at most three of them."""
+    text = f"{len(tokens)} {kind}{'' if len(tokens) == 1 else 's'}"
+    if not tokens:
+        return text
+    examples = sorted(tokens)[:3] + ["..."] * (len(tokens) > 3)
+    return f"{text} ({', '.join(examples)})"

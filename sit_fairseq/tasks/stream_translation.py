@@ -58,6 +58,7 @@ class StreamTranslationTask(TranslationTask):
         self._checker: Optional[SentenceChecker] = None
         self._one_stream = False
         self._trains = False
+        self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
         self._run: Optional[generation_run.GenerationRun] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
@@ -96,7 +97,6 @@ class StreamTranslationTask(TranslationTask):
         refusals.check_dictionaries(files, (dictionary, of_targets))
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)
-        logger.info("dictionary: %d tokens", len(dictionary))
         return cls(cfg, dictionary, dictionary)
 
     @classmethod
@@ -205,6 +205,12 @@ class StreamTranslationTask(TranslationTask):
         """fairseq-interactive would otherwise keep one iterator per line for ever."""
         return dataset in self.datasets.values() and super().can_reuse_epoch_itr(dataset)
 
+    def _log_dictionary(self) -> None:
+        """Says what --symbols matches, once: a wrong pattern would lose the method silently."""
+        if not self._logged_dictionary:
+            logger.info("dictionary: %s", self.src_dict.summary())
+        self._logged_dictionary = True
+
     # Model and training.
 
     def build_model(self, cfg, from_checkpoint: bool = False):
@@ -224,6 +230,8 @@ class StreamTranslationTask(TranslationTask):
                 refuse_operators_as_symbols(self.src_dict)
                 depth = positions.depth
             self._checker = SentenceChecker(model.vocabulary, depth)
+        if self._trains:
+            self._log_dictionary()
         if self.cfg.validate_semantics:
             # fairseq later moves this very model to its device.
             try:
@@ -309,6 +317,7 @@ class StreamTranslationTask(TranslationTask):
         # Only a command that prints answers has this option, not a validation.
         if hasattr(args, "print_step"):
             self._run = generation_run.begin(args, self.tgt_dict)
+            self._log_dictionary()  # a model that was loaded has brought its pattern
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
