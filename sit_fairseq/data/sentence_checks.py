@@ -129,12 +129,18 @@ class SentenceChecker:
     def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:
         """Binarised data are numbers; those of another dictionary may be beyond this one."""
         size = len(self.vocabulary.dictionary)
-        places = tokens.ge(size).nonzero()
+        places = (tokens.lt(0) | tokens.ge(size)).nonzero()
         if places.numel():
             index = int((lengths.cumsum(0) <= int(places[0])).sum())
             raise UserError(
                 f"{name(index)} holds token number {int(tokens[places[0]])}, but the dictionary "
                 f"beside the data has only {size}; run fairseq-preprocess again, into a new folder"
+            )
+        open_ended = tokens[lengths.cumsum(0) - 1].ne(self.vocabulary.dictionary.eos()).nonzero()
+        if open_ended.numel():
+            raise UserError(
+                f"{name(int(open_ended[0]))} does not end in </s>; run fairseq-preprocess again, "
+                "into a new folder"
             )
 
     def _check_formulas(self, tokens: Tensor, lengths: Tensor, name) -> None:

@@ -27,6 +27,28 @@ class StreamDictionary(Dictionary):
         self._adopted: List[str] = []
         super().__init__(**kwargs)
 
+    @classmethod
+    def load(cls, f: str) -> "StreamDictionary":
+        """Reads a ``dict.txt``.
+
+        Args:
+            f: its name.
+
+        Raises:
+            UserError: it is damaged or of another kind.
+        """
+        try:
+            dictionary = super().load(f)
+            if "" in dictionary.indices or min(dictionary.count) < 0:
+                raise ValueError("a token is empty, or its count negative")
+        except Exception as error:  # fairseq raises no other for wrong bytes
+            reason = str(error).split("\n")[0][:200]
+            raise UserError(
+                f"{f} is no dictionary of fairseq-preprocess, lines of a token and its count "
+                f"({reason}); run fairseq-preprocess again"
+            )
+        return dictionary
+
     def set_pattern(self, pattern: str) -> None:
         """Declares the tokens that ``pattern`` matches in full to be symbols.
 

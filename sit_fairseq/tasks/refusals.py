@@ -1,6 +1,7 @@
 """Options and data that the ``stream_translation`` task cannot work with, refused by name."""
 
 import os
+import re
 from typing import Any, Iterable, List, Sequence
 
 from fairseq import utils
@@ -56,6 +57,22 @@ def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
         if not os.path.isfile(file):
             raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
     return files
+
+
+def binarised_prefixes(cfg: StreamTranslationConfig, split: str) -> List[str]:
+    """What fairseq may load as a split: both languages, all parts (``train1``), all folders."""
+    if cfg.dataset_impl == "raw":
+        return []
+    source, target = map(re.escape, (cfg.source_lang, cfg.target_lang))
+    pattern = f"{re.escape(split)}\\d*\\.({source}-{target}|{target}-{source})"
+    pattern += f"\\.({source}|{target})\\.idx"
+    return sorted(
+        os.path.join(folder, name[: -len(".idx")])
+        for folder in utils.split_paths(cfg.data)
+        if os.path.isdir(folder)
+        for name in os.listdir(folder)
+        if re.fullmatch(pattern, name)
+    )
 
 
 def check_dictionaries(files: Sequence[str], dictionaries: Sequence[StreamDictionary]) -> None:

@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 from sit_fairseq.copies import log_copy
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
+from sit_fairseq.data.binarised_files import check_binarised
 from sit_fairseq.data.length_ramp import LengthRamp
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_pairs import StreamPairDataset
@@ -126,6 +127,8 @@ class StreamTranslationTask(TranslationTask):
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
         """Loads a split and checks every sentence of it."""
+        for prefix in refusals.binarised_prefixes(self.cfg, split):
+            check_binarised(prefix)
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
         except FileNotFoundError as error:
@@ -136,6 +139,11 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(
                 f"the {split} split of {self.cfg.data}: {error}; give fairseq-preprocess files "
                 "whose lines belong together, with Unix or Windows line ends"
+            )
+        except UnicodeDecodeError as error:  # of --dataset-impl raw
+            raise UserError(
+                f"the {split} split of {self.cfg.data} is no text in UTF-8 ({error}); run "
+                "fairseq-preprocess again"
             )
         dataset = StreamPairDataset(self.datasets[split], f"{split} source", self._one_stream)
         self.datasets[split] = dataset
@@ -180,6 +188,17 @@ class StreamTranslationTask(TranslationTask):
             refusals.check_tokens(text.split(), line, self.src_dict)
             sentences.append(self.src_dict.encode_line(text, add_if_not_exist=False).long())
         return sentences, [sentence.numel() for sentence in sentences]
+
+    def eval_lm_dataloader(self, *args, **kwargs):
+        """fairseq-eval-lm asks for it.
+
+        Raises:
+            UserError: always, as the models of this task are no language models.
+        """
+        raise UserError(
+            "fairseq-eval-lm is for language models, but --task stream_translation has pairs of "
+            "sentences; use fairseq-validate, or fairseq-generate --score-reference"
+        )
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
         """Wraps sentences typed by a user or given to fairseq's Python interface.

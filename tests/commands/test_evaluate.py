@@ -1,7 +1,9 @@
 """``sit evaluate``, run as users run it."""
 
+import errno
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -127,6 +129,33 @@ def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
     assert found["result"]["verdicts"]["vacuous"] == 3
     assert found["result"]["exact"]["count"] == 1
     assert "| vacuous | 3 | 100.00 %" in table
+
+
+@pytest.mark.parametrize("full", ["answers.jsonl", "png", "json"])
+def test_full_disk(evaluate, tmp_path, monkeypatch, full):
+    """One sentence, nothing half written, and the answers so far are kept."""
+    prefix = write(tmp_path, SOURCES)
+    replace, fsync = os.replace, os.fsync
+
+    def no_space():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def replace_or_fail(source, target):
+        return no_space() if str(target).endswith(f".{full}") else replace(source, target)
+
+    def fsync_or_fail(descriptor):
+        return no_space() if full == "answers.jsonl" else fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_or_fail)
+        patch.setattr(os, "fsync", fsync_or_fail)
+        message = rf"^Cannot write .*result\.{full}: No space left on device; change --result\.$"
+        with pytest.raises(UserError, match=message):
+            evaluate("top-n", prefix, *PROP, "--n", "1,3")
+    left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
+    assert left == ({"result.png"} if full == "json" else set())
+    found, _ = evaluate("top-n", prefix, *PROP, "--n", "1,3")
+    assert found["samples"] == len(SOURCES)
 
 
 def test_alpha_covariance(evaluate, tmp_path):
