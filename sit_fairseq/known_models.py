@@ -6,13 +6,17 @@ options of some of its models and criterions as Python when it builds them, ``en
 """
 
 import re
+from dataclasses import fields
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-from fairseq.models import ARCH_MODEL_NAME_REGISTRY
+from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 _STREAMS = "symbol_invariant_transformer"
 
@@ -71,7 +75,8 @@ def refuse_other_shapes(path: str, state: Dict[str, Any]) -> None:
 
     Raises:
         UserError: a tensor claims more numbers than the file holds, or the options ask for
-            another number of layers or channels than the weights have.
+            another number of layers or channels than the weights have, or are no options, or
+            the model's base tokens and pattern are no text.
     """
     weights = state["model"]
     for name, tensor in weights.items():
@@ -83,6 +88,9 @@ def refuse_other_shapes(path: str, state: Dict[str, Any]) -> None:
     for cfg in _configurations(state):
         if _name(_get(cfg, "model")) != _STREAMS:  # fairseq's may be pruned as they are loaded
             continue
+        fault = _wrong_option(_get(cfg, "model")) or _lost_vocabulary(weights)
+        if fault is not None:
+            raise UserError(f"{path} is damaged: {fault}; name another file")
         for option, asked, found in _sizes(_get(cfg, "model"), weights):
             if asked != found:
                 raise UserError(
@@ -109,6 +117,28 @@ def _name(options: Any) -> Optional[str]:
     """What fairseq would build, a model by its own name instead of its architecture's."""
     name = options if isinstance(options, str) else _get(options, "_name") or _get(options, "arch")
     return ARCH_MODEL_NAME_REGISTRY.get(name, name) if isinstance(name, str) else None
+
+
+def _wrong_option(options: Any) -> Optional[str]:
+    """Says which option of a model with streams has a value of another kind, if one has."""
+    dataclass = MODEL_DATACLASS_REGISTRY[_STREAMS]
+    for option in fields(dataclass):
+        value = _get(options, option.name)
+        if value is None:
+            continue
+        try:
+            OmegaConf.merge(OmegaConf.structured(dataclass), {option.name: value})
+        except (OmegaConfBaseException, ValueError):
+            return f"its options say {option.name} {value!r}"
+    return None
+
+
+def _lost_vocabulary(weights: Dict[str, Tensor]) -> Optional[str]:
+    try:
+        found = saved_vocabulary(weights)
+    except (RuntimeError, ValueError):
+        return "its base tokens or its pattern of symbols are no text"
+    return "it lacks its base tokens or its pattern of symbols" if found is None else None
 
 
 def _sizes(options: Any, weights: Dict[str, Tensor]) -> Iterator[Tuple[str, Any, int]]:

@@ -133,8 +133,10 @@ class StreamSequenceGenerator(SequenceGenerator):
     ) -> List[int]:
         """Adds finished hypotheses, keeps the best, and ends sentences that are done.
 
-        A sentence is looked at only when a hypothesis of its own finishes, so that the
-        result does not depend on what else is in the batch.
+        A sentence is looked at only when a hypothesis of its own finishes, so that when it ends
+        is its own affair. Equal batches have equal results; beside other sentences the scores
+        may differ by rounding, as products of matrices of another size do, and where scores are
+        that close so may the tokens.
 
         Returns:
             positions, in the batch as it is now, of the sentences that end.

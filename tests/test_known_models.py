@@ -121,6 +121,19 @@ def set_model(**options):
     return lambda state: state["cfg"]["model"].update(options)
 
 
+def set_vocabulary(name, numbers):
+    name = f"encoder.embed_tokens.vocabulary.{name}"
+    return lambda state: state["model"].update({name: torch.tensor(numbers)})
+
+
+def set_weight(name, *shape):
+    return lambda state: state["model"].update({name: torch.zeros(*shape)})
+
+
+def without_weight(name):
+    return lambda state: state["model"].pop(f"encoder.embed_tokens.vocabulary.{name}")
+
+
 def claim_more(state):
     name = "encoder.layers.0.fc1.weight"
     state["model"][name] = torch.zeros(1).expand(1 << 20, 1 << 20)
@@ -137,6 +150,32 @@ def claim_more(state):
         (set_model(encoder_layers=10**9), "options say encoder_layers 1000000000, its weights 2"),
         (set_model(decoder_ffn_embed_dim=10**9), "say decoder_ffn_embed_dim 1000000000"),
         (set_model(encoder_embed_dim=10**9), "say encoder_embed_dim 1000000000"),
+        (set_model(encoder_attention_heads=0), "channels do not divide into 0 heads"),
+        (set_model(decoder_attention_heads=-4), "channels do not divide into -4 heads"),
+        (set_model(encoder_attention_heads="many"), "damaged"),
+        (set_model(dropout="much"), "damaged"),
+        (set_model(stream_attention="XX"), "'XX'"),
+        (set_model(encoder_positions="sideways"), "damaged"),
+        (set_model(layer_norm_eps=float("nan")), "--layer-norm-eps nan must be positive"),
+        (set_vocabulary("base_tokens", [255.0, 254.0]), "damaged"),
+        (set_vocabulary("base_tokens", [float("nan")]), "damaged"),
+        (set_vocabulary("base_tokens", [-1.0]), "damaged"),
+        (set_vocabulary("base_tokens", [1e9]), "damaged"),
+        (set_vocabulary("symbols", [255.0]), "damaged"),
+        (set_vocabulary("symbols", [float("inf")]), "damaged"),
+        (set_vocabulary("symbols", list(map(float, b"[a-"))), "not a regular expression"),
+        (set_vocabulary("base_tokens", list(map(float, b"a\nb"))), "matches 'a' 'b'"),
+        (without_weight("symbols"), "damaged"),
+        (without_weight("base_tokens"), "damaged"),
+        (lambda state: state.update(cfg={"model": None}), "damaged"),
+        (lambda state: state.update(cfg=3), "damaged"),
+        (lambda state: state.update(cfg="fconv"), "damaged"),
+        (lambda state: state.update(cfg=[1]), "damaged"),
+        (lambda state: state["cfg"].update(model=7), "damaged"),
+        (set_weight("encoder.layers.0.fc1.weight", 3), "size mismatch for encoder.layers.0.fc1"),
+        (set_weight("decoder.layers.1.fc2.weight", 0, 9), "size mismatch for decoder.layers.1.fc2"),
+        (set_weight("encoder.layers.0.fc7.weight", 3), "not those of the model that is built"),
+        (lambda state: state["model"].pop("encoder.layers.0.fc1.weight"), "Missing key"),
     ],
 )
 def test_malformed_checkpoints_are_one_sentence(trained, tmp_path, change, message):

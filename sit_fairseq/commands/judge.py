@@ -3,8 +3,10 @@
     sit judge --semantics prop formulas.txt answers.txt
     sit judge --semantics ltl formulas.txt traces.txt
     sit judge --semantics copy strings.txt copies.txt
+    sit judge --semantics exact references.txt answers.txt
 
-Copies get their mean edit distance, too, at the end of the last line.
+With exact an answer is right if it equals its reference, and the references take the place of the
+problems. It and copies get their mean edit distance, too, at the end of the last line.
 What it took goes to standard error: answers per second, the start of the processes not
 included, and what a judge needs for half and for 99 in 100 of the answers.
 """
@@ -26,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
     add = parser.add_argument
-    add("formulas", metavar="FORMULAS", help="problems, one per line")
+    add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
     add("--semantics", required=True, help=f"what they mean ({', '.join(JUDGES)})")
     add("--judge", help=f"who decides, by default the first ({choices})")

@@ -125,7 +125,7 @@ def _build(
     try:
         model = SymbolInvariantTransformerModel.build_model(cfg, task)
         model.load_state_dict(dict(weights), strict=True)
-    except (ArithmeticError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (ArithmeticError, KeyError, RuntimeError, TypeError, UserError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"the weights of {path} do not fit its options: {reason}")
     return model.eval()

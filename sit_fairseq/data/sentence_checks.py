@@ -44,7 +44,8 @@ class SentenceChecker:
             UserError: naming the first line at fault and what to change.
         """
         unk = self.vocabulary.dictionary.unk()
-        unknown = unknown_targets = 0
+        unknown = unknown_targets = foreign = 0
+        foreigner = ""
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self._refuse_foreign(tokens, lengths, name)
@@ -55,8 +56,17 @@ class SentenceChecker:
                 _, target, target_lengths = next(sentence_chunks(targets, first, last))
                 name = _LineName(f"of the {split} target", first)
                 self._refuse_foreign(target, target_lengths, name)
-                self._check_targets(tokens, lengths, target, target_lengths, split, first)
+                self._check_targets(target, target_lengths, name)
+                found, where = self._foreign_symbols(tokens, lengths, target, target_lengths, name)
+                foreigner = foreigner or where
+                foreign += found
                 unknown_targets += int(target.eq(unk).sum())
+        if foreign:
+            raise UserError(
+                f"{foreigner}, which its source does not, as in {foreign} of the {len(sources)} "
+                "pairs; a symbol without a stream cannot be produced: remove them, or narrow "
+                "--symbols so that such a token is a base token"
+            )
         if unknown:
             logger.warning(
                 "%d source tokens of %s are <unk>: they were in no dictionary when "
@@ -137,12 +147,18 @@ class SentenceChecker:
     def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:
         """Binarised data are numbers; those of another dictionary may be beyond this one."""
         size = len(self.vocabulary.dictionary)
-        places = tokens.ge(size).nonzero()
+        places = (tokens.lt(0) | tokens.ge(size)).nonzero()
         if places.numel():
             index = int((lengths.cumsum(0) <= int(places[0])).sum())
             raise UserError(
                 f"{name(index)} holds token number {int(tokens[places[0]])}, but the dictionary "
                 f"beside the data has only {size}; run fairseq-preprocess again, into a new folder"
+            )
+        open_ended = tokens[lengths.cumsum(0) - 1].ne(self.vocabulary.dictionary.eos()).nonzero()
+        if open_ended.numel():
+            raise UserError(
+                f"{name(int(open_ended[0]))} does not end in </s>; run fairseq-preprocess again, "
+                "into a new folder"
             )
 
     def _formula_fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
@@ -178,42 +194,46 @@ class SentenceChecker:
                 )
         return None
 
-    def _check_targets(
+    def _check_targets(self, target: Tensor, lengths: Tensor, name: "_LineName") -> None:
+        source_only = self.vocabulary.source_only
+        if source_only is None:
+            return
+        rows = self.vocabulary.rows(target)
+        # fairseq's own tokens are not answers, but no reason to refuse a sentence.
+        named = rows >= self.vocabulary.dictionary.nspecial
+        wrong = (named & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
+        if wrong.numel():
+            raise UserError(
+                f"{self._holds('base token', target, lengths, int(wrong[0]), name)}, which only "
+                "the source dictionary had when the model was trained, before its conversion, so "
+                "that it cannot be produced; remove the pair, or convert a model with a joined "
+                "dictionary"
+            )
+
+    def _foreign_symbols(
         self,
         source: Tensor,
         source_lengths: Tensor,
         target: Tensor,
         target_lengths: Tensor,
-        split: str,
-        first: int,
-    ) -> None:
+        name: "_LineName",
+    ) -> Tuple[int, str]:
+        """The number of pairs whose targets hold symbols that a model can only copy from their
+        sources, which have them not; and words for the first such symbol."""
+        if self.vocabulary.produces_any_symbol:
+            return 0, ""
         in_source = self._symbol_keys(source, source_lengths)[0]
         in_target, place = self._symbol_keys(target, target_lengths)
-        missing = (~torch.isin(in_target, in_source)).nonzero()
+        missing = place[~torch.isin(in_target, in_source)]
+        if not missing.numel():
+            return 0, ""
+        pairs = torch.bucketize(missing, target_lengths.cumsum(0), right=True).unique()
+        where = self._holds("symbol", target, target_lengths, int(missing[0]), name)
+        return pairs.numel(), where
 
-        def holds(kind: str, at: int) -> str:
-            line = int((target_lengths.cumsum(0) <= at).sum())
-            token = self.vocabulary.dictionary[int(target[at])]
-            return f"line {first + line + 1} of the {split} target holds the {kind} {token!r}"
-
-        if missing.numel() and not self.vocabulary.produces_any_symbol:
-            raise UserError(
-                f"{holds('symbol', int(place[missing[0]]))}, which its source does not; a symbol "
-                "without a stream cannot be produced: remove the pair, or narrow --symbols so "
-                "that this token is a base token"
-            )
-        source_only = self.vocabulary.source_only
-        if source_only is not None:
-            rows = self.vocabulary.rows(target)
-            # fairseq's own tokens are not answers, but no reason to refuse a sentence.
-            named = rows >= self.vocabulary.dictionary.nspecial
-            wrong = (named & source_only.cpu().bool()[rows.clamp(min=0)]).nonzero()
-            if wrong.numel():
-                raise UserError(
-                    f"{holds('base token', int(wrong[0]))}, which only the source dictionary had "
-                    "when the model was trained, before its conversion, so that it cannot be "
-                    "produced; remove the pair, or convert a model with a joined dictionary"
-                )
+    def _holds(self, kind: str, tokens: Tensor, lengths: Tensor, at: int, name: "_LineName") -> str:
+        line = int((lengths.cumsum(0) <= at).sum())
+        return f"{name(line)} holds the {kind} {self.vocabulary.dictionary[int(tokens[at])]!r}"
 
     def _symbol_keys(self, tokens: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
         """One number per (sentence, symbol), and the places they come from."""

@@ -81,6 +81,7 @@ def answer_all(
     sources: Sequence[str],
     journal: AnswerJournal,
     judges: Optional[JudgePool] = None,
+    problems: Optional[Sequence[str]] = None,
 ) -> List[Answered]:
     """Answers sentences that the journal does not have, and judges the answers.
 
@@ -92,16 +93,19 @@ def answer_all(
         sources: the sentences.
         journal: takes the answers.
         judges: who judges them, None for nobody.
+        problems: what they are judged against, None for the sentences.
 
     Returns:
         One entry for each sentence, in order.
     """
 
+    judged_against = sources if problems is None else problems
+
     def judge(positions: List[int], nbest: List[List[str]]) -> List[List[Verdict]]:
         if judges is None:
             return [[] for _ in positions]
         pairs = [
-            (sources[position], answer)
+            (judged_against[position], answer)
             for position, answers in zip(positions, nbest)
             for answer in answers
         ]

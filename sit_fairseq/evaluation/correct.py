@@ -43,7 +43,8 @@ def measure_correct(
     rule = EXACT_MODULO_ORDER.get(judge.semantics)
     if rule is not None:
         result["exact_modulo_order"] = Proportion(sum(map(rule, answers, targets)), total)
-    distances = [judge.distance(source, answer) for source, answer in zip(sources, answers)]
+    problems = judge.problems(sources, targets)
+    distances = [judge.distance(problem, answer) for problem, answer in zip(problems, answers)]
     known = [distance for distance in distances if distance is not None]
     if known:
         result["mean_edit_distance"] = sum(known) / len(known)
@@ -100,18 +101,18 @@ def evaluate_correct(
     pairs = read_pairs(prefix)
     for side in ("src", "tgt"):
         run.uses_file(f"{prefix}.{side}")
-    sources = [source for source, _ in pairs]
+    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     with judging.open(run) as judges:
         if isinstance(answers, Checkpoint):
             decoder: Decoder = answers.load(run)
         else:
             decoder = GeneratedAnswers(answers)
             run.answers_from("generated", answers)
-        answered = run.answer(decoder, sources, judges)
+        answered = run.answer(decoder, sources, judges, targets)
     result = measure_correct(
-        judging.make_judge(),
+        judges.judge,
         sources,
-        [target for _, target in pairs],
+        targets,
         [entry.answers[0] for entry in answered],
         [entry.verdicts[0] for entry in answered],
     )

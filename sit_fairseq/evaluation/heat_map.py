@@ -156,7 +156,7 @@ def evaluate_heat_map(
     for name in ("grid.src", "grid.tgt", MANIFEST):
         run.uses_file(f"{folder}/{name}")
     with judging.open(run) as judges:
-        answered = run.answer(checkpoint.load(run), grid.sources, judges)
+        answered = run.answer(checkpoint.load(run), grid.sources, judges, grid.targets)
     verdicts = [entry.verdicts[0] for entry in answered]
     result = measure_heat_map(grid.cells, verdicts, box)
     draw_heat_map(result, run.beside(".png"), full)

@@ -79,7 +79,11 @@ class EvaluationRun:
         self._origin.update(options)
 
     def answer(
-        self, decoder: Decoder, sources: Sequence[str], judges: Optional[JudgePool] = None
+        self,
+        decoder: Decoder,
+        sources: Sequence[str],
+        judges: Optional[JudgePool] = None,
+        references: Optional[Sequence[str]] = None,
     ) -> List[Answered]:
         """Answers sentences, or what of them an interrupted run has left.
 
@@ -87,19 +91,23 @@ class EvaluationRun:
             decoder: answers them.
             sources: the sentences.
             judges: who judges the answers, None for nobody.
+            references: right answers, None if they are not known.
 
         Returns:
             One entry for each sentence, in order.
 
         Raises:
-            UserError: there are none, one cannot be answered, or the journal is of other
-                answers.
+            UserError: there are none, one cannot be answered or judged, or the journal is of
+                other answers.
         """
         if not sources:
             raise UserError("There are no sentences to answer; name a file that has some.")
         origin = {**self._origin, "sentences": sha256_of("\n".join(sources).encode())}
+        problems = sources if judges is None else judges.judge.problems(sources, references)
+        if problems is not sources:  # the verdicts depend on them
+            origin["references"] = sha256_of("\n".join(problems).encode())
         with AnswerJournal(self.beside(".answers.jsonl"), origin, self._restart) as journal:
-            answered = answer_all(decoder, sources, journal, judges)
+            answered = answer_all(decoder, sources, journal, judges, problems)
         self._seconds = sum(entry.seconds for entry in answered)
         return answered
 

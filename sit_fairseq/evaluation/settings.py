@@ -6,7 +6,7 @@ from typing import Optional
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.evaluation.run import EvaluationRun
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 
 
@@ -60,14 +60,6 @@ class Judging:
     timeout: float = 30.0
     workers: Optional[int] = None
 
-    def make_judge(self) -> Judge:
-        """Makes the judge.
-
-        Raises:
-            UserError: there is none of that name.
-        """
-        return make_judge(self.semantics, self.judge)
-
     def open(self, run: EvaluationRun) -> JudgePool:
         """Makes the judging processes; use the result as a context manager.
 
@@ -82,6 +74,6 @@ class Judging:
                 f"--timeout {self.timeout} --workers {self.workers}: "
                 "the time-out must be positive and the number of workers not negative."
             )
-        judge = self.make_judge()
+        judge = make_judge(self.semantics, self.judge)
         run.uses_options(semantics=self.semantics, judge=judge.name, timeout=self.timeout)
         return JudgePool(judge, self.workers, self.timeout)

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, Sequence
 
+from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
@@ -71,7 +72,8 @@ def evaluate_top_n(
 
     Args:
         run: writes the result file, the figure and the table.
-        prefix: the sentences are in ``prefix.src``.
+        prefix: the sentences are in ``prefix.src``, references in ``prefix.tgt`` if the judge
+            needs them.
         checkpoint: the model to ask; it returns as many answers as the largest n.
         judging: who judges.
         ns: how many answers to look at.
@@ -80,10 +82,13 @@ def evaluate_top_n(
         UserError: a file or an option cannot be used.
     """
     plots.require_matplotlib()
-    sources = read_sentences(f"{prefix}.src")
+    sources, references = read_sentences(f"{prefix}.src"), None
     run.uses_file(f"{prefix}.src")
     with judging.open(run) as judges:
-        answered = run.answer(checkpoint.load(run), sources, judges)
+        if judges.judge.on_references:
+            references = [target for _, target in read_pairs(prefix)]
+            run.uses_file(f"{prefix}.tgt")
+        answered = run.answer(checkpoint.load(run), sources, judges, references)
     result = measure_top_n([entry.verdicts for entry in answered], ns)
     draw_top_n(result, run.beside(".png"))
     run.finish(result, len(sources), top_n_table(result))

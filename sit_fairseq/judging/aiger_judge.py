@@ -102,6 +102,9 @@ class AigerJudge(PropJudge):
         if not self._installed:
             logger.warning("The aiger judge needs py-aiger-sat: %s", INSTALL_HINT)
 
+    def missing(self) -> Optional[str]:
+        return None if self._installed else INSTALL_HINT
+
     def decide(self, formula: Sequence[str], assignment: Dict[str, str]) -> Verdict:
         if not self._installed:
             return Verdict.unavailable

@@ -32,6 +32,9 @@ JUDGES: Dict[str, Dict[str, str]] = {
     "copy": {
         "equality": "sit_fairseq.judging.copy_judge:CopyJudge",
     },
+    "exact": {
+        "equality": "sit_fairseq.judging.exact_judge:ExactJudge",
+    },
 }
 
 
@@ -45,18 +48,49 @@ class Judge(ABC):
         name: the judge's name among those of the same semantics.
         quick: True if no item takes longer than some milliseconds, so that a process of
             its own and a time-out are not worth their cost.
+        on_references: True if answers are judged against their references, which then take
+            the place of the problems in all methods, see :meth:`problems`.
     """
 
     semantics: str
     name: str
     quick: bool = False
+    on_references: bool = False
+
+    def problems(
+        self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]
+    ) -> Sequence[Sentence]:
+        """What answers to sentences are judged against.
+
+        Args:
+            sources: the sentences.
+            references: a right answer to each, None if they are not known.
+
+        Returns:
+            The problems to give to the other methods: sources or references.
+
+        Raises:
+            UserError: the judge needs references and there are none.
+        """
+        if not self.on_references:
+            return sources
+        if references is None:
+            raise UserError(
+                f"--semantics {self.semantics} compares answers with references, but the data "
+                "have none; name data with targets, or choose another --semantics."
+            )
+        return references
+
+    def missing(self) -> Optional[str]:
+        """What has to be installed before this judge can decide anything, None if nothing."""
+        return None
 
     @abstractmethod
     def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
         """Judges one answer.
 
         Args:
-            problem: the source sentence.
+            problem: the source sentence, see :meth:`problems`.
             answer: the answer given.
 
         Returns:
@@ -87,12 +121,13 @@ class Judge(ABC):
         return None
 
 
-def make_judge(semantics: str, judge: Optional[str] = None) -> Judge:
+def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--semantics") -> Judge:
     """Makes a judge by name.
 
     Args:
         semantics: what problems and answers mean, e.g. ``prop``.
         judge: a judge for it; None for the first one.
+        option: the option that names the semantics, for messages.
 
     Returns:
         The judge.
@@ -102,7 +137,7 @@ def make_judge(semantics: str, judge: Optional[str] = None) -> Judge:
     """
     if semantics not in JUDGES:
         raise UserError(
-            f"Unknown semantics '{semantics}'; choose --semantics from {', '.join(JUDGES)}."
+            f"Unknown semantics '{semantics}'; choose {option} from {', '.join(JUDGES)}."
         )
     choices = JUDGES[semantics]
     name = judge or next(iter(choices))

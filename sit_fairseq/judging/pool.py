@@ -44,6 +44,9 @@ class JudgePool:
         timeout: seconds after which an item is given up.
         memory: GiB that each process may allocate once it has started. An item that needs
             more is an error, and costs the process; 0 workers have no limit.
+
+    Attributes:
+        judge: the judge.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class JudgePool:
         timeout: float = 30.0,
         memory: float = 4.0,
     ) -> None:
+        self.judge = judge
         workers = (0 if judge.quick else 2) if workers is None else workers
         self._pool = WorkerPool(partial(_verify, judge), workers, timeout, memory, _problem)
 

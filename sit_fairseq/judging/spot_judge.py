@@ -281,6 +281,9 @@ class SpotJudge(Judge):
         # A worker loads Spot before the time of its first item is taken.
         self._installed = spot_installed()
 
+    def missing(self) -> Optional[str]:
+        return None if self._installed else INSTALL_HINT
+
     def check(self, problem: Sentence) -> None:
         check_ltl(as_tokens(problem))
 

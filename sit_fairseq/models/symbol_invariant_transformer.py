@@ -229,6 +229,22 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         canonical = self.vocabulary.encode(prev_output_tokens, encoder_out["names"][0])
         return self.decoder(canonical, encoder_out=encoder_out)
 
+    def load_state_dict(self, state_dict, *args: Any, **kwargs: Any):
+        """As in fairseq, but what does not fit is said in a sentence.
+
+        Raises:
+            UserError: naming the first weight that is missing or of another size.
+        """
+        try:
+            return super().load_state_dict(state_dict, *args, **kwargs)
+        except RuntimeError as error:
+            _, *faults = str(error).split("\n")
+            raise UserError(
+                "the weights of the checkpoint are not those of the model that is built "
+                f"({' '.join(faults[:1]).strip()}); name another file with --path, --restore-file "
+                "or --finetune-from-model, or train with the options it was trained with"
+            )
+
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""
         return self.vocabulary.targets(sample["target"], net_output[1]["names"])
@@ -240,7 +256,7 @@ def _stack_config(
     dim, heads = cfg[f"{side}_embed_dim"], cfg[f"{side}_attention_heads"]
     positions = str(cfg[f"{side}_positions"])
     rotary = positions == "rope"
-    if dim % (2 * heads if rotary else heads):
+    if heads < 1 or dim < 1 or dim % (2 * heads if rotary else heads):
         raise UserError(
             f"{dim} channels do not divide into {heads} heads"
             f"{' with an even number of channels, as rotary positions need' if rotary else ''}; "

@@ -1,4 +1,4 @@
-"""``fairseq-generate --scoring semantic``: answers judged against their source."""
+"""``fairseq-generate --scoring semantic``: answers judged against their source or reference."""
 
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,12 +17,17 @@ from sit_fairseq.tasks import generation_run
 class SemanticScorerConfig(FairseqDataclass):
     """Options of the scorer."""
 
-    semantics: str = field(default="prop", metadata={"help": "what answers mean: prop, ltl, copy"})
+    semantics: str = field(
+        default="prop",
+        metadata={
+            "help": "what answers mean: prop, ltl, copy; or exact, to compare with the references"
+        },
+    )
     judge: Optional[str] = field(
         default=None,
         metadata={
-            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy: "
-            "equality"
+            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy "
+            "and exact: equality"
         },
     )
     judge_workers: Optional[int] = field(
@@ -36,7 +41,7 @@ class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
     fairseq hands a scorer references and hypotheses only. The current run therefore passes
-    each batch through :meth:`judge_answers`, where the sources are known.
+    each batch through :meth:`judge_answers`, where the sources are known as well.
 
     Raises:
         UserError: if no task has begun a run, or the options do not name a judge.
@@ -51,22 +56,29 @@ class SemanticScorer(BaseScorer):
         self.exact = 0
         self._run.judge_by(self.judge_answers)
 
-    def judge_answers(self, sources: List[str], answers: List[List[str]]) -> List[List[Verdict]]:
+    def judge_answers(
+        self, sources: List[str], references: Optional[List[str]], answers: List[List[str]]
+    ) -> List[List[Verdict]]:
         """Judges all answers to each source, and counts the verdicts on the best ones.
 
         Args:
             sources: the sentences of a batch.
+            references: to each of them, None if the data have none.
             answers: to each of them, best first.
 
         Returns:
             a verdict on each answer.
+
+        Raises:
+            UserError: the judge needs references and there are none.
         """
-        pairs = [(source, answer) for source, nbest in zip(sources, answers) for answer in nbest]
+        problems = self._judge.problems(sources, references)
+        pairs = [(problem, answer) for problem, nbest in zip(problems, answers) for answer in nbest]
         judged = iter(self._judges.verify_all(pairs))
         verdicts = [list(islice(judged, len(nbest))) for nbest in answers]
-        for source, nbest, (best, *_) in zip(sources, answers, verdicts):
+        for problem, nbest, (best, *_) in zip(problems, answers, verdicts):
             self.counts[best] += 1
-            self.counts.add_distance(self._judge.distance(source, nbest[0]))
+            self.counts.add_distance(self._judge.distance(problem, nbest[0]))
         return verdicts
 
     def add_string(self, ref: str, pred: str) -> None:

@@ -27,6 +27,28 @@ class StreamDictionary(Dictionary):
         self._adopted: List[str] = []
         super().__init__(**kwargs)
 
+    @classmethod
+    def load(cls, f: str) -> "StreamDictionary":
+        """Reads a ``dict.txt``.
+
+        Args:
+            f: its name.
+
+        Raises:
+            UserError: it is damaged or of another kind.
+        """
+        try:
+            dictionary = super().load(f)
+            if "" in dictionary.indices or min(dictionary.count) < 0:
+                raise ValueError("a token is empty, or its count negative")
+        except Exception as error:  # fairseq raises no other for wrong bytes
+            reason = str(error).split("\n")[0][:200]
+            raise UserError(
+                f"{f} is no dictionary of fairseq-preprocess, lines of a token and its count "
+                f"({reason}); run fairseq-preprocess again"
+            )
+        return dictionary
+
     def set_pattern(self, pattern: str) -> None:
         """Declares the tokens that ``pattern`` matches in full to be symbols.
 
@@ -70,6 +92,12 @@ class StreamDictionary(Dictionary):
         """The base tokens among :meth:`own_tokens`."""
         return [token for token in self.own_tokens() if not self.is_symbol(token)]
 
+    def summary(self) -> str:
+        """What was understood, for people: how many symbols and base tokens, and the first of
+        each by their names."""
+        base = [token for token in self._words() if not self.is_symbol(token)]
+        return f"{_some('symbol', self.known_symbols())} and {_some('base token', base)}"
+
     def adopt(self, tokens: List[str]) -> None:
         """Gives an index to tokens that a checkpoint has rows for and this file lacks."""
         for token in tokens:
@@ -83,9 +111,15 @@ class StreamDictionary(Dictionary):
             return super().add_symbol(sym, n=0)
         return super().index(sym)
 
-    def text(self, tokens: Tensor) -> str:
-        """The sentence of (T,) indices, padded or not, on any device."""
-        return self.string(utils.strip_pad(tokens, self.pad()).int().cpu())
+    def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
+        """The sentence of (T,) indices, padded or not, on any device.
+
+        Args:
+            tokens: the indices.
+            escape_unk: spell ``<unk>`` in another way, as fairseq does in references: what a
+                token was called is lost, so that no answer can be known to equal it.
+        """
+        return self.string(utils.strip_pad(tokens, self.pad()).int().cpu(), escape_unk=escape_unk)
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
         """As in fairseq, but the base tokens are fixed once the pattern is set.
@@ -110,3 +144,12 @@ class StreamDictionary(Dictionary):
 
     def _words(self) -> List[str]:
         return [t for t in self.symbols[self.nspecial :] if not is_filler(t)]
+
+
+def _some(kind: str, tokens: List[str]) -> str:
+    """A number of tokens with at most three of them."""
+    text = f"{len(tokens)} {kind}{'' if len(tokens) == 1 else 's'}"
+    if not tokens:
+        return text
+    examples = sorted(tokens)[:3] + ["..."] * (len(tokens) > 3)
+    return f"{text} ({', '.join(examples)})"

@@ -13,8 +13,11 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
-# From sources, and for each its answers, best first, to a verdict on each answer.
-JudgeAnswers = Callable[[List[str], List[List[str]]], Sequence[Sequence[Verdict]]]
+# From sources, their references if there are any, and for each source its answers, best first,
+# to a verdict on each answer.
+JudgeAnswers = Callable[
+    [List[str], Optional[List[str]], List[List[str]]], Sequence[Sequence[Verdict]]
+]
 
 
 class GenerationRun:
@@ -49,8 +52,10 @@ class GenerationRun:
         printed = [nbest[: self._options.nbest] for nbest in hypotheses]
         text = self._dictionary.text
         sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
+        targets = sample.get("target")
+        references = None if targets is None else [text(t, escape_unk=True) for t in targets]
         answers = [[text(hypothesis["tokens"]) for hypothesis in nbest] for nbest in printed]
-        for nbest, verdicts in zip(printed, self._judge(sources, answers)):
+        for nbest, verdicts in zip(printed, self._judge(sources, references, answers)):
             for hypothesis, verdict in zip(nbest, verdicts):
                 hypothesis["steps"] = verdict.value
 

@@ -7,7 +7,10 @@ from typing import Any, Callable, Dict, List
 
 import torch
 from fairseq import utils
+from fairseq.dataclass.configs import GenerationConfig
 from fairseq.logging import metrics
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
@@ -21,17 +24,33 @@ from sit_fairseq.tasks.options import StreamTranslationConfig
 _VERDICTS = {verdict: f"_verdict_{verdict.value}" for verdict in Verdict}
 _EXACT = "_exact"
 
+# What the shares of judged sentences are logged as.
+_SHARES = {
+    **{_VERDICTS[verdict]: verdict.value for verdict in Verdict},
+    _VERDICTS[Verdict.satisfied]: "correct",
+    _EXACT: "exact",
+}
+METRICS = tuple(_SHARES.values())
+
 
 def generation_options(text: str) -> Namespace:
     """The options of ``--validate-args``.
 
     Raises:
-        UserError: they cannot be read.
+        UserError: they cannot be read, or fairseq has no such option or value.
     """
     try:
-        return Namespace(**json.loads(text))
-    except (TypeError, ValueError) as error:
-        raise UserError(f"--validate-args must be a JSON object: {error}")
+        options = json.loads(text)
+        known = OmegaConf.merge(GenerationConfig(), options)
+    except (OmegaConfBaseException, TypeError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(
+            "--validate-args must be a JSON object of options of fairseq-generate, with _ for -, "
+            f"as in '{{\"beam\": 3}}': {reason}"
+        )
+    if known.beam < 1:
+        raise UserError(f"--validate-args has a beam of {known.beam}; it must be at least 1")
+    return Namespace(**options)
 
 
 class JudgedValidation:
@@ -52,8 +71,21 @@ class JudgedValidation:
         self._cfg = cfg
         self._generator = generator
         self._dictionary = dictionary
-        self.judges = JudgePool(make_judge(cfg.validate_semantics))
+        self.judges = JudgePool(make_judge(cfg.validate_semantics, option="--validate-semantics"))
         weakref.finalize(self, self.judges.close)
+
+    def require_judge(self) -> None:
+        """A training is not to find out at its end that nothing could be judged.
+
+        Raises:
+            UserError: the judge lacks what it needs to decide anything.
+        """
+        missing = self.judges.judge.missing()
+        if missing is not None:
+            raise UserError(
+                f"--validate-semantics {self._cfg.validate_semantics} needs what is not installed: "
+                f"{missing}; install it, or leave the option out"
+            )
 
     @torch.no_grad()
     def judge(self, sample: Dict[str, Any], model: Any) -> Dict[str, int]:
@@ -66,7 +98,7 @@ class JudgedValidation:
         Returns:
             counts to log beside the loss.
         """
-        counts = dict.fromkeys([*_VERDICTS.values(), _EXACT], 0)
+        counts = dict.fromkeys(_SHARES, 0)
         keep = sample["id"] < self._cfg.validate_samples
         if not bool(keep.any()):
             return counts
@@ -77,8 +109,9 @@ class JudgedValidation:
         text = self._dictionary.text
         answers = [text(nbest[0]["tokens"]) for nbest in hypotheses]
         sources = [text(tokens) for tokens in net_input["src_tokens"]]
-        targets = [text(tokens) for tokens in sample["target"][keep]]
-        for verdict in self.judges.verify_all(zip(sources, answers)):
+        targets = [text(tokens, escape_unk=True) for tokens in sample["target"][keep]]
+        problems = self.judges.judge.problems(sources, targets)
+        for verdict in self.judges.verify_all(zip(problems, answers)):
             counts[_VERDICTS[verdict]] += 1
         counts[_EXACT] = sum(map(str.__eq__, answers, targets))
         return counts
@@ -92,12 +125,10 @@ def log_verdicts(logging_outputs: List[Dict[str, Any]]) -> None:
     """
     if not any(_EXACT in log for log in logging_outputs):
         return
-    for key in [*_VERDICTS.values(), _EXACT]:
+    for key in _SHARES:
         metrics.log_scalar(key, sum(utils.item(log.get(key, 0)) for log in logging_outputs))
-    for verdict, key in _VERDICTS.items():
-        name = "correct" if verdict is Verdict.satisfied else verdict.value
+    for key, name in _SHARES.items():
         metrics.log_derived(name, _percentage(key))
-    metrics.log_derived("exact", _percentage(_EXACT))
 
 
 def _percentage(key: str) -> Callable[[Dict[str, Any]], float]:

@@ -51,7 +51,7 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl, copy"},
+        metadata={"help": "judge generated answers during validation: prop, ltl, copy, exact"},
     )
     validate_samples: int = field(
         default=1000,
@@ -68,6 +68,7 @@ class StreamTranslationConfig(TranslationConfig):
             "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
         },
     )
+    best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
     cpu: bool = II("common.cpu")
     fp16: bool = II("common.fp16")
     bf16: bool = II("common.bf16")

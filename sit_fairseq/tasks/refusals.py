@@ -1,6 +1,7 @@
 """Options and data that the ``stream_translation`` task cannot work with, refused by name."""
 
 import os
+import re
 from typing import Any, Iterable, List, Optional, Sequence
 
 import numpy
@@ -10,8 +11,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.judging.judge import JUDGES
 from sit_fairseq.precision import check_precision
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 
 
@@ -56,6 +59,22 @@ def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
         if not os.path.isfile(file):
             raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
     return files
+
+
+def binarised_prefixes(cfg: StreamTranslationConfig, split: str) -> List[str]:
+    """What fairseq may load as a split: both languages, all parts (``train1``), all folders."""
+    if cfg.dataset_impl == "raw":
+        return []
+    source, target = map(re.escape, (cfg.source_lang, cfg.target_lang))
+    pattern = f"{re.escape(split)}\\d*\\.({source}-{target}|{target}-{source})"
+    pattern += f"\\.({source}|{target})\\.idx"
+    return sorted(
+        os.path.join(folder, name[: -len(".idx")])
+        for folder in utils.split_paths(cfg.data)
+        if os.path.isdir(folder)
+        for name in os.listdir(folder)
+        if re.fullmatch(pattern, name)
+    )
 
 
 def check_dictionaries(files: Sequence[str], dictionaries: Sequence[StreamDictionary]) -> None:
@@ -154,6 +173,40 @@ def check_generation(args: Any) -> None:
         UserError: naming the option.
     """
     _refuse_any(args, ("constraints", "print_alignment", "retain_dropout"))
+
+
+def check_metric(cfg: StreamTranslationConfig, criterion: Any) -> None:
+    """Refuses ``--best-checkpoint-metric`` if no validation will report it.
+
+    Args:
+        cfg: options of the task.
+        criterion: options of the criterion; what one of others' making reports is not known.
+
+    Raises:
+        UserError: naming the option to change.
+    """
+    metric = cfg.best_checkpoint_metric
+    if metric in judged_validation.METRICS:
+        if not cfg.validate_semantics:
+            raise UserError(
+                f"--best-checkpoint-metric {metric} needs answers that are judged: pass "
+                f"--validate-semantics, one of {', '.join(JUDGES)}"
+            )
+        return
+    if criterion._name not in ("adacos", "cross_entropy", "label_smoothed_cross_entropy"):
+        return
+    smoothed = criterion._name == "label_smoothed_cross_entropy"
+    found = ["loss", "ppl"]
+    found += ["nll_loss"] if smoothed or criterion.sentence_avg else []
+    found += ["accuracy"] if smoothed and criterion.report_accuracy else []
+    found += ["scale"] if criterion._name == "adacos" else []
+    found += ["bleu"] if cfg.eval_bleu else []
+    if metric not in found:
+        raise UserError(
+            f"--best-checkpoint-metric {metric} is reported by no validation of --criterion "
+            f"{criterion._name}; choose it from {', '.join(found)}, or from correct and exact "
+            "with --validate-semantics"
+        )
 
 
 def check_wrapping(model: Any) -> None:

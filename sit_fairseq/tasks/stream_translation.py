@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 from sit_fairseq.copies import log_copy
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.data.alpha_renaming import AlphaRenaming
+from sit_fairseq.data.binarised_files import check_binarised
 from sit_fairseq.data.length_ramp import LengthRamp
 from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
 from sit_fairseq.data.stream_pairs import StreamPairDataset
@@ -58,6 +59,8 @@ class StreamTranslationTask(TranslationTask):
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
         self._one_stream = False
+        self._trains = False
+        self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
         self._run: Optional[generation_run.GenerationRun] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
@@ -97,7 +100,6 @@ class StreamTranslationTask(TranslationTask):
         refusals.check_dictionaries(files, (dictionary, of_targets))
         if cfg.symbols is not None:
             dictionary.set_pattern(cfg.symbols)
-        logger.info("dictionary: %d tokens", len(dictionary))
         return cls(cfg, dictionary, dictionary)
 
     @classmethod
@@ -127,6 +129,8 @@ class StreamTranslationTask(TranslationTask):
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
         """Loads a split and checks every sentence of it."""
+        for prefix in refusals.binarised_prefixes(self.cfg, split):
+            check_binarised(prefix)
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
         except FileNotFoundError as error:
@@ -137,6 +141,11 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(
                 f"the {split} split of {self.cfg.data}: {error}; give fairseq-preprocess files "
                 "whose lines belong together, with Unix or Windows line ends"
+            )
+        except UnicodeDecodeError as error:  # of --dataset-impl raw
+            raise UserError(
+                f"the {split} split of {self.cfg.data} is no text in UTF-8 ({error}); run "
+                "fairseq-preprocess again"
             )
         dataset = StreamPairDataset(self.datasets[split], f"{split} source", self._one_stream)
         self.datasets[split] = dataset
@@ -185,6 +194,17 @@ class StreamTranslationTask(TranslationTask):
             refusals.check_tokens(text.split(), line, self.src_dict)
             sentences.append(self.src_dict.encode_line(text, add_if_not_exist=False).long())
         return sentences, [sentence.numel() for sentence in sentences]
+
+    def eval_lm_dataloader(self, *args, **kwargs):
+        """fairseq-eval-lm asks for it.
+
+        Raises:
+            UserError: always, as the models of this task are no language models.
+        """
+        raise UserError(
+            "fairseq-eval-lm is for language models, but --task stream_translation has pairs of "
+            "sentences; use fairseq-validate, or fairseq-generate --score-reference"
+        )
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
         """Wraps sentences typed by a user or given to fairseq's Python interface.
@@ -246,32 +266,49 @@ class StreamTranslationTask(TranslationTask):
         """fairseq-interactive would otherwise keep one iterator per line for ever."""
         return dataset in self.datasets.values() and super().can_reuse_epoch_itr(dataset)
 
+    def _log_dictionary(self) -> None:
+        """Says what --symbols matches, once: a wrong pattern would lose the method silently."""
+        if not self._logged_dictionary:
+            logger.info("dictionary: %s", self.src_dict.summary())
+        self._logged_dictionary = True
+
     # Model and training.
 
     def build_model(self, cfg, from_checkpoint: bool = False):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         if from_checkpoint:
             add_newer_options(cfg)
+        self._trains = not from_checkpoint
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
-            if not from_checkpoint:
+            if self._trains:
                 refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None
             if isinstance(positions, TreePositions):
                 refuse_operators_as_symbols(self.src_dict)
                 depth = positions.depth
             self._checker = SentenceChecker(model.vocabulary, depth)
+        if self._trains:
+            self._log_dictionary()
         if self.cfg.validate_semantics:
             # fairseq later moves this very model to its device.
-            generator = self.build_generator([model], generation_options(self.cfg.validate_args))
+            try:
+                options = generation_options(self.cfg.validate_args)
+                generator = self.build_generator([model], options)
+            except AssertionError as error:  # fairseq's, on options that contradict each other
+                raise UserError(f"--validate-args: {error}")
             self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
+            if self._trains:
+                self._judged.require_judge()
         return model
 
     def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
+        if self._trains:
+            refusals.check_metric(self.cfg, cfg)
         if cfg._name == "label_smoothed_cross_entropy":
             if cfg.ignore_prefix_size:
                 raise UserError("--ignore-prefix-size is not supported by stream_translation")
@@ -341,6 +378,7 @@ class StreamTranslationTask(TranslationTask):
         # Only a command that prints answers has this option, not a validation.
         if hasattr(args, "print_step"):
             self._run = generation_run.begin(args, self.tgt_dict)
+            self._log_dictionary()  # a model that was loaded has brought its pattern
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:

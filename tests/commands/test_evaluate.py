@@ -1,7 +1,9 @@
 """``sit evaluate``, run as users run it."""
 
+import errno
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -90,6 +92,31 @@ def test_generated_output_gives_the_same_numbers(evaluate, model, tmp_path, caps
     assert str(tmp_path / "printed.txt") in found["files"]
 
 
+def test_answers_that_equal_the_references(evaluate, tmp_path):
+    """No source is read as a formula, and the answers kept are those of these references."""
+    exact = ("--semantics", "exact", *SHORT)
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    asked, _ = evaluate("correct", prefix, *exact)
+    assert asked["result"]["correct"] == asked["result"]["exact"]
+    answers = [""] * len(SOURCES)
+    for line in list(open(tmp_path / "out" / "result.answers.jsonl"))[1:]:
+        entry = json.loads(line)
+        answers[entry["index"]] = entry["answers"][0]
+    prefix = write(tmp_path, SOURCES, [answers[0], "no 1 such 1", *answers[2:]])
+    with pytest.raises(UserError, match="--restart"):
+        evaluate("correct", prefix, *exact)
+    found, _ = evaluate("correct", prefix, *exact, "--restart")
+    assert found["result"]["correct"]["count"] == len(SOURCES) - 1
+    top, _ = evaluate("top-n", prefix, *exact, "--n", "1,3", result=tmp_path / "top.json")
+    assert top["result"]["3"]["count"] >= len(SOURCES) - 1 and f"{prefix}.tgt" in top["files"]
+    lengths = [len(source.split()) for source in SOURCES]
+    cells = [Cell(5, length, place, 1) for place, length in enumerate(lengths)]
+    grid = Grid(cells, SOURCES, [*answers[:-1], "no"], {})
+    grid.write(str(tmp_path / "grid"))
+    drawn, _ = evaluate("heat-map", tmp_path / "grid", *exact, result=tmp_path / "grid.json")
+    assert drawn["result"]["overall"]["count"] == len(SOURCES) - 1
+
+
 @needs_spot
 def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
     formulas = ["U a b", "G a", "& a ! a"]
@@ -102,6 +129,33 @@ def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
     assert found["result"]["verdicts"]["vacuous"] == 3
     assert found["result"]["exact"]["count"] == 1
     assert "| vacuous | 3 | 100.00 %" in table
+
+
+@pytest.mark.parametrize("full", ["answers.jsonl", "png", "json"])
+def test_full_disk(evaluate, tmp_path, monkeypatch, full):
+    """One sentence, nothing half written, and the answers so far are kept."""
+    prefix = write(tmp_path, SOURCES)
+    replace, fsync = os.replace, os.fsync
+
+    def no_space():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def replace_or_fail(source, target):
+        return no_space() if str(target).endswith(f".{full}") else replace(source, target)
+
+    def fsync_or_fail(descriptor):
+        return no_space() if full == "answers.jsonl" else fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_or_fail)
+        patch.setattr(os, "fsync", fsync_or_fail)
+        message = rf"^Cannot write .*result\.{full}: No space left on device; change --result\.$"
+        with pytest.raises(UserError, match=message):
+            evaluate("top-n", prefix, *PROP, "--n", "1,3")
+    left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
+    assert left == ({"result.png"} if full == "json" else set())
+    found, _ = evaluate("top-n", prefix, *PROP, "--n", "1,3")
+    assert found["samples"] == len(SOURCES)
 
 
 def test_alpha_covariance(evaluate, tmp_path):

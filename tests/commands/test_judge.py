@@ -50,6 +50,14 @@ def write(folder, formulas, answers):
     return paths
 
 
+def test_exact_compares_with_references(tmp_path, capsys):
+    paths = write(tmp_path, "a 1 b 0\nz\n", "a 1  b 0\nz z\n")
+    sit("judge", "--semantics", "exact", *paths, "--workers", 0)
+    first, second, counts = capsys.readouterr().out.splitlines()
+    assert (first, second) == ("satisfied", "violated")
+    assert counts.startswith("1/2 correct") and counts.endswith("mean edit distance 0.5")
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -82,6 +82,14 @@ def test_symbol_that_only_the_target_has(target):
     check(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
 
 
+def test_pairs_with_symbols_of_the_target_alone_are_counted():
+    """Pairs and not symbols."""
+    sources, targets = ["a", "! b", "& a b", "c", "d"], ["a", "c d c", "b", "a", "d"]
+    message = "^line 2 of the train target holds the symbol 'c', .*, as in 2 of the 5 pairs; a symb"
+    with pytest.raises(UserError, match=message):
+        check(sources, targets)
+
+
 def test_base_token_that_cannot_be_produced():
     dictionary = make_dictionary()
     vocabulary = StreamVocabulary(dictionary)

@@ -13,6 +13,7 @@ from command_line import (
     train,
 )
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
@@ -54,6 +55,28 @@ def test_verdicts_stand_beside_each_answer_and_add_up(prop, tmp_path, capsys):
     assert f"exact {exact / 4:.2f} % ({exact}/400); {satisfied}/400 correct" in output
     printed = re.search(r"correct; (.*)", output).group(1)
     assert sum(map(int, re.findall(r"\d+", printed))) == 400
+
+
+def test_exact_compares_with_the_references(prop, tmp_path, capsys):
+    options = ("--beam", 2, "--nbest", 2, "--max-len-b", 12, "--scoring", "semantic")
+    generate(prop.data, prop.trained, *options, "--semantics", "exact")
+    output = capsys.readouterr().out
+    found = sentences(output, tmp_path)
+    for sentence in found:
+        for hypothesis in sentence.hypotheses:
+            equal = hypothesis.text == sentence.target
+            assert hypothesis.verdict == ("satisfied" if equal else "violated")
+    exact = sum(sentence.best.text == sentence.target for sentence in found)
+    assert 0 < exact < 400 and f"({exact}/400); {exact}/400 correct" in output
+
+
+def test_exact_needs_references(prop, tmp_path):
+    (tmp_path / "text.src").write_text("a\n")
+    words = ("--only-source", "--srcdict", prop.data / "dict.src.txt")
+    preprocess(tmp_path / "bin", "--testpref", tmp_path / "text", *words)
+    (tmp_path / "bin" / "dict.tgt.txt").write_bytes((prop.data / "dict.tgt.txt").read_bytes())
+    with pytest.raises(UserError, match="exact compares answers with references, but the data"):
+        generate(tmp_path / "bin", prop.trained, "--scoring", "semantic", "--semantics", "exact")
 
 
 @pytest.mark.parametrize("count", [10, 40, 200])

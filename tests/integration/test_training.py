@@ -5,9 +5,10 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, sit, train
+from command_line import IN_PROCESS, PLUG_IN, generate, interactive, preprocess, run, sit, train
 from fairseq import checkpoint_utils
 
+from sit_fairseq.copies import PACKAGE, log_copy
 from sit_fairseq.symbols.stream_vocabulary import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -176,3 +177,26 @@ def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):
     torch.save({**state, "model": average}, path)
     generate(prop.data, path, "--max-len-b", 8)
     assert capsys.readouterr().out.count("\nH-") == 400
+
+
+def test_training_and_generation_say_what_was_understood(prop, tmp_path, caplog):
+    """Once each, with the package that says so."""
+    expected = "dictionary: 5 symbols (a, b, c, ...) and 7 base tokens (!, &, 0, ...)"
+    narrow = "dictionary: 1 symbol (b) and 11 base tokens (!, &, 0, ...)"
+    package = f"using the package in {PACKAGE}"
+    once = ("--max-update", 1, "--disable-validation", "--validate-semantics", "prop")
+
+    def said(command) -> list:
+        caplog.clear()
+        log_copy.cache_clear()
+        with caplog.at_level("INFO"):
+            command()
+        said = [record.getMessage() for record in caplog.records]
+        return [line for line in said if line.startswith(("dictionary: ", "using the package"))]
+
+    assert said(lambda: train(prop.data, tmp_path / "a", *once)) == [package, expected]
+    assert said(lambda: train(prop.data, tmp_path / "b", *once, symbols="b")) == [package, narrow]
+    # The pattern comes with the model.
+    assert said(lambda: generate(prop.data, prop.trained, "--max-len-b", 3)) == [package, expected]
+    typed = lambda: interactive(prop.data, prop.trained, ["& b b", "! q"], tmp_path)  # noqa: E731
+    assert said(typed) == [package, expected]

@@ -17,7 +17,7 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
     run = generation_run.begin(GenerationConfig(), make_dictionary())
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
-    assert scorer.judge_answers(["| a b"], [["a 1"]]) == [[Verdict.satisfied]]
+    assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
     (worker,) = scorer._judges._pool._workers
     assert worker.alive
     assert scorer.result_string().startswith("correct 100.00 %")
@@ -31,7 +31,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
         TranslationTask, "build_model", lambda self, cfg, from_checkpoint: make_model(dictionary)
     )
     monkeypatch.setattr(
-        judged_validation, "make_judge", lambda semantics: make_judge(semantics, "aiger")
+        judged_validation, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
     )
     task = StreamTranslationTask(
         StreamTranslationConfig(validate_semantics="prop"), dictionary, dictionary

@@ -22,6 +22,14 @@ def test_without_a_pattern_nothing_is_a_symbol():
     assert dictionary.index("zz") == dictionary.unk()
 
 
+def test_summary_names_the_first_of_each_kind():
+    dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
+    assert dictionary.summary() == "4 symbols (a, b, c, ...) and 1 base token (&)"
+    dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "[a-z]\\d")
+    assert dictionary.summary() == "0 symbols and 6 base tokens (!, &, 1, ...)"
+    assert make_dictionary(["b", "a"], [], ".").summary() == "2 symbols (a, b) and 0 base tokens"
+
+
 def test_base_tokens_do_not_depend_on_the_order_of_the_file():
     one, other = (make_dictionary(base=base) for base in ("!&10", "0&!1"))
     assert one.index("!") != other.index("!") and one.base_tokens() == other.base_tokens()

@@ -100,18 +100,24 @@ def test_without_a_scorer_nothing_is_printed():
     assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
 
 
-def test_sources_and_answers_are_given_as_text():
+@pytest.mark.parametrize("targets", [None, ["b", "1 <unk>"]])
+def test_sources_references_and_answers_are_given_as_text(targets):
     dictionary = make_dictionary()
     run = generation_run.begin(GenerationConfig(), dictionary)
     given = []
 
-    def judge(sources, answers):
-        given.append((sources, answers))
+    def judge(*texts):
+        given.append(texts)
         return [[Verdict.satisfied], [Verdict.violated]]
 
     run.judge_by(judge)
     tokens = encode(dictionary, ["a 1", "0"], left_pad=True)
     hypotheses = [[{"tokens": torch.tensor([dictionary.index("b")])}] for _ in range(2)]
-    run.judge({"net_input": {"src_tokens": tokens}}, hypotheses)
-    assert given == [(["a 1", "0"], [["b"], ["b"]])]
+    sample = {"net_input": {"src_tokens": tokens}}
+    if targets is not None:
+        sample["target"] = encode(dictionary, targets)
+    run.judge(sample, hypotheses)
+    # What was lost in preprocessing equals no answer.
+    references = None if targets is None else ["b", "1 <<unk>>"]
+    assert given == [(["a 1", "0"], references, [["b"], ["b"]])]
     assert [nbest[0]["steps"] for nbest in hypotheses] == ["satisfied", "violated"]

@@ -1,0 +1,70 @@
+"""``sit options`` names every option that the package adds to fairseq's commands."""
+
+import contextlib
+import io
+import re
+from dataclasses import fields
+
+import pytest
+from command_line import sit
+from fairseq.tasks.translation import TranslationConfig
+
+from sit_fairseq.criterions.adacos import AdaCosCriterionConfig
+from sit_fairseq.models.symbol_invariant_transformer import (
+    SymbolInvariantTransformerConfig,
+)
+from sit_fairseq.optim.adamw import AdamWConfig
+from sit_fairseq.scoring.semantic import SemanticScorerConfig
+from sit_fairseq.tasks.options import StreamTranslationConfig
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """What is printed below each head."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        sit("options")
+    assert max(map(len, out.getvalue().splitlines())) <= 100
+    blocks = (block.split("\n", 1) for block in out.getvalue().split("\n\n"))
+    return {head: " ".join(text.split()) for head, text in blocks}
+
+
+@pytest.mark.parametrize(
+    "head, options",
+    [
+        ("--task stream_translation", StreamTranslationConfig),
+        ("--arch symbol_invariant_transformer", SymbolInvariantTransformerConfig),
+        ("--criterion adacos", AdaCosCriterionConfig),
+        ("--optimizer adamw", AdamWConfig),
+        ("--optimizer muon", AdamWConfig),
+        ("--scoring semantic", SemanticScorerConfig),
+    ],
+)
+def test_every_option_with_its_help(parts, head, options):
+    inherited = {option.name for option in fields(TranslationConfig)} - {"left_pad_source"}
+    own = [o for o in fields(options) if "help" in o.metadata and o.name not in inherited]
+    if options is AdaCosCriterionConfig:
+        own = [o for o in own if o.name == "min_scale"]
+    found = re.findall(r"(?<=\s)--[a-z-]+(?= )", f" {parts[head]}")
+    for option in own:
+        assert f"--{option.name.replace('_', '-')}" in found
+        assert option.metadata["help"] in parts[head]
+    assert "--max-source-positions" not in parts[head] and "--source-lang" not in parts[head]
+
+
+def test_defaults(parts):
+    model = parts["--arch symbol_invariant_transformer"]
+    assert "--tree-depth" in model and "learned matrix (default: 0)" in model
+    assert "embedding (default: that of --encoder-embed-dim)" in model
+    assert "(default: streams)" in model
+    assert (
+        'options for --validate-semantics, as JSON (default: {"beam": 1,'
+        in parts["--task stream_translation"]
+    )
+
+
+def test_named_architectures(parts):
+    (head,) = [head for head in parts if head.startswith("named architectures")]
+    names = re.findall(r"--arch (\w+)", parts[head])
+    sizes = ["prop", "ltl", "copy", "prop_baseline", "ltl_baseline", "copy_baseline", "tiny"]
+    assert names == [f"symbol_invariant_transformer_{size}" for size in sizes]
+    assert "_ltl --layer-norm-eps 1e-06 --stream-attention EP-DP-EA-CP" in parts[head]
