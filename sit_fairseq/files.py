@@ -73,7 +73,8 @@ def _remove_what_was_left(path: str, ending: str) -> None:
         with contextlib.suppress(OSError), open(hidden, "r+b") as file:
             if not try_lock(file):
                 raise UserError(
-                    f"{path} is being written by another process; wait for it, or name another file."
+                    f"{path} is being written by another process; wait for it, or name another "
+                    "file."
                 )
             free.append(hidden)
     for hidden in free:

@@ -16,7 +16,7 @@ import threading
 from sit_fairseq.datasets.drawing import in_order
 from sit_fairseq.judging.workers import WorkerPool
 
-busy = "__import__('os').write(1, b'%d\\\\n' % __import__('os').getpid()), __import__('time').sleep(100)"
+busy = "exec('import os, time; print(os.getpid(), flush=True); time.sleep(100)')"
 pool = WorkerPool(eval, 1, 600.0, 4.0)
 threading.Thread(target=lambda: list(pool.imap([busy])), daemon=True).start()
 list(in_order(eval, [busy], 1))
