@@ -4,14 +4,13 @@ The first line, a JSON object, says what the journal is of; each other one is an
 that is killed leaves at most half a line behind, which the next run drops.
 """
 
-import fcntl
 import json
 import os
 from threading import Lock
 from typing import Any, Dict, List, Mapping
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import whole_lines
+from sit_fairseq.files import try_lock, whole_lines
 
 # How every header begins.
 _HEADER = b'{"journal": "'
@@ -125,15 +124,12 @@ class Journal:
 
     def _lock(self) -> None:
         """Keeps other processes away until the file is closed or this process ends, however."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever had it before may have removed it after we had opened it.
-            ours = os.path.exists(self.path) and os.path.samestat(
-                os.fstat(self._file.fileno()), os.stat(self.path)
-            )
-        except BlockingIOError:
-            ours = False
-        if not ours:
+        # Whoever had it before may have removed it after we had opened it.
+        if not (
+            try_lock(self._file)
+            and os.path.exists(self.path)
+            and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        ):
             raise UserError(
                 f"{self.path} is in use by another process; wait for it, or change {self._where}."
             )

@@ -1,8 +1,10 @@
 """Shared by all tests: seeds, threads and a small vocabulary."""
 
+import os
 import platform
 import random
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Optional
@@ -140,6 +142,20 @@ def make_sample(
         },
         "target": target,
     }
+
+
+def gone(process_id: int) -> bool:
+    """Whether a process ends within 20 seconds."""
+    for _ in range(400):
+        try:
+            os.kill(process_id, 0)
+            # One that nobody waits for is still listed.
+            if ") Z " in Path(f"/proc/{process_id}/stat").read_text():
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 # scripts/setup.sh installs Spot wherever there is a wheel; there its absence is a failure.

@@ -9,7 +9,8 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [
-    {"errors", "files", "transfers"},
+    {"errors", "orphans", "transfers"},
+    {"files"},
     {"logic", "precision", "copies", "journal", "known_models"},
     {"symbols", "safe_loading"},
     {"modules", "judging", "resuming"},

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import partial_files, replacing
+from sit_fairseq.files import partial_files
 from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
@@ -79,10 +79,10 @@ def export(checkpoint: str, folder: str) -> str:
         raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first.")
     os.makedirs(folder, exist_ok=True)
     model = os.path.join(folder, "model.pt")
-    with partial_files(model) as (partial,):
-        writing.save(exported(state), partial)
-    names = [f"dict.{name}.txt" for name in _languages(state["cfg"]["task"]).values()]
-    with replacing(*(os.path.join(folder, name) for name in names)) as files:
-        for file in files:
-            file.writelines(f"{token} 1\n" for token in vocabulary[0])
+    names = sorted({f"dict.{name}.txt" for name in _languages(state["cfg"]["task"]).values()})
+    with partial_files(model, *(os.path.join(folder, name) for name in names)) as partials:
+        writing.save(exported(state), partials[0])
+        for partial in partials[1:]:
+            with open(partial, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{token} 1\n" for token in vocabulary[0])
     return model

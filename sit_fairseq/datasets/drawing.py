@@ -25,6 +25,7 @@ from tqdm import tqdm
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, tokenize
+from sit_fairseq.orphans import end_worker_with_parent
 from sit_fairseq.symbols.canonical_form import form_key
 
 Item = TypeVar("Item")
@@ -138,7 +139,7 @@ def in_order(
     # Forked workers need not import the package (fairseq, torch) again, and run nothing
     # but plain Python, which takes no locks of the threads these libraries may own.
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, mp_context=context) as executor:
+    with ProcessPoolExecutor(workers, context, end_worker_with_parent) as executor:
         ahead: Deque = deque()
         try:
             for item in items:

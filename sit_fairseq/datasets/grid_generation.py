@@ -7,7 +7,7 @@ import os
 import platform
 from contextlib import ExitStack
 from functools import partial
-from typing import NamedTuple, Sequence
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from tqdm import tqdm
 
@@ -27,8 +27,9 @@ from sit_fairseq.datasets.grid_cells import (
     fill_quickly,
     quick_kind,
 )
-from sit_fairseq.datasets.interruptions import CellJournal
+from sit_fairseq.datasets.interruptions import open_journal, read_entries, read_sides
 from sit_fairseq.errors import UserError
+from sit_fairseq.journal import Journal
 from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed, spot_version
 from sit_fairseq.logic.propositional import MAX_VARIABLES
@@ -128,17 +129,34 @@ def generate_grid(recipe: GridRecipe, folder: str, workers: int, resume: bool) -
         raise UserError(f"Cannot write a grid to {folder}: {error.strerror}.")
 
 
+def _finished(journal: Journal, cells: Sequence[Tuple[int, int]]) -> List[FilledCell]:
+    """The cells that are in a journal, which are the first of all."""
+    places = iter(cells)
+
+    def read(entry: Dict[str, Any]) -> FilledCell:
+        cell = FilledCell(**entry)
+        read_sides(entry)
+        if (cell.symbols, cell.length) != next(places, None):
+            raise ValueError("another cell")
+        if not all(isinstance(number, int) for number in cell.extra.values()):
+            raise TypeError("not counts")
+        return cell
+
+    return list(read_entries(journal, read))
+
+
 def _generate(recipe: GridRecipe, folder: str, workers: int, resume: bool) -> Grid:
     os.makedirs(folder, exist_ok=True)
-    journal = CellJournal(os.path.join(folder, "grid.part"), recipe)
+    path = os.path.join(folder, "grid.part")
     with ExitStack() as stack:
+        journal = stack.enter_context(open_journal(path, "cells", recipe, resume, "OUT_DIR"))
         if recipe.semantics == "ltl":
             pool = stack.enter_context(LabelPool(SpotLabeller(), workers, recipe.timeout))
             kind: Kind = LtlKind(recipe.max_symbols, pool)
         else:
             kind = quick_kind(recipe.semantics, recipe.max_symbols)
         cells = all_cells(recipe, kind)
-        filled = journal.resume(cells) if resume else []
+        filled = _finished(journal, cells)
         rest = cells[len(filled) :]
         if recipe.semantics == "ltl":
             results = (fill(kind, recipe, *cell) for cell in rest)
@@ -146,10 +164,11 @@ def _generate(recipe: GridRecipe, folder: str, workers: int, resume: bool) -> Gr
             results = in_order(partial(fill_quickly, recipe), rest, workers)
         stack.callback(results.close)
         bar = stack.enter_context(tqdm(total=len(cells), initial=len(filled), unit=" cells"))
-        for cell in journal.write(results, new=not filled):
+        for cell in results:
+            journal.append(cell._asdict())
             filled.append(cell)
             bar.update()
-    grid = _joined(filled, recipe)
-    grid.write(folder)
-    os.remove(journal.path)
+        grid = _joined(filled, recipe)
+        grid.write(folder)
+        journal.remove()
     return grid

@@ -60,7 +60,7 @@ class LengthGate:
                 self.exhausted.add(length)
 
     def state(self) -> Dict:
-        """What a resumed run cannot see in the files, as JSON."""
+        """What a resumed run cannot see in the samples, as JSON."""
         return {
             "misses": sorted(self.misses.items()),
             "idle": sorted(self.idle.items()),
@@ -68,6 +68,13 @@ class LengthGate:
         }
 
     def load_state(self, state: Dict) -> None:
-        """Takes the result of :meth:`state` back."""
-        self.misses, self.idle = Counter(dict(state["misses"])), Counter(dict(state["idle"]))
-        self.exhausted = set(state["exhausted"])
+        """Takes the result of :meth:`state` back.
+
+        Raises:
+            LookupError, TypeError or ValueError: it is none.
+        """
+        self.misses, self.idle = (
+            Counter({int(length): int(number) for length, number in state[name]})
+            for name in ("misses", "idle")
+        )
+        self.exhausted = set(map(int, state["exhausted"]))

@@ -3,23 +3,23 @@
 ``sit generate ltl --help`` says what the data are.
 """
 
-import os
 import sys
 from collections import Counter
-from contextlib import ExitStack
 from itertools import islice
-from typing import Dict, Optional, Sequence, Set, TextIO, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from tqdm import tqdm
 
 from sit_fairseq.datasets.drawing import Drawn, excluded_keys
-from sit_fairseq.datasets.interruptions import UnfinishedFiles
+from sit_fairseq.datasets.interruptions import open_journal, read_entries, read_sides
 from sit_fairseq.datasets.length_gate import LengthGate
 from sit_fairseq.datasets.ltl_formulas import LtlFormulas, LtlRecipe
 from sit_fairseq.errors import UserError
+from sit_fairseq.files import replacing
+from sit_fairseq.journal import Journal
 from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed
-from sit_fairseq.logic.syntax import formula_symbols, read_sentences, tokenize
+from sit_fairseq.logic.syntax import formula_symbols, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
 
 # A round draws formulas from a seed of its own until so many are worth a label, or so
@@ -33,100 +33,144 @@ class LtlGeneration:
     Args:
         recipe: what to generate.
         distinct: the fewest and the most different symbols of a formula, None for any number.
-        prefix: what the names of the files begin with.
+
+    Attributes:
+        sources: the formulas.
+        targets: their traces.
+        stopped: the formulas that Spot was stopped at or failed on, with the fault of each.
+        skipped: how many formulas were left out, by the reason.
+        gate: how many formulas of which length there are.
     """
 
-    def __init__(self, recipe: LtlRecipe, distinct: Optional[Tuple[int, int]], prefix: str) -> None:
+    def __init__(self, recipe: LtlRecipe, distinct: Optional[Tuple[int, int]]) -> None:
         self.recipe = recipe
+        self.sources: List[str] = []
+        self.targets: List[str] = []
+        self.stopped: Dict[str, str] = {}
+        self.skipped: Counter = Counter()
         self._formulas = LtlFormulas(recipe, distinct)
         self.gate = LengthGate(self._formulas.lengths, recipe.size)
-        self.skipped: Counter = Counter()
-        self.round = 0
-        self.excluded = excluded_keys(recipe.exclude)
-        self.seen: Set[int] = set()
-        self._files = UnfinishedFiles(prefix, ("src", "tgt", "timeouts"), recipe._asdict())
+        self._rounds = 0
+        self._excluded = excluded_keys(recipe.exclude)
+        self._seen: Set[int] = set()
 
-    def resume(self) -> None:
-        """Takes up what an interrupted run has left, if anything.
-
-        Raises:
-            UserError: that run had other options, or its files are damaged.
-        """
-        state = self._files.resume()
-        if state is None:
-            return
-        self.round = state["round"]
-        self.skipped = Counter(state["skipped"])
-        self.gate.load_state(state["gate"])
-        sources = read_sentences(self._files.part("src"))
-        self.gate.counts.update(len(tokenize(source)) for source in sources)
-        timed_out = [line.split("\t")[1] for line in read_sentences(self._files.part("timeouts"))]
-        self.seen.update(map(_key, [*sources, *timed_out]))
-
-    def save(self, files: Sequence[TextIO]) -> None:
-        """Makes sure that a resumed run can start from here."""
-        state = {"round": self.round, "skipped": self.skipped, "gate": self.gate.state()}
-        self._files.save(files, state)
-
-    def run(self, workers: int) -> None:
-        """Generates what is missing and gives the files their names.
+    def take_up(self, entry: Dict[str, Any]) -> None:
+        """Takes over a round of an interrupted run, in order.
 
         Args:
-            workers: number of processes.
-        """
-        found = sum(self.gate.counts.values())
-        with ExitStack() as stack:
-            files = self._files.open(stack, new=not self.round)
-            self.save(files)
-            labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
-            pool = stack.enter_context(LabelPool(labeller, workers, self.recipe.timeout))
-            bar = stack.enter_context(tqdm(total=self.recipe.size, initial=found, unit=" samples"))
-            while found < self.recipe.size:
-                wanted = self.gate.open_lengths()
-                before, found = found, self._round(wanted, found, pool, files)
-                self.save(files)
-                bar.update(found - before)
-        self._files.finish()
+            entry: what :meth:`round` returned then.
 
-    def _round(
-        self, wanted: Dict[int, int], found: int, pool: LabelPool, files: Sequence[TextIO]
-    ) -> int:
-        """Draws and labels one round of formulas; returns the number of samples there are."""
+        Raises:
+            AttributeError, LookupError, TypeError or ValueError: it is damaged.
+        """
+        sources, targets = read_sides(entry)
+        self.sources += sources
+        self.targets += targets
+        self.gate.counts.update(len(tokenize(source)) for source in sources)
+        self.gate.load_state(entry["gate"])
+        self.skipped = Counter({name: int(number) for name, number in entry["skipped"].items()})
+        self.stopped.update({formula: str(fault) for formula, fault in entry["stopped"].items()})
+        self._seen.update(map(_key, [*sources, *entry["stopped"]]))
+        self._rounds += 1
+
+    def round(self, pool: LabelPool) -> Dict[str, Any]:
+        """Draws and labels one round of formulas.
+
+        Args:
+            pool: labels them.
+
+        Returns:
+            What a resumed run needs to know of it, as JSON.
+
+        Raises:
+            UserError: there are no more formulas.
+        """
+        first = len(self.sources)
+        stopped: Dict[str, str] = {}
+        wanted = self.gate.open_lengths()
         candidates, draws = self._draw(dict(wanted))
-        src, tgt, timeouts = files
         labels = pool.imap(candidates.values())
         for (key, formula), label in zip(candidates.items(), labels):
             length = len(tokenize(formula))
             if label.stopped:
-                print(f"{label.fault}\t{formula}", file=timeouts)
+                stopped[formula] = label.fault
                 tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
-                self.seen.add(key)
+                self._seen.add(key)
             if label.fault is not None:
                 self.skipped[label.fault] += 1
                 self.gate.misses[length] += 1
-            elif found < self.recipe.size:
-                print(formula, file=src)
-                print(label.trace, file=tgt)
-                self.seen.add(key)
+            elif len(self.sources) < self.recipe.size:
+                self.sources.append(formula)
+                self.targets.append(label.trace)
+                self._seen.add(key)
                 self.gate.accept(length)
-                found += 1
         self.gate.close_round(wanted, draws)
-        self.round += 1
-        return found
+        self.stopped.update(stopped)
+        self._rounds += 1
+        return {
+            "sources": self.sources[first:],
+            "targets": self.targets[first:],
+            "stopped": stopped,
+            "skipped": self.skipped,
+            "gate": self.gate.state(),
+        }
+
+    def run(self, journal: Journal, workers: int) -> None:
+        """Generates what is missing.
+
+        Args:
+            journal: has an entry for each round that is done, and gets the others.
+            workers: number of processes.
+        """
+        for _ in read_entries(journal, self.take_up):
+            pass
+        labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
+        size, found = self.recipe.size, len(self.sources)
+        with LabelPool(labeller, workers, self.recipe.timeout) as pool, tqdm(
+            total=size, initial=found, unit=" samples"
+        ) as bar:
+            while len(self.sources) < size:
+                entry = self.round(pool)
+                journal.append(entry)
+                bar.update(len(entry["sources"]))
+
+    def write(self, prefix: str) -> None:
+        """Writes ``PREFIX.src``, ``PREFIX.tgt`` and ``PREFIX.timeouts``.
+
+        Args:
+            prefix: see there.
+
+        Raises:
+            UserError: they cannot be written.
+        """
+        lists = {
+            "src": self.sources,
+            "tgt": self.targets,
+            "timeouts": [f"{fault}\t{formula}" for formula, fault in self.stopped.items()],
+        }
+        try:
+            with replacing(*(f"{prefix}.{ending}" for ending in lists)) as files:
+                for file, lines in zip(files, lists.values()):
+                    file.writelines(line + "\n" for line in lines)
+        except OSError as error:
+            raise UserError(
+                f"Cannot write {prefix}.src and .tgt: {error.strerror}; the same command with "
+                "--resume writes them."
+            )
 
     def _draw(self, wanted: Dict[int, int]) -> Tuple[Dict[int, str], int]:
         """Draws new formulas of wanted lengths, by key; also says how many were drawn in all."""
         candidates: Dict[int, str] = {}
         draws = 0
-        for tokens in islice(self._formulas.draw(self.round, wanted), DRAWS_PER_ROUND):
+        for tokens in islice(self._formulas.draw(self._rounds, wanted), DRAWS_PER_ROUND):
             draws += 1
             length = len(tokens)
             if wanted.get(length, 0) < 1:
                 continue
             formula = " ".join(self._formulas.renaming.tokens(tokens))
             key = _key(formula)
-            if key in self.seen or key in candidates or key in self.excluded:
-                kind = "excluded" if key in self.excluded else "duplicates"
+            if key in self._seen or key in candidates or key in self._excluded:
+                kind = "excluded" if key in self._excluded else "duplicates"
                 self.skipped[kind] += 1
                 self.gate.misses[length] += 1
                 continue
@@ -169,12 +213,9 @@ def generate_ltl(
         raise UserError(f"--timeout {recipe.timeout}: it must be positive.")
     if not spot_installed():
         raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
-    generation = LtlGeneration(recipe, distinct, prefix)
-    try:
-        os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
-        if resume:
-            generation.resume()
-        generation.run(workers)
-    except OSError as error:
-        raise UserError(f"Cannot write {prefix}.src and .tgt: {error.strerror}.")
+    generation = LtlGeneration(recipe, distinct)
+    with open_journal(f"{prefix}.resume", "rounds", recipe, resume, "OUT_PREFIX") as journal:
+        generation.run(journal, workers)
+        generation.write(prefix)
+        journal.remove()
     return Drawn(generation.gate.counts, generation.skipped)

@@ -1,13 +1,14 @@
 """SentencePiece models that keep interchangeable tokens whole."""
 
 import os
+import shutil
 import tempfile
 from typing import List, Sequence
 
 import sentencepiece
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
+from sit_fairseq.files import partial_files, replacing
 from sit_fairseq.logic.syntax import read_sentences
 
 # fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.
@@ -27,10 +28,12 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
         UserError: SentencePiece refuses the size.
     """
     lines = [line for text in texts for line in read_sentences(text)]
-    directory = os.path.dirname(prefix) or "."
-    os.makedirs(directory, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory) as partial:
-        model = os.path.join(partial, "spm")
+    os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
+    endings = (".model", ".vocab")
+    with partial_files(
+        *(prefix + ending for ending in endings)
+    ) as partials, tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "spm")
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
@@ -48,8 +51,8 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
                 f"SentencePiece cannot learn {vocab_size} pieces from this text, change "
                 f"--vocab-size: {str(error).splitlines()[-1]}"
             )
-        for ending in (".model", ".vocab"):
-            os.replace(model + ending, prefix + ending)
+        for ending, partial in zip(endings, partials):
+            shutil.copyfile(model + ending, partial)
 
 
 def encode(model: str, source: str, target: str) -> None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Type
 
 from sit_fairseq.copies import PACKAGE, refuse_other_copy
+from sit_fairseq.orphans import end_worker_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ def _call(function: Callable[[Any], Any], item: Any) -> Outcome:
 
 def _serve(connection: Connection, function: Callable[[Any], Any], memory: float) -> None:
     """Answers batches of items with one outcome at a time, until the parent has gone."""
+    end_worker_with_parent()  # also in the middle of an item, which may take for ever
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     _limit_memory(memory)
     # Ready: only from now on do time-outs count. The server may have found another package.

@@ -11,6 +11,7 @@ import torch
 from vanilla_models import edited, failing, load
 
 from sit_fairseq.conversion import writing
+from sit_fairseq.files import partial_files
 
 # Files of other versions.
 
@@ -173,6 +174,12 @@ def test_nothing_is_lost(vanilla, convert, tmp_path):
     failing(lambda: convert(source, out="no/such/folder.pt"), "does not exist")
     failing(lambda: convert(source, out=""), "is a directory")
     assert digest(source) == before and digest(own) == content
+
+
+def test_a_second_conversion_to_the_same_file_ends(vanilla, convert, tmp_path):
+    with partial_files(str(tmp_path / "stream.pt")):
+        failing(lambda: convert(vanilla("shared")), "stream.pt is being written by another process")
+        assert not (tmp_path / "stream.pt").exists()
 
 
 def test_interrupted_run_leaves_no_result(vanilla, convert, tmp_path, monkeypatch):

@@ -12,8 +12,8 @@ from conftest import needs_spot
 from sit_fairseq.datasets import grid_generation
 from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.datasets.grid import Grid
-from sit_fairseq.datasets.interruptions import CellJournal
 from sit_fairseq.errors import UserError
+from sit_fairseq.journal import Journal
 from sit_fairseq.judging.bits_judge import BitsJudge
 from sit_fairseq.judging.labelling import Label
 from sit_fairseq.judging.spot_judge import (
@@ -231,22 +231,23 @@ def test_given_up_formulas_are_counted(ltl, tmp_path, capsys, monkeypatch):
 def test_resume(tmp_path, monkeypatch, semantics):
     whole = generate(tmp_path / "whole", semantics, *SMALL)
     half, part = tmp_path / "half", tmp_path / "half" / "grid.part"
-    write = CellJournal.write
+    append, kept = Journal.append, []
 
-    def interrupted(self, results, new):
-        yield from islice(write(self, results, new), 5)
-        raise KeyboardInterrupt
+    def interrupted(self, entry):
+        append(self, entry)
+        kept.append(entry)
+        if len(kept) == 5:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(CellJournal, "write", interrupted)
+    monkeypatch.setattr(Journal, "append", interrupted)
     with pytest.raises(KeyboardInterrupt):
         generate(half, semantics, *SMALL)
     assert [path.name for path in half.iterdir()] == ["grid.part"]
-    monkeypatch.setattr(CellJournal, "write", write)
-    with pytest.raises(UserError, match="had --seed 42, not 1"):
+    monkeypatch.setattr(Journal, "append", append)
+    with pytest.raises(UserError, match=r"has cells of another run \(seed 42, not 1\)"):
         generate(half, semantics, *SMALL, "--seed", 1, "--resume")
     text = part.read_text()
     assert len(text.splitlines()) == 6
-    kept = len(json.loads(text.splitlines()[-1])["sources"])
     part.write_text(text[:-3])  # the last line is not complete
     filled = []
     fill = grid_generation.fill
@@ -256,12 +257,42 @@ def test_resume(tmp_path, monkeypatch, semantics):
     assert generate(half, semantics, *SMALL, "--resume", "--workers", 1) == whole
     if semantics == "ltl":  # the others are filled in another process
         assert filled == [(cell.symbols, cell.length) for cell in whole.cells[4:]]
-    assert kept == whole.cells[4].count
+    assert len(kept[4]["sources"]) == whole.cells[4].count
     assert not part.exists()
-    for damage in ("{}\n", "x\n", text.replace('"length": 2', '"length": 3', 1)):
-        part.write_text(damage)
-        with pytest.raises(UserError, match="grid.part is damaged: omit --resume"):
-            generate(half, semantics, *SMALL, "--resume")
+    # The layout of version 0.1 has another header.
+    header = json.loads(text.splitlines()[0])
+    assert header.pop("journal") == "cells"
+    part.write_text(text.replace(text.splitlines()[0], json.dumps(header)))
+    assert generate(half, semantics, *SMALL, "--resume") == whole
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"length": 3},
+        {"symbols": "1"},
+        {"sources": []},
+        {"targets": [0]},
+        {"sources": "a", "targets": "a"},
+        {"extra": None},
+        {"extra": {"duplicates": "some"}},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_journal_is_named(tmp_path, monkeypatch, damage):
+    def damaged(self, entry):
+        append(self, {**entry, **damage})
+        raise KeyboardInterrupt
+
+    append = Journal.append
+    monkeypatch.setattr(Journal, "append", damaged)
+    with pytest.raises(KeyboardInterrupt):
+        generate(tmp_path, "copy", *SMALL, "--workers", 1)
+    with pytest.raises(UserError, match="Line 2 of .*grid.part is damaged; omit --resume"):
+        generate(tmp_path, "copy", *SMALL, "--resume", "--workers", 1)
+    monkeypatch.setattr(Journal, "append", append)
+    generate(tmp_path, "copy", *SMALL)  # discards it
+    assert not (tmp_path / "grid.part").exists()
 
 
 @pytest.mark.parametrize(

@@ -101,33 +101,89 @@ def test_number_of_workers_does_not_matter_and_the_seed_does(data, tmp_path):
 
 
 def test_resume(data, tmp_path, monkeypatch):
-    rounds = ltl.LtlGeneration._round
+    rounds = ltl.LtlGeneration.round
 
-    def interrupted(self, wanted, found, pool, files):
-        found = rounds(self, wanted, found, pool, files)
-        if self.round == 2:  # in the second round, after it has written
+    def interrupted(self, pool):
+        entry = rounds(self, pool)
+        if self._rounds == 2:  # in the second round, before it is kept
             raise KeyboardInterrupt
-        return found
+        return entry
 
     monkeypatch.setattr(ltl, "LABELS_PER_ROUND", 300)
     generate(tmp_path / "whole", *OPTIONS)
-    monkeypatch.setattr(ltl.LtlGeneration, "_round", interrupted)
+    monkeypatch.setattr(ltl.LtlGeneration, "round", interrupted)
     with pytest.raises(KeyboardInterrupt):
         generate(tmp_path / "half", *OPTIONS)
     assert not (tmp_path / "half.src").exists()
-    monkeypatch.setattr(ltl.LtlGeneration, "_round", rounds)
-    with pytest.raises(UserError, match="--seed 42, not 1"):
+    monkeypatch.setattr(ltl.LtlGeneration, "round", rounds)
+    with pytest.raises(UserError, match=r"of another run \(seed 42, not 1\); omit --resume"):
         generate(tmp_path / "half", *OPTIONS, "--seed", 1, "--resume")
-    with pytest.raises(UserError, match="--labels spot, not depth-first"):
+    with pytest.raises(UserError, match='labels "spot", not "depth-first"'):
         generate(tmp_path / "half", *OPTIONS, "--labels", "depth-first", "--resume")
-    state = json.loads((tmp_path / "half.resume").read_text())
-    assert state["round"] == 1 and state["sizes"][0] > 0
+    journal = tmp_path / "half.resume"
+    header, entry = map(json.loads, journal.read_text().splitlines())
+    assert header["journal"] == "rounds" and len(entry["sources"]) == len(entry["targets"]) > 200
+    with open(journal, "a") as file:
+        file.write('{"sources": ["a", "& a')  # killed while it kept the second round
     generate(tmp_path / "half", *OPTIONS, "--resume", "--workers", 1)
     assert read(tmp_path / "half") == read(tmp_path / "whole")
-    assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob("*.resume"))
-    (tmp_path / "half.resume").write_text("{}")
-    with pytest.raises(UserError, match="damaged"):
-        generate(tmp_path / "half", *OPTIONS, "--resume")
+    names = {f"{name}.{end}" for name in ("half", "whole") for end in ("src", "tgt", "timeouts")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_resume_of_nothing_is_a_start(tmp_path):
+    options = ["--size", 50, "--max-length", 6]
+    generate(tmp_path / "x", *options)
+    generate(tmp_path / "y", *options, "--resume")
+    assert read(tmp_path / "y") == read(tmp_path / "x")
+
+
+GOOD = {
+    "sources": ["a"],
+    "targets": ["{ a }"],
+    "stopped": {},
+    "skipped": {},
+    "gate": {"misses": [], "idle": [], "exhausted": []},
+}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"sources": ["a", "b"]},
+        {"sources": [1]},
+        {"sources": "a", "targets": "b"},
+        {"targets": None},
+        {"stopped": ["a"]},
+        {"skipped": {"timeout": "some"}},
+        {"gate": {"misses": [[1]], "idle": [], "exhausted": []}},
+        {"gate": {"misses": [], "idle": [], "exhausted": ["a"]}},
+        {"gate": None},
+    ],
+)
+def test_a_damaged_journal_is_named(tmp_path, damage):
+    options = ["--size", 50, "--max-length", 6]
+    with pytest.raises(UserError, match="cannot be drawn"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ltl.LtlGeneration, "round", refuse)
+            generate(tmp_path / "x", *options)
+    journal = tmp_path / "x.resume"
+    with open(journal, "a") as file:
+        file.writelines(json.dumps({**GOOD, **part}) + "\n" for part in ({}, damage))
+    with pytest.raises(UserError, match="Line 3 of .*x.resume is damaged; omit --resume"):
+        generate(tmp_path / "x", *options, "--resume")
+
+
+def refuse(self, pool):
+    raise UserError("it cannot be drawn")
+
+
+def test_what_version_0_1_has_left_is_refused(tmp_path):
+    (tmp_path / "x.resume").write_text('{"recipe": {"seed": 42}, "sizes": [0, 0, 0], "round": 0}')
+    with pytest.raises(UserError, match="x.resume is no journal of rounds; omit --resume"):
+        generate(tmp_path / "x", "--size", 50, "--max-length", 6, "--resume")
+    generate(tmp_path / "x", "--size", 50, "--max-length", 6)
+    assert len(read(tmp_path / "x")[0]) == 50
 
 
 def test_depth_first_labels(data, tmp_path):

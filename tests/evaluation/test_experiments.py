@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT
+from conftest import gone
 
+from sit_fairseq.copies import PACKAGE
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiments import processes
 from sit_fairseq.evaluation.experiments.processes import Processes
 from sit_fairseq.evaluation.experiments.runner import Runner, run_experiments
 from sit_fairseq.evaluation.experiments.specification import (
@@ -317,29 +318,18 @@ def test_at_least_one_job(folder):
         run_experiments(specification(folder), folder / "mini.yaml", folder, "some", 0)
 
 
-def gone(process_id):
-    """Whether a process ends within 20 seconds."""
-    for _ in range(400):
-        try:
-            os.kill(process_id, 0)
-            # One that nobody waits for is still listed.
-            if ") Z " in Path(f"/proc/{process_id}/stat").read_text():
-                return True
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGINT"])
 def test_commands_end_with_the_process_that_asked_for_them(tmp_path, name):
     log = tmp_path / "log"
     program = (
-        "import os, pathlib, runpy, signal, sys\n"
+        "import os, pathlib, signal, sys, types\n"
         "from concurrent.futures import ThreadPoolExecutor\n"
         # A shell starts what runs in the background deaf to it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"Processes = runpy.run_path({processes.__file__!r})['Processes']\n"
+        # Importing fairseq would take most of the time.
+        "package = sys.modules['sit_fairseq'] = types.ModuleType('sit_fairseq')\n"
+        f"package.__path__ = [{str(PACKAGE)!r}]\n"
+        "from sit_fairseq.evaluation.experiments.processes import Processes\n"
         "processes = Processes(pathlib.Path('.'), os.environ)\n"
         "words = ['-c', 'import os, time; print(os.getpid(), flush=True); time.sleep(600)']\n"
         "with ThreadPoolExecutor(1) as executor:\n"

@@ -65,7 +65,7 @@ def test_figure_shows_the_image_and_the_box(result, tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "save_png", lambda *args: (figures.append(args[0]), save(*args)))
     draw_heat_map(result, str(tmp_path / "map.png"), 4)
     assert (tmp_path / "map.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert not (tmp_path / "map.png.tmp").exists()
+    assert not list(tmp_path.glob(".map.png.*"))
     axes = figures[0].axes[0]
     (image,), (box,) = axes.get_images(), axes.get_lines()
     assert (image.get_array() == heat_map_image(result["cells"], 4)).all()

@@ -12,6 +12,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import DecodingOptions
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
+from sit_fairseq.files import only_writer
 from sit_fairseq.judging.judge import JUDGES
 
 
@@ -43,11 +44,14 @@ def evaluation_run(metric: str, args: argparse.Namespace) -> Iterator[Evaluation
         The run.
 
     Raises:
-        UserError: there can be no result file of that name, or the run was interrupted.
+        UserError: there can be no result file of that name, another process is about to write
+            it, or the run was interrupted.
     """
     command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
+    run = EvaluationRun(metric, command, args.seed, args.result, args.restart)
     try:
-        yield EvaluationRun(metric, command, args.seed, args.result, args.restart)
+        with only_writer(args.result):
+            yield run
     except KeyboardInterrupt:
         raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 

@@ -2,19 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from threading import Lock
-from typing import Any, Mapping, Sequence, Set
+from typing import Any, Mapping, Set
 
-# Runs a command, which Linux sends SIGTERM when the process that asked for it ends, even if it is
-# killed (prctl, PR_SET_PDEATHSIG); that process may have ended before.
-_TIED = """
-import ctypes, os, signal, sys
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-if os.getppid() == int(sys.argv[1]):
-    os.execv(sys.argv[2], sys.argv[2:])
-"""
+from sit_fairseq.orphans import tied
 
 
 class Processes:
@@ -46,14 +38,15 @@ class Processes:
             subprocess.CalledProcessError: it failed or was stopped; ``output`` is the log.
         """
         words = [str(word) for word in command]
-        tied: Sequence[str] = words
-        if sys.platform == "linux":
-            tied = [sys.executable, "-S", "-E", "-c", _TIED, str(os.getpid()), *words]
         with open(log, "a", encoding="utf-8") as output, self._changing:
             if self._stopped:
                 raise subprocess.CalledProcessError(1, words[0], str(log))
             process = subprocess.Popen(
-                tied, stdout=output, stderr=subprocess.STDOUT, cwd=self._cwd, env=self._environment
+                tied(words),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self._cwd,
+                env=self._environment,
             )
             self._running.add(process)
         _, status, usage = os.wait4(process.pid, 0)

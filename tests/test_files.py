@@ -1,0 +1,172 @@
+"""Files are whole or not there, pairs are there together, and have one writer at a time."""
+
+import multiprocessing
+import os
+import stat
+
+import pytest
+
+from sit_fairseq import files
+from sit_fairseq.errors import UserError
+from sit_fairseq.files import only_writer, partial_files, replacing
+
+
+def names(folder):
+    """The names of everything in a folder, hidden or not."""
+    return sorted(os.listdir(folder))
+
+
+def write(*paths, text="new"):
+    with replacing(*map(str, paths)) as opened:
+        for file in opened:
+            file.write(text)
+
+
+def hold(connection, paths):
+    with replacing(*paths) as opened:
+        opened[0].write("half")
+        opened[0].flush()
+        connection.send("opened")
+        connection.recv()
+
+
+@pytest.fixture
+def held():
+    """Lets another process write files, until the end or until it is killed."""
+    forking = multiprocessing.get_context("fork")
+    processes = []
+
+    def start(*paths):
+        connection, other = forking.Pipe()
+        process = forking.Process(target=hold, args=(other, [*map(str, paths)]))
+        process.start()
+        processes.append(process)
+        assert connection.recv() == "opened"
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.join()
+
+
+def test_files_appear_once_they_are_complete(tmp_path):
+    paths = [tmp_path / "a.src", tmp_path / "a.tgt"]
+    paths[0].write_text("old")
+    with replacing(*map(str, paths)) as opened:
+        for file in opened:
+            file.write("new\n")
+        assert paths[0].read_text() == "old" and not paths[1].exists()
+    assert [path.read_bytes() for path in paths] == [b"new\n"] * 2
+    assert names(tmp_path) == ["a.src", "a.tgt"]
+
+
+def test_nothing_is_left_of_what_fails(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        with replacing(str(tmp_path / "a"), str(tmp_path / "b")) as (file, _):
+            file.write("new")
+            raise KeyboardInterrupt
+    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+
+
+def test_files_have_the_usual_permissions(tmp_path):
+    write(tmp_path / "a")
+    (tmp_path / "b").write_text("")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "ab"]
+    assert modes[0] == modes[1]
+
+
+def test_files_of_the_user_survive(tmp_path):
+    theirs = ["a.tmp", ".a.tmp", ".a.unfinished", ".a.mine.unfinished", ".ab.01234567.unfinished"]
+    for name in theirs:
+        (tmp_path / name).write_text("mine")
+    write(tmp_path / "a")
+    assert names(tmp_path) == sorted([*theirs, "a"])
+    assert {(tmp_path / name).read_text() for name in theirs} == {"mine"}
+
+
+def test_a_second_writer_ends_and_the_first_does_not_notice(tmp_path, held):
+    paths = [tmp_path / "a.src", tmp_path / "a.tgt"]
+    first = held(*paths)
+    before = names(tmp_path)
+    for second in (paths, paths[1:], [tmp_path / "b", paths[0]]):
+        with pytest.raises(UserError, match=r"a\.(src|tgt) is being written by another process"):
+            write(*second)
+    assert names(tmp_path) == before and len(before) == 2
+    write(tmp_path / "b")  # another file of the folder
+    assert first.is_alive()
+
+
+def test_what_a_killed_writer_has_left_is_removed_by_the_next(tmp_path, held):
+    for _ in range(2):
+        process = held(tmp_path / "a")
+        process.kill()
+        process.join()
+        assert len(names(tmp_path)) == 1 and not (tmp_path / "a").exists()
+    write(tmp_path / "a")
+    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "new"
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_if_one_cannot_be_replaced_none_is(tmp_path, existed):
+    paths = [tmp_path / "a.src", tmp_path / "a.tgt"]
+    if existed:
+        paths[0].write_text("old")
+    paths[1].mkdir()  # cannot become a file
+    before = names(tmp_path)
+    with pytest.raises(OSError):
+        write(*paths)
+    assert names(tmp_path) == before
+    assert not existed or paths[0].read_text() == "old"
+    paths[1].rmdir()
+    write(*paths)
+    assert [path.read_text() for path in paths] == ["new", "new"]
+
+
+def test_the_same_where_files_cannot_have_two_names(tmp_path, monkeypatch):
+    def refuse(*args, **options):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(files.os, "link", refuse)
+    test_if_one_cannot_be_replaced_none_is(tmp_path, True)
+
+
+def test_an_interrupt_between_two_files_takes_the_first_back(tmp_path, monkeypatch):
+    paths = [tmp_path / "a", tmp_path / "b"]
+    paths[0].write_text("old")
+    replace, calls = os.replace, []
+
+    def interrupted(source, target):
+        replace(source, target)
+        calls.append(target)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(*paths)
+    assert names(tmp_path) == ["a"] and paths[0].read_text() == "old"
+
+
+def test_files_without_locks_are_written_all_the_same(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with partial_files(str(tmp_path / "a")) as first, partial_files(str(tmp_path / "a")) as second:
+        assert first != second
+    assert names(tmp_path) == ["a"]
+
+
+def test_who_prepares_a_file_may_write_it_and_nobody_else_prepares_it(tmp_path):
+    path = str(tmp_path / "a")
+    with only_writer(path):
+        with pytest.raises(UserError, match="a is being written by another process"):
+            with only_writer(path):
+                pass
+        write(path)
+    assert names(tmp_path) == ["a"]
+    with pytest.raises(UserError, match="Cannot write .*: No such file or directory"):
+        with only_writer(str(tmp_path / "none" / "a")):
+            pass
