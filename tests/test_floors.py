@@ -11,7 +11,7 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 FLOORS = [
     {"errors", "orphans", "transfers"},
     {"files"},
-    {"logic", "precision", "copies", "journal", "known_models"},
+    {"logic", "precision", "copies", "journal", "known_models", "hub", "interactive"},
     {"symbols", "safe_loading"},
     {"modules", "judging", "resuming"},
     {"models", "optim", "slot_generation", "data", "datasets", "testing"},
