@@ -11,8 +11,10 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 FLOORS = [
     {"errors", "orphans", "transfers"},
     {"files"},
-    {"logic", "precision", "copies", "journal", "known_models", "hub", "interactive"},
-    {"symbols", "safe_loading"},
+    {"logic", "precision", "copies", "journal", "hub", "interactive"},
+    {"symbols"},
+    {"known_models"},
+    {"safe_loading"},
     {"modules", "judging", "resuming"},
     {"models", "optim", "slot_generation", "data", "datasets", "testing"},
     {"criterions"},
