@@ -34,7 +34,9 @@ def run(command, *arguments) -> None:
     # fairseq keeps the best validation score on the function, across trainings.
     vars(checkpoint_utils.save_checkpoint).pop("best", None)
     with mock.patch.object(sys, "argv", ["fairseq", *map(str, arguments)]):
-        command.cli_main()
+        # It takes away some of the log's handlers, which may be pytest's.
+        with mock.patch.object(fairseq_cli.validate, "reset_logging"):
+            command.cli_main()
 
 
 def sit(*arguments) -> None:
