@@ -61,7 +61,9 @@ class TrainingBatchIterator(EpochBatchIterator):
         # fairseq would shuffle all epochs of a process, or none, as it does its first one:
         # with --curriculum another order than after a restart.
         if self.dataloader is not None:
-            self.epoch_batch_sampler.shuffle = shuffle
+            # fairseq 0.12.2 keeps it under the name of the argument.
+            sampler = getattr(self, "epoch_batch_sampler", self.batch_sampler)
+            sampler.shuffle = shuffle
         return super()._get_iterator_for_epoch(epoch, shuffle, fix_batches_to_gpus, offset)
 
     def ordered_batches(self, epoch: int, fix_batches_to_gpus: bool, shuffle: bool) -> list:

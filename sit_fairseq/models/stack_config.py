@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Optional
 
+import torch
 from fairseq.modules import PositionalEmbedding
 from torch import nn
 
@@ -41,7 +42,12 @@ class StackConfig:
         if self.positions not in ("sinusoidal", "learned"):
             return None
         learned = self.positions == "learned"
-        return PositionalEmbedding(self.max_positions, self.layer.embed_dim, padding_idx, learned)
+        table = PositionalEmbedding(self.max_positions, self.layer.embed_dim, padding_idx, learned)
+        if "_float_tensor" in dict(table.named_buffers()):
+            # fairseq 0.12.2 saves this, which only tells a device; later versions lack it.
+            del table._float_tensor
+            table.register_buffer("_float_tensor", torch.zeros(1), persistent=False)
+        return table
 
     def optional_norm(self, present: bool) -> Optional[nn.LayerNorm]:
         """A layer norm over the channels, or None."""
