@@ -7,7 +7,7 @@ options of some of its models and criterions as Python when it builds them, ``en
 
 import re
 from dataclasses import fields
-from typing import Any, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
@@ -56,14 +56,13 @@ def refuse_unknown_kinds(path: str, state: Dict[str, Any]) -> None:
                     f"of a checkpoint, as they might run code; only {' and '.join(known)} are: "
                     "name another file with --path, --restore-file or --finetune-from-model"
                 )
-        for option, harmless in _EVALUATED.items():
-            for part in ("", "encoder_", "decoder_"):
-                value = _get(_get(cfg, "model"), part + option)
-                if isinstance(value, str) and not re.fullmatch(harmless, value):
-                    raise UserError(
-                        f"{path} has {value!r} as the option {part + option} of its model, which "
-                        "fairseq would run as Python; name another file"
-                    )
+        for option, value in _settings(_get(cfg, "model")):
+            name = re.sub("^(encoder|decoder)_", "", option)
+            if isinstance(value, str) and not re.fullmatch(_EVALUATED.get(name, "(?s:.*)"), value):
+                raise UserError(
+                    f"{path} has {value!r} as the option {option} of its model, which fairseq would "
+                    "run as Python; name another file"
+                )
 
 
 def refuse_other_shapes(path: str, state: Dict[str, Any]) -> None:
@@ -111,6 +110,16 @@ def _get(options: Any, name: str) -> Any:
     if isinstance(options, dict):
         return options.get(name)
     return getattr(options, name, None)
+
+
+def _settings(options: Any) -> Iterator[Tuple[str, Any]]:
+    """All options by name, also those of sections within, as of fairseq-hydra-train."""
+    if OmegaConf.is_config(options):
+        options = OmegaConf.to_container(options)
+    sections = options if isinstance(options, Mapping) else getattr(options, "__dict__", {})
+    for name, value in sections.items():
+        yield name, value
+        yield from _settings(value)
 
 
 def _name(options: Any) -> Optional[str]:

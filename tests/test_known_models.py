@@ -89,23 +89,44 @@ def test_old_options_are_looked_at_too(trained, tmp_path):
     assert not trace.exists()
 
 
-def test_evaluated_option_of_the_transformer(trained, tmp_path):
+def code_in(trace: Path, *sections: str):
+    """A transformer whose option holds code, at the top or within a section."""
+
+    def change(state):
+        code = CODE.format(str(trace))
+        options = {"xformers_att_config" if sections else "adaptive_softmax_cutoff": code}
+        for section in sections:
+            options = {section: options}
+        state["cfg"]["model"] = {"_name": "transformer", **options}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "sections, option",
+    [((), "adaptive_softmax_cutoff"), (("encoder",), "xformers"), (("decoder",), "xformers")],
+)
+def test_evaluated_options_of_the_transformer(trained, tmp_path, sections, option):
     data, checkpoint = trained
     trace = tmp_path / "trace"
-    evil = changed(checkpoint, tmp_path / "evil.pt", with_code("model", "transformer", trace))
+    evil = changed(checkpoint, tmp_path / "evil.pt", code_in(trace, *sections))
     for command in commands(data, evil, tmp_path):
-        with pytest.raises(UserError, match="option adaptive_softmax_cutoff of its model"):
+        with pytest.raises(UserError, match=f"option {option}.* of its model"):
             command()
     assert not trace.exists()
 
 
-def test_control_fairseq_alone_runs_it(trained, tmp_path, monkeypatch):
-    data, checkpoint = trained
+@pytest.mark.parametrize(
+    "hide",
+    [lambda trace: with_code("model", "fconv", trace), lambda trace: code_in(trace, "encoder")],
+)
+def test_control_fairseq_alone_runs_it(trained, tmp_path, monkeypatch, hide):
+    _, checkpoint = trained
     trace = tmp_path / "trace"
-    evil = changed(checkpoint, tmp_path / "evil.pt", with_code("model", "fconv", trace))
+    evil = changed(checkpoint, tmp_path / "evil.pt", hide(trace))
     monkeypatch.setattr("sit_fairseq.safe_loading.refuse_unknown_kinds", lambda path, state: None)
     with pytest.raises((Exception, SystemExit)):
-        next(commands(data, evil, tmp_path))()
+        next(commands(trained[0], evil, tmp_path))()
     assert trace.exists()
 
 
