@@ -141,7 +141,7 @@ def test_formulas_too_long_for_bits(caplog):
 
 
 def test_formulas_too_deep_for_aiger_are_errors():
-    formula = ["xor", "a"] * 250 + ["a"]
+    formula = ["xor", "a"] * 1000 + ["a"]
     assert AigerJudge().verify(formula, "a 1") is Verdict.error
     assert BitsJudge().verify(formula, "a 1") is Verdict.satisfied
 
