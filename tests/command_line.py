@@ -45,8 +45,15 @@ def sit(*arguments) -> None:
 
 
 def preprocess(directory: Path, *arguments) -> Path:
-    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary."""
+    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary.
+
+    What is trained on is validated on, if there is nothing else: fairseq 0.12.2 loads that split
+    even with ``--disable-validation``.
+    """
     arguments = ("--joined-dictionary", *arguments) if "--srcdict" not in arguments else arguments
+    if "--trainpref" in arguments and "--validpref" not in arguments:
+        prefix = arguments[arguments.index("--trainpref") + 1]
+        arguments = (*arguments, "--validpref", prefix)
     run(fairseq_cli.preprocess, "-s", "src", "-t", "tgt", "--destdir", directory, *arguments)
     # It would write to the log of every earlier folder too, there or not.
     for handler in list(fairseq_cli.preprocess.logger.handlers):

@@ -31,6 +31,7 @@ _SHARES = {
     _EXACT: "exact",
 }
 METRICS = tuple(_SHARES.values())
+BETTER_IF_HIGHER = ("correct", "exact")
 
 
 def generation_options(text: str) -> Namespace:

@@ -69,6 +69,7 @@ class StreamTranslationConfig(TranslationConfig):
         },
     )
     best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
+    maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
     cpu: bool = II("common.cpu")
     fp16: bool = II("common.fp16")
     bf16: bool = II("common.bf16")

@@ -192,6 +192,11 @@ def check_metric(cfg: StreamTranslationConfig, criterion: Any) -> None:
                 f"--best-checkpoint-metric {metric} needs answers that are judged: pass "
                 f"--validate-semantics, one of {', '.join(JUDGES)}"
             )
+        if metric in judged_validation.BETTER_IF_HIGHER and not cfg.maximize_best_checkpoint_metric:
+            raise UserError(
+                f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
+                "--maximize-best-checkpoint-metric too"
+            )
         return
     if criterion._name not in ("adacos", "cross_entropy", "label_smoothed_cross_entropy"):
         return

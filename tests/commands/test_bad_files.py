@@ -65,7 +65,8 @@ def preprocess_with_the_task(folder):
 
 
 def training(folder):
-    """Training on what a plain fairseq-preprocess has made of the files."""
+    """Training on what a plain fairseq-preprocess has made of the files; fairseq 0.12.2 loads what
+    it validates on first."""
     preprocess(folder / "bin", "--trainpref", folder / "x")
     options = ("--max-update", 1, "--disable-validation", "--no-save")
     train(folder / "bin", folder / "model", *options)
@@ -103,12 +104,12 @@ ENTRIES = {
     "training": (
         training,
         {
-            "unbalanced": "line 2 of the train source is not one formula",
-            "unknown operator": "line 2 of the train source is not one formula",
-            "empty line": "line 2 of the train source is empty",
+            "unbalanced": "line 2 of the (train|valid) source is not one formula",
+            "unknown operator": "line 2 of the (train|valid) source is not one formula",
+            "empty line": "line 2 of the (train|valid) source is empty",
             "byte order mark": ".*dict.src.txt holds the token .* line 1 of a file",
             # fairseq-preprocess itself takes it for the end of a line.
-            "carriage return": "the train split .* same number of examples; give .* line ends",
+            "carriage return": "the (train|valid) split .* same number of examples; give .* line ends",
         },
     ),
 }

@@ -25,7 +25,8 @@ def data(tmp_path_factory) -> SimpleNamespace:
     for split, pairs in splits.items():
         for side, lines in zip(("src", "tgt"), zip(*pairs)):
             (root / f"{split}.{side}").write_text("".join(line + "\n" for line in lines))
-    files = ("--trainpref", root / "train", "--testpref", root / "test")
+    files = [f"--{split}pref={root / split}" for split in splits]
+    files.append(f"--validpref={root / 'train'}")  # which fairseq 0.12.2 loads, even unasked
     for name, options in (("joined", ["--joined-dictionary"]), ("separate", [])):
         run(
             fairseq_cli.preprocess,

@@ -20,6 +20,7 @@ def data(tmp_path_factory):
 
 SMOOTHED = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1)
 ARGUMENTS = ("--validate-semantics", "prop", "--validate-args")
+HIGHER = "--maximize-best-checkpoint-metric"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,7 @@ ARGUMENTS = ("--validate-semantics", "prop", "--validate-args")
     [
         (("--best-checkpoint-metric", "correct"), "metric correct needs .* --validate-semantics"),
         (("--best-checkpoint-metric", "exact"), "metric exact needs .* pass --validate-semantics"),
+        (("--best-checkpoint-metric", "exact", *ARGUMENTS, "{}"), f"the worst.* pass {HIGHER}"),
         (("--best-checkpoint-metric", "korrect"), "metric korrect is .*choose it from loss, ppl,"),
         (("--best-checkpoint-metric", "accuracy"), "metric accuracy .* --criterion adacos"),
         ((*SMOOTHED, "--best-checkpoint-metric", "accuracy"), "from loss, ppl, nll_loss, or"),
@@ -49,7 +51,7 @@ def test_refused_before_training(data, tmp_path, options, message):
 @pytest.mark.parametrize(
     "options",
     [
-        ("correct", "--validate-semantics", "exact"),
+        ("correct", HIGHER, "--validate-semantics", "exact"),
         ("vacuous", "--validate-semantics", "prop", "--validate-args", '{"beam": 2}'),
         ("scale",),
         ("ppl",),
