@@ -32,6 +32,8 @@ def test_readme_commands_run_as_printed(tmp_path):
     assert result.returncode == 0, result.stderr[-3000:]
     assert re.search(r"Generate test with beam=3: correct [\d.]+ %", result.stdout)
     answer = re.search(r"H-0\t\S+\t(.*)", result.stdout.split("S-0\t<ent17> met Ada in <ent99>")[1])
-    known = set((tmp_path / "my/train.tgt").read_text().split())
+    known = {
+        t for side in ("src", "tgt") for t in (tmp_path / f"my/train.{side}").read_text().split()
+    }
     names = {token for token in known if token.startswith("<ent")}
     assert set(answer.group(1).split()) <= known - names | {"<ent17>", "Ada", "<ent99>"}
