@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent
 PLUG_IN = ["--user-dir", str(ROOT / "sit_fairseq"), "--task", "stream_translation"]
 # Workers and a data buffer would only make short runs slower, above all at their end.
 IN_PROCESS = ["--cpu", "--num-workers", "0", "--data-buffer-size", "0"]
+# fairseq 0.12.2 loads what it would validate on even so; training data is always there.
+UNVALIDATED = ["--disable-validation", "--valid-subset", "train"]
 TRAINING = [
     *("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos"),
     *("--optimizer", "adam", "--lr", "0.003", "--clip-norm", "1.0", "--batch-size", "64"),
@@ -45,15 +47,8 @@ def sit(*arguments) -> None:
 
 
 def preprocess(directory: Path, *arguments) -> Path:
-    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary.
-
-    What is trained on is validated on, if there is nothing else: fairseq 0.12.2 loads that split
-    even with ``--disable-validation``.
-    """
+    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary."""
     arguments = ("--joined-dictionary", *arguments) if "--srcdict" not in arguments else arguments
-    if "--trainpref" in arguments and "--validpref" not in arguments:
-        prefix = arguments[arguments.index("--trainpref") + 1]
-        arguments = (*arguments, "--validpref", prefix)
     run(fairseq_cli.preprocess, "-s", "src", "-t", "tgt", "--destdir", directory, *arguments)
     # It would write to the log of every earlier folder too, there or not.
     for handler in list(fairseq_cli.preprocess.logger.handlers):

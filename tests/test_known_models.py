@@ -8,7 +8,7 @@ import fairseq_cli.interactive
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import PLUG_IN, preprocess_lines, run, train
+from command_line import PLUG_IN, UNVALIDATED, preprocess_lines, run, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
     """Binarised data and a model of one update."""
     root = tmp_path_factory.mktemp("known")
     data = preprocess_lines(root, ["& a ! b", "! c"], ["a 1 b 0", "c 0"], split="valid")
-    return data, train(data, root / "model", "--max-update", 1, "--disable-validation")
+    return data, train(data, root / "model", "--max-update", 1, *UNVALIDATED)
 
 
 def changed(checkpoint: Path, target: Path, change) -> Path:
@@ -97,7 +97,9 @@ def code_in(trace: Path, *sections: str):
         options = {"xformers_att_config" if sections else "adaptive_softmax_cutoff": code}
         for section in sections:
             options = {section: options}
-        state["cfg"]["model"] = {"_name": "transformer", **options}
+        # fairseq 0.12.2 stops at the first of these that is missing.
+        needed = ("max_source_positions", "max_target_positions", "min_params_to_wrap")
+        state["cfg"]["model"] = {"_name": "transformer", **dict.fromkeys(needed, 9), **options}
 
     return change
 

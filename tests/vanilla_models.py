@@ -47,7 +47,7 @@ KINDS = {
         *("--decoder-ffn-embed-dim", 24, "--dropout", 0.2, "--attention-dropout", 0.1),
         *("--relu-dropout", 0.3, "--encoder-layerdrop", 0.1, "--left-pad-source"),
     ],
-    "trained": [*SHARED, "--max-update", 120, "--dropout", 0],
+    "trained": [*SHARED, "--train-subset", "test", "--max-update", 120, "--dropout", 0],
     "separate-dictionaries": [*TIED],
     "separate-everything": [*PRE_NORM, "--decoder-learned-pos"],
 }
@@ -59,12 +59,14 @@ model:
   decoder: {{embed_dim: 16, ffn_embed_dim: 20, layers: 1, attention_heads: 4}}
   share_decoder_input_output_embed: true
   max_source_positions: 50
+  base_layers: 0
   activation_fn: gelu
 criterion: {{_name: cross_entropy}}
 optimizer: {{_name: adam}}
 lr_scheduler: {{_name: fixed}}
 optimization: {{max_update: 3, lr: [0.01]}}
-dataset: {{batch_size: 8, num_workers: 0, data_buffer_size: 0, disable_validation: true}}
+dataset: {{batch_size: 8, num_workers: 0, data_buffer_size: 0, disable_validation: true,
+          valid_subset: train}}
 checkpoint: {{save_dir: {save_dir}}}
 common: {{cpu: true}}
 hydra: {{run: {{dir: {save_dir}/logs}}}}

@@ -55,6 +55,10 @@ def _indices(dictionary: Dictionary, vocabulary: StreamVocabulary, actual: str) 
 class _SlotSpaceEncoder(FairseqEncoder):
     def __init__(self, encoder, dictionary, vocabulary: StreamVocabulary, actual: str) -> None:
         super().__init__(vocabulary.dictionary)
+        for layer in getattr(encoder, "layers", ()):
+            layer.can_use_fastpath = (
+                False  # of fairseq 0.12.2, which newer torch ends with an error
+            )
         self.encoder = encoder
         self.vocabulary = vocabulary
         self.register_buffer("indices", _indices(dictionary, vocabulary, actual))

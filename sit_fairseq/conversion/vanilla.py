@@ -80,7 +80,8 @@ def read_vanilla(
 
 def _config(path: str, options: Dict[str, Any]) -> TransformerConfig:
     """The options as fairseq itself reads them when it builds the model."""
-    args = Namespace(**options)
+    # None, as fairseq-hydra-train of 0.12.2 writes it, stands for the default.
+    args = Namespace(**{name: value for name, value in options.items() if value is not None})
     try:
         base_architecture(args)
         for side in ("encoder", "decoder", "quant_noise"):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import generate, preprocess_lines, sit, train
+from command_line import UNVALIDATED, generate, preprocess_lines, sit, train
 from conftest import needs_spot
 
 from sit_fairseq.datasets.grid import Cell, Grid
@@ -30,7 +30,7 @@ def model(tmp_path_factory):
         (root / f"train.{side}").read_text().splitlines() for side in ("src", "tgt")
     )
     data = preprocess_lines(root / "data", sources, targets, split="valid")
-    return train(data, root / "model", "--max-update", 8, "--disable-validation")
+    return train(data, root / "model", "--max-update", 8, *UNVALIDATED)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import fairseq_cli.hydra_train
 import fairseq_cli.preprocess
 import fairseq_cli.train
 import pytest
-from command_line import IN_PROCESS, run, sit
+from command_line import IN_PROCESS, UNVALIDATED, run, sit
 from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
 
 
@@ -25,8 +25,7 @@ def data(tmp_path_factory) -> SimpleNamespace:
     for split, pairs in splits.items():
         for side, lines in zip(("src", "tgt"), zip(*pairs)):
             (root / f"{split}.{side}").write_text("".join(line + "\n" for line in lines))
-    files = [f"--{split}pref={root / split}" for split in splits]
-    files.append(f"--validpref={root / 'train'}")  # which fairseq 0.12.2 loads, even unasked
+    files = ("--trainpref", root / "train", "--testpref", root / "test")
     for name, options in (("joined", ["--joined-dictionary"]), ("separate", [])):
         run(
             fairseq_cli.preprocess,
@@ -46,7 +45,7 @@ def vanilla(data, tmp_path_factory):
             (root / "hydra.yaml").write_text(HYDRA.format(data=directory, save_dir=root / kind))
             arguments = ["fairseq-hydra-train", "--config-dir", root, "--config-name", "hydra"]
             # Hydra's log would go to what is standard output now, in later tests too.
-            arguments += ["hydra/job_logging=none", "hydra/hydra_logging=none"]
+            arguments += ["hydra/job_logging=disabled", "hydra/hydra_logging=disabled"]
             with mock.patch.object(sys, "argv", [*map(str, arguments)]):
                 fairseq_cli.hydra_train.cli_main()
         else:
@@ -55,7 +54,8 @@ def vanilla(data, tmp_path_factory):
                 *(directory, "--save-dir", root / kind, "--task", "translation"),
                 *("--arch", "transformer", *SIZES, *IN_PROCESS, "--no-epoch-checkpoints"),
                 *("--optimizer", "adam", "--lr", 0.01, "--batch-size", 8, "--max-update", 3),
-                *("--disable-validation", *KINDS[kind]),
+                *UNVALIDATED,
+                *KINDS[kind],
             )
         return root / kind / "checkpoint_last.pt"
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, train
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, run, train
 from conftest import random_formula
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
@@ -64,7 +64,7 @@ def baseline(formulas, tmp_path_factory):
 
     def checkpoint(kind: str):
         if kind not in trained:
-            options = ("--symbol-embedding", "fixed", *SIZES, "--disable-validation")
+            options = ("--symbol-embedding", "fixed", *SIZES, *UNVALIDATED)
             options = (*options, "--no-epoch-checkpoints", "--max-update", 2, *KINDS[kind])
             trained[kind] = train(formulas.data, root / kind, *options, symbols=REGEX)
         return trained[kind]
@@ -147,7 +147,7 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys,
     run(
         fairseq_cli.train,
         *(formulas.data, "--save-dir", tmp_path / "tuned", *PLUG_IN[:2], *arguments, *options),
-        *(*IN_PROCESS, "--disable-validation", "--no-epoch-checkpoints", option, out),
+        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", option, out),
         *("--max-update", 2),
     )
     tuned = load(tmp_path / "tuned" / "checkpoint_last.pt")

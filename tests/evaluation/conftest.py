@@ -4,7 +4,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from command_line import preprocess, sit, train
+from command_line import UNVALIDATED, preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def models(tmp_path_factory) -> SimpleNamespace:
     sit("generate", "prop", root / "test", "--size", 45, "--seed", 3, *options)
     files = ("--trainpref", root / "train", "--testpref", root / "test")
     data = preprocess(root / "trained_on", *files)
-    training = ("--max-update", 8, "--disable-validation", "--no-epoch-checkpoints")
+    training = ("--max-update", 8, *UNVALIDATED, "--no-epoch-checkpoints")
     stream = train(data, root / "stream", *training)
     sizes = [("layers", 1), ("embed-dim", 16), ("ffn-embed-dim", 16), ("attention-heads", 2)]
     plain = train(

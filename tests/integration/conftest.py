@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from command_line import preprocess, sit, train
+from command_line import UNVALIDATED, preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,5 @@ def prop(tmp_path_factory) -> SimpleNamespace:
         *("--testpref", root / "test"),
     )
     trained = train(data, root / "trained", "--max-update", 60, "--warmup-updates", 20)
-    random = train(
-        data, root / "random", "--max-update", 1, "--lr", 0, "--seed", 7, "--disable-validation"
-    )
+    random = train(data, root / "random", "--max-update", 1, "--lr", 0, "--seed", 7, *UNVALIDATED)
     return SimpleNamespace(root=root, data=data, trained=trained, random=random)

@@ -5,7 +5,17 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, ROOT, generate, preprocess, run, sit, train
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    ROOT,
+    UNVALIDATED,
+    generate,
+    preprocess,
+    run,
+    sit,
+    train,
+)
 
 from sit_fairseq import precision
 from sit_fairseq.evaluation.generate_output import read_generate_output
@@ -49,7 +59,7 @@ def validate(prop, checkpoint, caplog, *options) -> float:
 
 def test_precision_is_not_saved(prop, tmp_path, caplog, monkeypatch):
     """A model trained in bfloat16 is used in float32, also where there is no bfloat16."""
-    options = ("--max-update", 5, "--disable-validation")
+    options = ("--max-update", 5, *UNVALIDATED)
     trained = train(prop.data, tmp_path, *options, *AUTOCAST)
     rounded = validate(prop, trained, caplog, *AUTOCAST)
     monkeypatch.setattr(precision, "cpu_knows_bfloat16", lambda: False)

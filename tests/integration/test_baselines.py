@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from command_line import generate, interactive, preprocess, preprocess_lines, train
+from command_line import UNVALIDATED, generate, interactive, preprocess, preprocess_lines, train
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
@@ -69,7 +69,7 @@ def test_trains_and_answers_a_test_set_with_another_dictionary(kind, six, models
 
 def test_resuming_draws_the_codes_of_an_uninterrupted_training(six, tmp_path):
     # Within one epoch, since fairseq composes the batches of a resumed epoch anew.
-    options = ("--dropout", 0, "--disable-validation", "--batch-size", 8)
+    options = ("--dropout", 0, *UNVALIDATED, "--batch-size", 8)
     whole = load(brief("random", six.data, tmp_path / "whole", *options))
     for updates in (1, 3):
         limit = ("--max-update", updates)
@@ -113,7 +113,7 @@ def test_more_symbols_than_rows_are_answered_without_a_crash(models, capsys, tmp
 def test_symbols_that_only_the_target_holds(six, tmp_path):
     data = preprocess_lines(tmp_path / "data", ["a", "& a b"], ["a 1", "b 1 c 0"], split="valid")
     for kind in ("fixed", "random"):
-        brief(kind, data, tmp_path / kind, "--disable-validation")
+        brief(kind, data, tmp_path / kind, *UNVALIDATED)
     with pytest.raises(UserError, match="line 2 of the valid target holds the symbol 'c'"):
         brief("canonical", data, tmp_path / "canonical")
 
@@ -165,7 +165,7 @@ def test_training_pairs_are_renamed_anew_in_each_epoch(six, seen, tmp_path):
 
 
 def test_renaming_does_not_depend_on_workers_or_interruption(six, seen, tmp_path):
-    options = (*ALPHA, "--disable-validation")
+    options = (*ALPHA, *UNVALIDATED)
     brief("fixed", six.data, tmp_path / "whole", *options, "--max-update", 9)
     expected = by_epoch([batch for _, batch in seen])
     seen.clear()

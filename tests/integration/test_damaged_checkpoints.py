@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from command_line import preprocess_lines, train
+from command_line import UNVALIDATED, preprocess_lines, train
 from fairseq.file_io import PathManager
 
 from sit_fairseq.errors import UserError
@@ -20,7 +20,7 @@ def data(tmp_path_factory):
 
 def go_on(data, directory, updates, *options):
     options = ("--batch-size", 10, "--save-interval-updates", 2, *options)
-    return train(data, directory, "--max-update", updates, "--disable-validation", *options)
+    return train(data, directory, "--max-update", updates, *UNVALIDATED, *options)
 
 
 def truncate(path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import fairseq_cli.train
 import pytest
-from command_line import PLUG_IN, ROOT, TRAINING, preprocess_lines, run, sit
+from command_line import PLUG_IN, ROOT, TRAINING, UNVALIDATED, preprocess_lines, run, sit
 
 BIN = Path(sys.executable).parent
-LOGGING = ["--log-format", "json", "--log-interval", 1, "--disable-validation", "--dropout", 0]
+LOGGING = ["--log-format", "json", "--log-interval", 1, *UNVALIDATED, "--dropout", 0]
 
 
 def curve(entries):

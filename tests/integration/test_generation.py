@@ -5,6 +5,7 @@ import re
 import pytest
 from command_line import (
     PLUG_IN,
+    UNVALIDATED,
     generate,
     interactive,
     preprocess,
@@ -156,7 +157,7 @@ def test_half_precision_model_still_answers(prop, tmp_path, capsys):
         prop.data,
         tmp_path / "half",
         *("--finetune-from-model", prop.trained, "--memory-efficient-fp16", "--max-update", 2),
-        *("--disable-validation", "--lr", 1e-4),
+        *(*UNVALIDATED, "--lr", 1e-4),
     )
     capsys.readouterr()
     generate(prop.data, path, "--max-len-b", 8)
@@ -180,7 +181,7 @@ def test_no_repeated_ngrams(tmp_path, capsys):
     lines = ["a 0 b 1 c & d !", "1 e & f ! g 0 h", "! a 0 c 1 b & d"]
     data = preprocess_lines(tmp_path, lines, lines)
     rope = ("--encoder-positions", "rope")
-    model = train(data, tmp_path / "model", *rope, "--max-update", 1, "--disable-validation")
+    model = train(data, tmp_path / "model", *rope, "--max-update", 1, *UNVALIDATED)
     repeating = {}
     for size in (0, 2):
         capsys.readouterr()

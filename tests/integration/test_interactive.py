@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command_line import IN_PROCESS, PLUG_IN, ROOT, interactive, train
+from command_line import IN_PROCESS, PLUG_IN, ROOT, UNVALIDATED, interactive, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import Unanswered
@@ -177,7 +177,7 @@ def test_a_model_without_streams_knows_no_new_names(prop, tmp_path, capsys):
         prop.data,
         tmp_path / "plain",
         *("--arch", "transformer", "--criterion", "cross_entropy"),
-        *("--max-update", 1, "--disable-validation"),
+        *("--max-update", 1, *UNVALIDATED),
         *[x for side in ("en", "de") for name, n in sizes for x in (f"--{side}coder-{name}", n)],
     )
     capsys.readouterr()

@@ -16,7 +16,7 @@ import fairseq_cli.train
 import pytest
 import torch
 import torch._dynamo  # noqa: F401  an optimizer would import it in each process
-from command_line import PLUG_IN, ROOT, preprocess, sit
+from command_line import PLUG_IN, ROOT, UNVALIDATED, preprocess, sit
 
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -35,7 +35,7 @@ def by_options(data, save_dir, workers):
         *("--optimizer", "adam", "--lr", 0.003, "--clip-norm", 1.0, "--dropout", 0.1),
         *("--lr-scheduler", "inverse_sqrt", "--warmup-updates", 9, "--max-epoch", EPOCHS),
         *("--batch-size", 8, "--update-freq", 2, "--num-workers", workers),
-        *("--alpha-renaming", "--store-ema", "--disable-validation", "--log-format", "simple"),
+        *("--alpha-renaming", "--store-ema", *UNVALIDATED, "--log-format", "simple"),
         *("--save-interval-updates", 3, "--keep-interval-updates", 1, "--no-epoch-checkpoints"),
     ]
 

@@ -2,7 +2,7 @@
 
 import fairseq_cli.validate
 import pytest
-from command_line import IN_PROCESS, PLUG_IN, generate, preprocess, run, sit, train
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, run, sit, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -39,7 +39,7 @@ def test_training_begins_with_short_sentences_and_sees_each_once(
     ramp = ("--length-ramp-updates", 16, "--length-ramp-start", 6)
     size = ("--max-tokens", 100, "--update-freq", 2, "--num-workers", 1)
     with caplog.at_level("INFO"):
-        path = train(data, tmp_path, *size, *ramp, "--max-epoch", 2, "--disable-validation")
+        path = train(data, tmp_path, *size, *ramp, "--max-epoch", 2, *UNVALIDATED)
     half = trained_on[-1][0] // 2  # the last update of the first epoch
     longest = max(length for _, length, _ in trained_on)
     assert half > 16 and longest == 10
@@ -61,7 +61,7 @@ def test_training_begins_with_short_sentences_and_sees_each_once(
 
 
 def test_ramp_longer_than_an_epoch_is_told(data, tmp_path, caplog):
-    options = ("--length-ramp-updates", 1000, "--max-epoch", 1, "--disable-validation")
+    options = ("--length-ramp-updates", 1000, "--max-epoch", 1, *UNVALIDATED)
     with caplog.at_level("INFO"):
         train(data, tmp_path, *options)
     assert "of its 5 batches are longer, as an epoch holds every batch and no" in caplog.text

@@ -5,7 +5,7 @@ import struct
 
 import fairseq_cli.eval_lm
 import pytest
-from command_line import PLUG_IN, generate, preprocess, preprocess_lines, run, train
+from command_line import PLUG_IN, UNVALIDATED, generate, preprocess, preprocess_lines, run, train
 
 from sit_fairseq.errors import UserError
 
@@ -16,7 +16,7 @@ def trained(tmp_path_factory):
     root = tmp_path_factory.mktemp("malformed")
     lines = ["& a ! b", "! c", "| & a b c"], ["a 1 b 0", "c 0", "c 1"]
     data = preprocess_lines(root, *lines, split="valid")
-    return data, train(data, root / "model", "--max-update", 1, "--disable-validation")
+    return data, train(data, root / "model", "--max-update", 1, *UNVALIDATED)
 
 
 def refused(command, *fragments):
@@ -31,7 +31,7 @@ def refused(command, *fragments):
 
 def commands(data, checkpoint, tmp_path):
     """Everything that reads a whole data directory."""
-    once = ("--max-update", 1, "--disable-validation")
+    once = ("--max-update", 1, *UNVALIDATED)
     yield lambda: train(data, tmp_path / "out", *once)
     yield lambda: generate(data, checkpoint, "--gen-subset", "train", "--max-len-b", 3)
 
@@ -184,7 +184,7 @@ def test_text_that_is_none(trained, tmp_path):
     raw = shutil.copytree(data, tmp_path / "bin")
     for side in ("src", "tgt"):
         (raw / f"train.src-tgt.{side}").write_bytes(b"a 1\n\xff\n")
-    once = ("--max-update", 1, "--disable-validation", "--dataset-impl", "raw")
+    once = ("--max-update", 1, *UNVALIDATED, "--dataset-impl", "raw")
     refused(lambda: train(raw, tmp_path / "out", *once), "train split", "no text in UTF-8")
 
 

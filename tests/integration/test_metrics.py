@@ -5,7 +5,7 @@ from unittest import mock
 
 import fairseq_cli.hydra_train
 import pytest
-from command_line import ROOT, generate, preprocess_lines, train
+from command_line import ROOT, UNVALIDATED, generate, preprocess_lines, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging import spot_judge
@@ -72,7 +72,7 @@ def test_refused_under_hydra(data, tmp_path):
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", f"common.tensorboard_logdir={tmp_path}"),
         *("common.cpu=true", f"hydra.run.dir={tmp_path}", f"checkpoint.save_dir={tmp_path}"),
         # Hydra's log would go to what is standard output now, in later tests too.
-        *("hydra/job_logging=none", "hydra/hydra_logging=none", "hydra.output_subdir=null"),
+        *("hydra/job_logging=disabled", "hydra/hydra_logging=disabled", "hydra.output_subdir=null"),
     ]
     with mock.patch.object(sys, "argv", list(map(str, words))):
         with pytest.raises(UserError, match="metric correct needs .* --validate-semantics"):
@@ -80,7 +80,7 @@ def test_refused_under_hydra(data, tmp_path):
 
 
 def test_validation_by_a_judge_that_is_not_installed(data, tmp_path, monkeypatch):
-    options = ("--validate-semantics", "ltl", "--max-update", 1, "--disable-validation")
+    options = ("--validate-semantics", "ltl", "--max-update", 1, *UNVALIDATED)
     checkpoint = train(data, tmp_path / "here", *options) if spot_judge.spot_installed() else None
     monkeypatch.setattr(spot_judge, "spot_installed", lambda: False)
     with pytest.raises(UserError, match="--validate-semantics ltl needs .*pip install spot"):

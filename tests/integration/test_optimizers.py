@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from command_line import train
+from command_line import UNVALIDATED, train
 
 MUON = ("--optimizer", "muon", "--weight-decay", 0.1)
 # Dropout masks differ after a restart.
-QUIET = ("--disable-validation", "--dropout", 0)
+QUIET = (*UNVALIDATED, "--dropout", 0)
 
 
 def load(path) -> dict:

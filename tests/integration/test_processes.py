@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import PLUG_IN, ROOT, TRAINING
+from command_line import PLUG_IN, ROOT, TRAINING, UNVALIDATED
 
 BIN = Path(sys.executable).parent
 
@@ -62,7 +62,7 @@ def test_training_command_exits_with_success(prop, tmp_path):
         BIN / "fairseq-train",
         prop.data,
         *("--save-dir", tmp_path, "--symbols", "[a-z]", "--max-update", 2),
-        *("--disable-validation", *PLUG_IN, *TRAINING),
+        *(*UNVALIDATED, *PLUG_IN, *TRAINING),
     )
     assert result.returncode == 0, result.stderr[-3000:]
     assert (tmp_path / "checkpoint_last.pt").exists()

@@ -5,7 +5,17 @@ import re
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, generate, interactive, preprocess, run, sit, train
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    UNVALIDATED,
+    generate,
+    interactive,
+    preprocess,
+    run,
+    sit,
+    train,
+)
 from fairseq import checkpoint_utils
 
 from sit_fairseq.copies import PACKAGE, log_copy
@@ -50,7 +60,7 @@ def test_every_architecture_trains(prop, tmp_path, name):
         prop.data,
         tmp_path,
         *("--arch", f"symbol_invariant_transformer_{name}", "--max-update", 1),
-        *("--batch-size", 4, "--disable-validation"),
+        *("--batch-size", 4, *UNVALIDATED),
     )
     state = load(path)
     embedding = state["model"]["encoder.embed_tokens.weight"]
@@ -87,7 +97,7 @@ def test_stock_criterions_train(prop, tmp_path, criterion, head):
 
 
 def test_resuming_continues_as_if_never_interrupted(prop, tmp_path):
-    options = ("--disable-validation", "--dropout", 0.1)
+    options = (*UNVALIDATED, "--dropout", 0.1)
     whole = load(train(prop.data, tmp_path / "whole", "--max-update", 12, *options))
     train(prop.data, tmp_path / "parts", "--max-update", 5, *options)
     parts = load(train(prop.data, tmp_path / "parts", "--max-update", 12, *options))
@@ -155,7 +165,7 @@ def test_checkpoint_names_base_tokens_and_pattern(prop):
     "model", [(), ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")]
 )
 def test_moving_average_of_the_weights(prop, tmp_path, model):
-    options = ("--store-ema", "--ema-decay", 0.9, "--max-update", 5, "--disable-validation")
+    options = ("--store-ema", "--ema-decay", 0.9, "--max-update", 5, *UNVALIDATED)
     state = load(train(prop.data, tmp_path, *model, *options))
     average = state["extra_state"]["ema"]
     weight = "decoder.layers.0.fc1.weight"
@@ -184,7 +194,7 @@ def test_training_and_generation_say_what_was_understood(prop, tmp_path, caplog)
     expected = "dictionary: 5 symbols (a, b, c, ...) and 7 base tokens (!, &, 0, ...)"
     narrow = "dictionary: 1 symbol (b) and 11 base tokens (!, &, 0, ...)"
     package = f"using the package in {PACKAGE}"
-    once = ("--max-update", 1, "--disable-validation", "--validate-semantics", "prop")
+    once = ("--max-update", 1, *UNVALIDATED, "--validate-semantics", "prop")
 
     def said(command) -> list:
         caplog.clear()

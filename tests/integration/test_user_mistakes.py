@@ -194,7 +194,7 @@ def test_python_interface(prop):
 
 
 def test_unsupported_criterion(prop, tmp_path):
-    options = ("--criterion", "label_smoothed_cross_entropy_with_rdrop")
+    options = ("--criterion", "label_smoothed_cross_entropy_with_alignment")
     failing(lambda: train(prop.data, tmp_path, *options), "use label_smoothed_cross_entropy")
 
 
