@@ -387,7 +387,10 @@ class StreamTranslationTask(TranslationTask):
         """As in fairseq, with percentages of judged sentences: correct, exact, each other
         verdict."""
         logging_outputs = fetch_numbers(logging_outputs)
-        super().reduce_metrics(logging_outputs, criterion)
+        # Of a batch that the model cannot read there is no loss.
+        with_loss = [log for log in logging_outputs if log.get("nsentences") != 0]
+        if with_loss:
+            super().reduce_metrics(with_loss, criterion)
         log_verdicts(logging_outputs)
 
     def build_generator(
