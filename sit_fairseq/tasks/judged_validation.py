@@ -3,7 +3,7 @@
 import json
 import weakref
 from argparse import Namespace
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from fairseq import utils
@@ -89,21 +89,25 @@ class JudgedValidation:
             )
 
     @torch.no_grad()
-    def judge(self, sample: Dict[str, Any], model: Any, ids: Tensor) -> Dict[str, int]:
+    def judge(
+        self, sample: Dict[str, Any], model: Any, ids: Optional[Tensor] = None
+    ) -> Dict[str, int]:
         """Judges the answers to those sentences of a batch that are among the first.
 
         Args:
             sample: the batch, with targets.
             model: answers.
-            ids: of the batch's sentences, with those that the model cannot read.
+            ids: of the batch's sentences, with those that the model cannot read; None if it reads
+                all.
 
         Returns:
             counts to log beside the loss.
         """
         counts = dict.fromkeys(_SHARES, 0)
         keep = sample["id"] < self._cfg.validate_samples
-        asked = int((ids < self._cfg.validate_samples).sum())
-        counts[_VERDICTS[Verdict.unread]] = asked - int(keep.sum())
+        if ids is not None:
+            asked = int((ids < self._cfg.validate_samples).sum())
+            counts[_VERDICTS[Verdict.unread]] = asked - int(keep.sum())
         if not bool(keep.any()):
             return counts
         net_input = {name: value[keep] for name, value in sample["net_input"].items()}

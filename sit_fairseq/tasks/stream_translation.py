@@ -365,15 +365,16 @@ class StreamTranslationTask(TranslationTask):
     def valid_step(self, sample, model, criterion):
         """Computes the loss and, if asked, judges generated answers."""
         criterion = criterion_in_precision(self.cfg, criterion)
-        whole, keep = sample, self._readable(sample)
+        ids, keep = None, self._readable(sample)
         if keep is not None:
+            ids = sample["id"]
             sample = unread.part_of(sample, keep, self.tgt_dict.pad())
         if sample["nsentences"]:
             loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         else:
             loss, sample_size, logging_output = 0.0, 0, dict.fromkeys(unread.NO_LOSS, 0)
         if self._judged is not None:
-            logging_output.update(self._judged.judge(sample, model, whole["id"]))
+            logging_output.update(self._judged.judge(sample, model, ids))
         return loss, sample_size, logging_output
 
     def _readable(self, sample) -> Optional[Tensor]:
