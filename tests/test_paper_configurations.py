@@ -50,6 +50,8 @@ MODEL = {
     "layernorm_embedding": (*[False] * 3, METHOD),
     "output_head": (*["cosine"] * 3, COSINE),
     "scale_cosine_embedding": (*[False] * 3, COMMAND),
+    # As deep as the channels hold; deeper ones are unread here, and cut off there.
+    "tree_depth": (*[0] * 3, CODE),
     "layer_norm_eps": (*[1e-6] * 3, CODE),
     "activation_fn": (*["relu"] * 3, CODE),
     "dropout": (*[0.1] * 3, CODE),
@@ -113,7 +115,6 @@ OURS = {
         "no_encoder_final_norm": "of pre-norm models alone",
         "no_decoder_final_norm": "of pre-norm models alone",
         "no_scale_embedding": "of the linear head alone",
-        "tree_depth": "of formulas deeper than the published code's",
     },
     "criterion": {"min_scale": "the published rule has no bounds, and runs to NaN"},
     "lr_scheduler": {"lr_shrink": "of later periods"},

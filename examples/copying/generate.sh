@@ -6,7 +6,7 @@ start copying "$@"
 needs "$data/test.tgt" prepare
 needs "$out/model/checkpoint_last.pt" train
 step "copies of the test strings"
-for prefix in "$data"/{test,unseen,long}*.tgt; do
+for prefix in "$data"/{test,more,unseen,long}*.tgt; do
     [ -f "$prefix" ] || continue  # the paper's scale has no long strings, but a grid
     name=$(basename "$prefix" .tgt)
     answer "$name" --scoring semantic --semantics copy --beam 1 --batch-size 100 \

@@ -5,7 +5,7 @@ in its middle.
 """
 
 import logging
-from typing import Callable, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -26,13 +26,18 @@ class SentenceChecker:
         vocabulary: tells base tokens from symbols.
         tree_depth: the deepest prefix formula the model can read, None if it does not
             read sources as prefix formulas.
+        refuse_deep: whether a deeper formula in a split is a fault, as in training; otherwise
+            it is left to be answered for, see :meth:`too_deep`.
     """
 
-    def __init__(self, vocabulary: StreamVocabulary, tree_depth: Optional[int]) -> None:
+    def __init__(
+        self, vocabulary: StreamVocabulary, tree_depth: Optional[int], refuse_deep: bool = True
+    ) -> None:
         self.vocabulary = vocabulary
         self.tree_depth = tree_depth
+        self.refuse_deep = refuse_deep
 
-    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> None:
+    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> int:
         """Checks a data split.
 
         Args:
@@ -40,16 +45,20 @@ class SentenceChecker:
             sources: one 1-D tensor per sentence.
             targets: likewise, or None.
 
+        Returns:
+            The number of formulas that are too deep, if that is no fault.
+
         Raises:
             UserError: naming the first line at fault and what to change.
         """
         unk = self.vocabulary.dictionary.unk()
-        unknown = unknown_targets = foreign = 0
+        unknown = unknown_targets = foreign = deep = 0
         foreigner = ""
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self._refuse_foreign(tokens, lengths, name)
             self.check_sources(tokens, lengths, name)
+            deep += len(self.too_deep(tokens, lengths))
             unknown += int(tokens.eq(unk).sum())
             if targets is not None:
                 last = first + lengths.numel()
@@ -86,6 +95,15 @@ class SentenceChecker:
                     else "count for no loss, as <unk> is never an answer"
                 ),
             )
+        if deep:
+            logger.warning(
+                "%d formulas of %s are more than %d operators deep, where the model's tree "
+                "positions end: they are not answered, and count as unread",
+                deep,
+                split,
+                self.tree_depth,
+            )
+        return deep
 
     def check_input(self, sentences: Sequence[Tensor], text: Callable[[int], str]) -> None:
         """Checks sentences that are to be answered at once, of which nothing may be lost.
@@ -126,18 +144,63 @@ class SentenceChecker:
         Raises:
             UserError: naming the first sentence at fault and what to change.
         """
-        fault = self._fault(tokens, lengths)
+        fault = self._fault(tokens, lengths, self.refuse_deep)
         if fault is not None:
             raise UserError(f"{name(fault.sentence)} {fault.cause}; {fault.remedy}")
 
-    def _fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
+    def too_deep(self, tokens: Tensor, lengths: Tensor) -> Dict[int, int]:
+        """Finds formulas that the model cannot read.
+
+        Args:
+            tokens: all sources in a row, each with its ``</s>``.
+            lengths: the length of each.
+
+        Returns:
+            The depths of those that are one formula, but too deep, by index.
+        """
+        if self.tree_depth is None:
+            return {}
+        arity = self._arities(tokens)
+        end = lengths.cumsum(0)
+        sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+        # A formula is no deeper than it has operators: only the rest needs a closer look.
+        operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
+        found = {}
+        for index in (operators > self.tree_depth).nonzero().flatten().tolist():
+            begin = int(end[index] - lengths[index])
+            if self._formula_fault(tokens[begin : end[index]], lengths[index : index + 1]):
+                continue
+            depth = formula_depth(arity[begin : int(end[index]) - 1].tolist())
+            if depth > self.tree_depth:
+                found[index] = depth
+        return found
+
+    def _arities(self, tokens: Tensor) -> Tensor:
+        rows = self.vocabulary.rows(tokens)
+        return torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
+
+    def _fault(
+        self, tokens: Tensor, lengths: Tensor, refuse_deep: bool = True
+    ) -> Optional["_Fault"]:
         empty = (lengths < 2).nonzero()
         if empty.numel():
             return _Fault(int(empty[0]), "is empty", "remove it from the file given")
         padded = self._first_with(self.vocabulary.dictionary.pad(), tokens, lengths)
         if padded is not None:
             return _Fault(padded, "holds <pad>, which fairseq fills batches up with", "remove it")
-        return None if self.tree_depth is None else self._formula_fault(tokens, lengths)
+        if self.tree_depth is None:
+            return None
+        fault = self._formula_fault(tokens, lengths)
+        if fault is not None or not refuse_deep:
+            return fault
+        for index, depth in self.too_deep(tokens, lengths).items():
+            return _Fault(
+                index,
+                f"is {depth} operators deep, but the model's tree positions end at "
+                f"{self.tree_depth}",
+                f"train with --tree-depth {depth} or more, or with a larger --encoder-embed-dim",
+            )
+        return None
 
     @staticmethod
     def _first_with(token: int, tokens: Tensor, lengths: Tensor) -> Optional[int]:
@@ -162,8 +225,7 @@ class SentenceChecker:
             )
 
     def _formula_fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
-        rows = self.vocabulary.rows(tokens)
-        arity = torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
+        arity = self._arities(tokens)
         is_token = tokens.ne(self.vocabulary.dictionary.eos())
         change = torch.where(is_token, arity - 1, 0)
         end = lengths.cumsum(0)
@@ -179,19 +241,6 @@ class SentenceChecker:
                 "is not one formula in prefix notation, as tree positions need it",
                 "correct it, or train with --encoder-positions rope",
             )
-        # A formula is no deeper than it has operators: only the rest needs a closer look.
-        operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
-        for index in (operators > self.tree_depth).nonzero().flatten().tolist():
-            begin, length = int(end[index] - lengths[index]), int(lengths[index]) - 1
-            depth = formula_depth(arity[begin : begin + length].tolist())
-            if depth > self.tree_depth:
-                return _Fault(
-                    index,
-                    f"is {depth} operators deep, but the model's tree positions end at "
-                    f"{self.tree_depth}",
-                    f"train with --tree-depth {depth} or more, or with a larger "
-                    "--encoder-embed-dim",
-                )
         return None
 
     def _check_targets(self, target: Tensor, lengths: Tensor, name: "_LineName") -> None:

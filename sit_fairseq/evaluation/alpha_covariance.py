@@ -104,13 +104,14 @@ def choose_problems(
 
 
 def measure_alpha_covariance(
-    problems: Sequence[RenamedProblem], answers: Sequence[str], counts: Sequence[int]
+    problems: Sequence[RenamedProblem], answers: Sequence[Optional[str]], counts: Sequence[int]
 ) -> Dict[str, Dict[str, Any]]:
     """Averages the alpha-covariance of problems with equally many symbols.
 
     Args:
         problems: the problems.
-        answers: to ``sources`` of the first problem, then to those of the second, ...
+        answers: to ``sources`` of the first problem, then to those of the second, ...; None where
+            the model could not read one, and such a problem's covariance is 0.
         counts: the numbers of symbols to report.
 
     Returns:
@@ -122,7 +123,8 @@ def measure_alpha_covariance(
     rest = iter(answers)
     for problem in problems:
         own = [next(rest) for _ in problem.renamings]
-        covariances[problem.num_symbols].append(problem.covariance(own))
+        read = None not in own
+        covariances[problem.num_symbols].append(problem.covariance(own) if read else 0.0)
         renamings[problem.num_symbols] = len(problem.renamings)
     return {
         str(count): {
@@ -191,5 +193,6 @@ def evaluate_alpha_covariance(
     )
     renamed = [source for problem in problems for source in problem.sources]
     answered = run.answer(decoder, renamed)
-    result = measure_alpha_covariance(problems, [entry.answers[0] for entry in answered], counts)
+    answers = [None if entry.verdicts else entry.answers[0] for entry in answered]  # unread
+    result = measure_alpha_covariance(problems, answers, counts)
     run.finish(result, len(renamed), alpha_covariance_table(result))

@@ -20,7 +20,8 @@ class Decoder(Protocol):
     """Whatever answers sentences, as ``CheckpointDecoder`` does."""
 
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
-        """Yields positions in ``sources`` and the answers to each, best first."""
+        """Yields positions in ``sources`` and the answers to each, best first; None for one that
+        the model cannot read."""
 
 
 class GeneratedAnswers:
@@ -65,7 +66,8 @@ class GeneratedAnswers:
                 if position not in skip
             ]
             if batch:
-                yield batch, [[self._sentences[position].best.text] for position in batch]
+                best = (self._sentences[position].best for position in batch)
+                yield batch, [None if answer.is_none else [answer.text] for answer in best]
 
 
 def _printed_as(source: str, printed: str) -> bool:
@@ -101,31 +103,28 @@ def answer_all(
 
     judged_against = sources if problems is None else problems
 
-    def judge(positions: List[int], nbest: List[List[str]]) -> List[List[Verdict]]:
+    def judge(positions: List[int], nbest: List[Optional[List[str]]]) -> List[List[Verdict]]:
         if judges is None:
-            return [[] for _ in positions]
-        pairs = [
-            (judged_against[position], answer)
-            for position, answers in zip(positions, nbest)
-            for answer in answers
-        ]
-        verdicts = iter(judges.verify_all(pairs))
-        return [[next(verdicts) for _ in answers] for answers in nbest]
+            return [[Verdict.unread] if answers is None else [] for answers in nbest]
+        return judges.verify_answers([judged_against[position] for position in positions], nbest)
 
     last = time.monotonic()
 
-    def settle(positions: List[int], nbest: List[List[str]], judged: Future) -> None:
+    def settle(positions: List[int], nbest: List[Optional[List[str]]], judged: Future) -> None:
         nonlocal last
         verdicts = judged.result()
         now = time.monotonic()
         share, last = (now - last) / len(positions), now
-        entries = (Answered(*both, share) for both in zip(nbest, verdicts))
+        entries = (
+            Answered([""] if answers is None else answers, own, share)
+            for answers, own in zip(nbest, verdicts)
+        )
         journal.record(
             {position: sources[position] for position in positions}, dict(zip(positions, entries))
         )
         bar.update(len(journal.answered) - bar.n)
 
-    waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
+    waiting: Deque[Tuple[List[int], List[Optional[List[str]]], Future]] = deque()
     done = {
         position for position, entry in journal.answered.items() if entry.verdicts or judges is None
     }

@@ -1,6 +1,6 @@
 """Correct and exact answers (the first two columns of numbers in the paper's Table 1)."""
 
-from typing import Any, Dict, List, Mapping, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.evaluation.answering import Decoder, GeneratedAnswers
@@ -10,6 +10,7 @@ from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.logic.syntax import formula_symbols, tokenize
 
 
 def measure_correct(
@@ -18,6 +19,7 @@ def measure_correct(
     targets: Sequence[str],
     answers: Sequence[str],
     verdicts: Sequence[Verdict],
+    is_symbol: Optional[Callable[[str], bool]] = None,
 ) -> Dict[str, Any]:
     """Counts right answers, and answers that equal their reference.
 
@@ -27,11 +29,14 @@ def measure_correct(
         targets: a reference for each.
         answers: the best answer to each.
         verdicts: of these answers.
+        is_symbol: whether a token of a problem is a symbol; None for the leaves of formulas that
+            are no constants, which may be known of formulas and strings only.
 
     Returns:
         The counts of all verdicts and the proportions ``correct``, ``exact`` and, where the
         order of something means nothing, ``exact_modulo_order``, all out of all sentences;
-        ``mean_edit_distance`` where there is one right answer only.
+        ``mean_edit_distance`` where there is one right answer only; ``correct_by_symbols`` by
+        the number of different symbols of the problem, where symbols are known.
     """
     counts = VerdictCounts(verdicts)
     total = len(answers)
@@ -43,12 +48,27 @@ def measure_correct(
     rule = EXACT_MODULO_ORDER.get(judge.semantics)
     if rule is not None:
         result["exact_modulo_order"] = Proportion(sum(map(rule, answers, targets)), total)
+    if is_symbol is not None or not judge.on_references:
+        result["correct_by_symbols"] = _by_symbols(sources, verdicts, is_symbol)
     problems = judge.problems(sources, targets)
     distances = [judge.distance(problem, answer) for problem, answer in zip(problems, answers)]
     known = [distance for distance in distances if distance is not None]
     if known:
         result["mean_edit_distance"] = sum(known) / len(known)
     return result
+
+
+def _by_symbols(
+    sources: Sequence[str],
+    verdicts: Sequence[Verdict],
+    is_symbol: Optional[Callable[[str], bool]],
+) -> Dict[str, Proportion]:
+    correct: Dict[int, List[bool]] = {}
+    for source, verdict in zip(sources, verdicts):
+        tokens = tokenize(source)
+        symbols = formula_symbols(tokens) if is_symbol is None else set(filter(is_symbol, tokens))
+        correct.setdefault(len(symbols), []).append(verdict is Verdict.satisfied)
+    return {str(k): Proportion(sum(own), len(own)) for k, own in sorted(correct.items())}
 
 
 def correct_table(results: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
@@ -73,6 +93,12 @@ def correct_table(results: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
     for name in ("correct", "exact", "exact_modulo_order"):
         if name in found[0]:
             add(name.replace("_", " "), [result[name] for result in found])
+    by_symbols = [result.get("correct_by_symbols", {}) for result in found]
+    for k in sorted({int(k) for shares in by_symbols for k in shares}):
+        row: List[Any] = [f"correct of those with {k} symbol{'s' * (k != 1)}"]
+        for share in (shares.get(str(k)) for shares in by_symbols):
+            row += ["", ""] if share is None else [f"{share.count} of {share.total}", share]
+        rows.append(row)
     if "mean_edit_distance" in found[0]:
         distances = [f"{result['mean_edit_distance']:.3f}" for result in found]
         rows.append(["mean edit distance", *(cell for d in distances for cell in ("", d))])
@@ -102,9 +128,12 @@ def evaluate_correct(
     for side in ("src", "tgt"):
         run.uses_file(f"{prefix}.{side}")
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    is_symbol = None
     with judging.open(run) as judges:
         if isinstance(answers, Checkpoint):
             decoder: Decoder = answers.load(run)
+            if judges.judge.on_references:  # any text
+                is_symbol = decoder.is_symbol
         else:
             decoder = GeneratedAnswers(answers)
             run.answers_from("generated", answers)
@@ -115,5 +144,6 @@ def evaluate_correct(
         targets,
         [entry.answers[0] for entry in answered],
         [entry.verdicts[0] for entry in answered],
+        is_symbol,
     )
     run.finish(result, len(sources), correct_table({"sentences": result}))

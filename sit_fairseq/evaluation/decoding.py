@@ -18,8 +18,9 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 _TASK = "stream_translation"
 
-# The positions of some sentences, and the answers to each of them, best first.
-Batch = Tuple[List[int], List[List[str]]]
+# The positions of some sentences, and the answers to each of them, best first; None for one that
+# the model cannot read.
+Batch = Tuple[List[int], List[Optional[List[str]]]]
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class CheckpointDecoder:
             [self._model],
             Namespace(
                 beam=options.beam,
+                nbest=options.nbest,
                 lenpen=options.lenpen,
                 max_len_a=options.max_len_a,
                 max_len_b=options.max_len_b,
@@ -208,7 +210,8 @@ class CheckpointDecoder:
 
         Yields:
             The positions of the sentences in a batch, and for each its ``nbest`` answers, best
-            first. Every sentence is in one batch.
+            first, or None for a formula deeper than the model reads. Every sentence is in one
+            batch.
 
         Raises:
             UserError: a sentence cannot be read by the model.
@@ -216,6 +219,13 @@ class CheckpointDecoder:
         if not sources:
             return
         tokens, lengths = self._encode(sources)
+        unread = self._task.too_deep(tokens)
+        if not all(position in skip for position in unread):
+            yield unread, [None] * len(unread)
+        wanted = sorted(set(range(len(tokens))).difference(unread))
+        if not wanted:
+            return
+        tokens, lengths = [tokens[i] for i in wanted], [lengths[i] for i in wanted]
         dataset = self._task.build_dataset_for_inference(tokens, lengths)
         # The longest first: if the memory is too small, that shows at once.
         order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
@@ -225,11 +235,11 @@ class CheckpointDecoder:
             max_sentences=self._options.batch_size,
         )
         for batch in (batch.tolist() for batch in batches):
-            if all(position in skip for position in batch):
+            if all(wanted[place] in skip for place in batch):
                 continue
             sample = dataset.collater([dataset[position] for position in batch])
             # The collater sorts once more.
-            positions = sample["id"].tolist()
+            positions = [wanted[place] for place in sample["id"].tolist()]
             sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
             hypotheses = self._task.inference_step(self._generator, [self._model], sample)
             yield positions, [

@@ -17,6 +17,12 @@ class Hypothesis:
     text: str
     verdict: str = ""
 
+    @property
+    def is_none(self) -> bool:
+        """Whether it only holds the place of an answer to a sentence that the model could not
+        read, see :mod:`sit_fairseq.tasks.unread`."""
+        return self.score == "-inf"
+
 
 @dataclass
 class Sentence:

@@ -2,8 +2,9 @@
 
 from contextlib import closing
 from functools import partial
+from itertools import islice
 from types import TracebackType
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Tuple, Type
+from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
 
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
@@ -89,6 +90,26 @@ class JudgePool:
             One verdict for each, in order.
         """
         return list(self.imap(pairs))
+
+    def verify_answers(
+        self, problems: Iterable[str], answers: Sequence[Optional[Sequence[str]]]
+    ) -> List[List[Verdict]]:
+        """Judges several answers to each problem.
+
+        Args:
+            problems: as text.
+            answers: to each of them; None if the model could not read it.
+
+        Returns:
+            A verdict on each answer, or the one that says unread.
+        """
+        pairs = [
+            (problem, answer) for problem, own in zip(problems, answers) for answer in own or ()
+        ]
+        judged = iter(self.verify_all(pairs))
+        return [
+            [Verdict.unread] if own is None else list(islice(judged, len(own))) for own in answers
+        ]
 
     def imap(self, pairs: Iterable[Pair]) -> Iterator[Verdict]:
         """Judges pairs and yields each verdict as soon as those before it are known.

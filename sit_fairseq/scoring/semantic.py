@@ -1,7 +1,6 @@
 """``fairseq-generate --scoring semantic``: answers judged against their source or reference."""
 
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import List, Optional
 
 from fairseq.dataclass import FairseqDataclass
@@ -57,14 +56,17 @@ class SemanticScorer(BaseScorer):
         self._run.judge_by(self.judge_answers)
 
     def judge_answers(
-        self, sources: List[str], references: Optional[List[str]], answers: List[List[str]]
+        self,
+        sources: List[str],
+        references: Optional[List[str]],
+        answers: List[Optional[List[str]]],
     ) -> List[List[Verdict]]:
         """Judges all answers to each source, and counts the verdicts on the best ones.
 
         Args:
             sources: the sentences of a batch.
             references: to each of them, None if the data have none.
-            answers: to each of them, best first.
+            answers: to each of them, best first; None if the model could not read it.
 
         Returns:
             a verdict on each answer.
@@ -73,12 +75,10 @@ class SemanticScorer(BaseScorer):
             UserError: the judge needs references and there are none.
         """
         problems = self._judge.problems(sources, references)
-        pairs = [(problem, answer) for problem, nbest in zip(problems, answers) for answer in nbest]
-        judged = iter(self._judges.verify_all(pairs))
-        verdicts = [list(islice(judged, len(nbest))) for nbest in answers]
+        verdicts = self._judges.verify_answers(problems, answers)
         for problem, nbest, (best, *_) in zip(problems, answers, verdicts):
             self.counts[best] += 1
-            self.counts.add_distance(self._judge.distance(problem, nbest[0]))
+            self.counts.add_distance(self._judge.distance(problem, nbest[0] if nbest else ""))
         return verdicts
 
     def add_string(self, ref: str, pred: str) -> None:

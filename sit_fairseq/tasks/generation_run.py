@@ -14,9 +14,9 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 # From sources, their references if there are any, and for each source its answers, best first,
-# to a verdict on each answer.
+# to a verdict on each answer. Where the model could not read the source there is None.
 JudgeAnswers = Callable[
-    [List[str], Optional[List[str]], List[List[str]]], Sequence[Sequence[Verdict]]
+    [List[str], Optional[List[str]], List[Optional[List[str]]]], Sequence[Sequence[Verdict]]
 ]
 
 
@@ -54,7 +54,10 @@ class GenerationRun:
         sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
         targets = sample.get("target")
         references = None if targets is None else [text(t, escape_unk=True) for t in targets]
-        answers = [[text(hypothesis["tokens"]) for hypothesis in nbest] for nbest in printed]
+        answers = [
+            None if "unread" in nbest[0] else [text(hypothesis["tokens"]) for hypothesis in nbest]
+            for nbest in printed
+        ]
         for nbest, verdicts in zip(printed, self._judge(sources, references, answers)):
             for hypothesis, verdict in zip(nbest, verdicts):
                 hypothesis["steps"] = verdict.value

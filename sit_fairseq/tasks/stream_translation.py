@@ -4,12 +4,14 @@ import logging
 from copy import deepcopy
 from typing import Any, Callable, List, Optional, Sequence
 
+import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
+from torch import Tensor
 
 from sit_fairseq.copies import log_copy
 from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
@@ -31,7 +33,7 @@ from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.precision import autocast, criterion_in_precision
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks import generation_run, refusals
+from sit_fairseq.tasks import generation_run, refusals, unread
 from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.transfers import fetch_numbers
@@ -58,6 +60,7 @@ class StreamTranslationTask(TranslationTask):
     def __init__(self, cfg: StreamTranslationConfig, src_dict, tgt_dict) -> None:
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
+        self._has_unread = False
         self._one_stream = False
         self._trains = False
         self._logged_dictionary = False
@@ -152,7 +155,8 @@ class StreamTranslationTask(TranslationTask):
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
         if self._checker is not None:
-            self._checker.check_split(split, dataset.src, dataset.tgt)
+            deep = self._checker.check_split(split, dataset.src, dataset.tgt)
+            self._has_unread = self._has_unread or deep > 0
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being
@@ -226,6 +230,13 @@ class StreamTranslationTask(TranslationTask):
         )
         return StreamPairDataset(pairs, "input", self._one_stream)
 
+    def too_deep(self, sentences: List[Tensor]) -> List[int]:
+        """The indices of encoded sentences, all of them formulas, that the model cannot read."""
+        if self._checker is None:
+            return []
+        lengths = torch.tensor([sentence.numel() for sentence in sentences])
+        return list(self._checker.too_deep(torch.cat(sentences), lengths))
+
     def refusal(
         self,
         line: str,
@@ -290,7 +301,7 @@ class StreamTranslationTask(TranslationTask):
             if isinstance(positions, TreePositions):
                 refuse_operators_as_symbols(self.src_dict)
                 depth = positions.depth
-            self._checker = SentenceChecker(model.vocabulary, depth)
+            self._checker = SentenceChecker(model.vocabulary, depth, self._trains)
         if self._trains:
             self._log_dictionary()
         if self.cfg.validate_semantics:
@@ -354,16 +365,33 @@ class StreamTranslationTask(TranslationTask):
     def valid_step(self, sample, model, criterion):
         """Computes the loss and, if asked, judges generated answers."""
         criterion = criterion_in_precision(self.cfg, criterion)
-        loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        ids, keep = None, self._readable(sample)
+        if keep is not None:
+            ids = sample["id"]
+            sample = unread.part_of(sample, keep, self.tgt_dict.pad())
+        if sample["nsentences"]:
+            loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+        else:
+            loss, sample_size, logging_output = 0.0, 0, dict.fromkeys(unread.NO_LOSS, 0)
         if self._judged is not None:
-            logging_output.update(self._judged.judge(sample, model))
+            logging_output.update(self._judged.judge(sample, model, ids))
         return loss, sample_size, logging_output
+
+    def _readable(self, sample) -> Optional[Tensor]:
+        """(B,) which sources the model can read; None if all."""
+        if not self._has_unread:
+            return None
+        keep = unread.readable(sample, self._checker)
+        return None if bool(keep.all()) else keep
 
     def reduce_metrics(self, logging_outputs, criterion) -> None:
         """As in fairseq, with percentages of judged sentences: correct, exact, each other
         verdict."""
         logging_outputs = fetch_numbers(logging_outputs)
-        super().reduce_metrics(logging_outputs, criterion)
+        # Of a batch that the model cannot read there is no loss.
+        with_loss = [log for log in logging_outputs if log.get("nsentences") != 0]
+        if with_loss:
+            super().reduce_metrics(with_loss, criterion)
         log_verdicts(logging_outputs)
 
     def build_generator(
@@ -386,17 +414,28 @@ class StreamTranslationTask(TranslationTask):
                 raise refusals.unsupported("prefix_allowed_tokens_fn")
             if getattr(args, "score_reference", False):
                 return StreamSequenceScorer(self.target_dictionary)
-            seq_gen_cls = seq_gen_cls or StreamSequenceGenerator
+            if seq_gen_cls is None:
+                seq_gen_cls = StreamSequenceGenerator
+                nbest = getattr(args, "nbest", 1)
+                extra_gen_cls_kwargs = {"nbest": nbest, **(extra_gen_cls_kwargs or {})}
         return super().build_generator(
             models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
         )
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--scoring semantic`` each hypothesis gets its verdict."""
-        with autocast(self.cfg, sample):
-            hypotheses = super().inference_step(
-                generator, models, sample, prefix_tokens=prefix_tokens, constraints=constraints
-            )
+        keep = self._readable(sample)
+        part = sample if keep is None else unread.part_of(sample, keep, self.tgt_dict.pad())
+        if keep is not None and prefix_tokens is not None:
+            prefix_tokens = prefix_tokens[keep]
+        hypotheses = []
+        if keep is None or bool(keep.any()):
+            with autocast(self.cfg, part):
+                hypotheses = super().inference_step(
+                    generator, models, part, prefix_tokens=prefix_tokens, constraints=constraints
+                )
+        if keep is not None:
+            hypotheses = unread.with_unread(hypotheses, keep, self.tgt_dict.eos())
         if self._run is not None:
             self._run.judge(sample, hypotheses)
         return hypotheses

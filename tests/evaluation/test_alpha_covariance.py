@@ -112,3 +112,11 @@ def test_a_count_that_no_sentence_has_is_reported_as_such(tmp_path):
 def test_what_cannot_be_measured_is_refused(counts, names, words):
     with pytest.raises(UserError, match=words):
         choose(["a"], counts=counts, names=names)
+
+
+def test_a_problem_that_the_model_cannot_read_has_none():
+    problems = choose(["! a", "& a a"])
+    answers = [f"{source.split()[1]} 1" for problem in problems for source in problem.sources]
+    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 1.0
+    answers[0] = None
+    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 0.5

@@ -51,3 +51,29 @@ def test_distance_where_the_judge_knows_one():
     assert result["mean_edit_distance"] == 1.0
     assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
     assert ["mean edit distance", "", "1.000"] in correct_table({"sentences": result})
+
+
+def test_accuracy_by_number_of_symbols():
+    sources = ["& a b", "| a & b a", "xor a & b c", "a", "! 0"]
+    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.satisfied, Verdict.unread]
+    verdicts.append(Verdict.satisfied)
+    judge = make_judge("prop")
+    result = measure_correct(judge, sources, TARGETS, ANSWERS, verdicts)
+    by_symbols = result["correct_by_symbols"]
+    assert list(by_symbols) == ["0", "1", "2", "3"]
+    assert by_symbols["2"] == Proportion(1, 2) and by_symbols["1"] == Proportion(0, 1)
+    assert sum(share.total for share in by_symbols.values()) == result["correct"].total
+    assert sum(share.count for share in by_symbols.values()) == result["correct"].count
+    few = measure_correct(judge, sources[:1], TARGETS[:1], ANSWERS[:1], verdicts[:1])
+    rows = correct_table({"all": result, "few": few})
+    assert ["correct of those with 1 symbol", "0 of 1", Proportion(0, 1), "", ""] in rows
+    two = ("1 of 2", Proportion(1, 2), "1 of 1", Proportion(1, 1))
+    assert ["correct of those with 2 symbols", *two] in rows
+
+
+def test_symbols_of_any_text_are_known_to_who_says_which_they_are():
+    judge = make_judge("exact")
+    given = (judge, ["<e1> met <e2>"], ["x"], ["x"], [Verdict.satisfied])
+    assert "correct_by_symbols" not in measure_correct(*given)
+    found = measure_correct(*given, lambda token: token.startswith("<"))
+    assert found["correct_by_symbols"] == {"2": Proportion(1, 1)}

@@ -2,6 +2,7 @@
 
 import re
 
+import fairseq_cli.validate
 import pytest
 from command_line import (
     PLUG_IN,
@@ -10,6 +11,7 @@ from command_line import (
     interactive,
     preprocess,
     preprocess_lines,
+    run,
     sit,
     train,
 )
@@ -56,6 +58,45 @@ def test_verdicts_stand_beside_each_answer_and_add_up(prop, tmp_path, capsys):
     assert f"exact {exact / 4:.2f} % ({exact}/400); {satisfied}/400 correct" in output
     printed = re.search(r"correct; (.*)", output).group(1)
     assert sum(map(int, re.findall(r"\d+", printed))) == 400
+
+
+def test_formulas_deeper_than_the_model_reads_are_unread(prop, tmp_path, capsys, caplog):
+    """They end no run and cost no other sentence its answer."""
+    lines = (prop.root / "test.src").read_text().splitlines()[:5]
+    targets = (prop.root / "test.tgt").read_text().splitlines()[:5]
+    deep = "! " * 34 + "a"
+    data = preprocess_lines(
+        tmp_path, [*lines[:2], deep, *lines[2:]], [*targets[:2], "a 1", *targets[2:]]
+    )
+    capsys.readouterr()
+    generate(data, prop.trained, "--max-len-b", 12, *SEMANTIC)
+    output = capsys.readouterr().out
+    assert "1 formulas of test are more than 32 operators deep" in caplog.text
+    assert "unread 1," in output and "/6 correct" in output
+    found = sentences(output, tmp_path)
+    unread = found.pop(2)
+    assert (unread.source, unread.best.text, unread.best.verdict) == (deep, "", "unread")
+    generate(preprocess_lines(tmp_path / "rest", lines, targets), prop.trained, "--max-len-b", 12)
+    rest = sentences(capsys.readouterr().out, tmp_path)
+    assert [s.best.text for s in found] == [s.best.text for s in rest]
+    alone = preprocess_lines(tmp_path / "alone", [deep] * 2, ["a 1"] * 2)
+    generate(alone, prop.trained, *SEMANTIC)
+    assert "0/2 correct" in capsys.readouterr().out
+    generate(data, prop.trained, "--score-reference")
+    assert "H-2\t-inf" in capsys.readouterr().out
+
+
+def test_validation_counts_what_the_model_cannot_read(prop, tmp_path, caplog):
+    deep = "! " * 34 + "a"
+    data = preprocess_lines(tmp_path, ["a", deep, deep, "! b"], ["a 1", *["a 1"] * 2, "b 0"])
+    overrides = str({"validate_semantics": "prop", "validate_args": '{"max_len_b": 8}'})
+    caplog.set_level("INFO")
+    run(
+        fairseq_cli.validate,
+        *(data, "--path", prop.trained, "--valid-subset", "test", "--batch-size", 2),
+        *(*PLUG_IN, "--num-workers", 0, "--model-overrides", overrides),
+    )
+    assert any("unread 50 " in message for message in caplog.messages)
 
 
 def test_exact_compares_with_the_references(prop, tmp_path, capsys):

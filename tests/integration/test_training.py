@@ -44,7 +44,17 @@ def test_validation_judges_answers_and_picks_the_best_checkpoint(prop, tmp_path,
     shares = {
         name: float(value)
         for name, value in re.findall(r"(\w+) ([\d.]+) ", lines[-1])
-        if name in ("correct", "violated", "vacuous", "invalid", "timeout", "error", "unavailable")
+        if name
+        in (
+            "correct",
+            "violated",
+            "vacuous",
+            "invalid",
+            "unread",
+            "timeout",
+            "error",
+            "unavailable",
+        )
     }
     assert sum(shares.values()) == pytest.approx(100, abs=0.05)
     # Of exactly 50 judged sentences every share is a multiple of 2 %.

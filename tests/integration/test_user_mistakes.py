@@ -53,10 +53,10 @@ def test_target_symbol_missing_from_its_source(prop, tmp_path):
 
 def test_formula_deeper_than_the_positions(prop, tmp_path):
     deep = " ".join(["!"] * 34 + ["a"])
-    data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"])
+    data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")
     failing(
-        lambda: generate(data, prop.trained),
-        "line 2 of the test source is 34 operators deep",
+        lambda: train(data, tmp_path / "model"),
+        "line 2 of the valid source is 34 operators deep",
         "end at 32",
         "--tree-depth 34",
     )
