@@ -3,8 +3,8 @@
 from typing import Any, Dict, List, Mapping, Sequence, Union
 
 from sit_fairseq.datasets.pair_files import read_pairs
-from sit_fairseq.evaluation.answering import Decoder, GeneratedAnswers
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
+from sit_fairseq.evaluation.given_answers import answering
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
@@ -92,7 +92,7 @@ def evaluate_correct(
     Args:
         run: writes the result file and prints the table.
         prefix: the sentences are in ``prefix.src``, their references in ``prefix.tgt``.
-        answers: the model to ask, or a file with what fairseq-generate printed.
+        answers: the model to ask, or a file of answers.
         judging: who judges.
 
     Raises:
@@ -103,12 +103,7 @@ def evaluate_correct(
         run.uses_file(f"{prefix}.{side}")
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     with judging.open(run) as judges:
-        if isinstance(answers, Checkpoint):
-            decoder: Decoder = answers.load(run)
-        else:
-            decoder = GeneratedAnswers(answers)
-            run.answers_from("generated", answers)
-        answered = run.answer(decoder, sources, judges, targets)
+        answered = run.answer(answering(run, answers), sources, judges, targets)
     result = measure_correct(
         judges.judge,
         sources,
