@@ -19,11 +19,8 @@ import argparse
 
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.alpha_covariance import (
-    Choice,
-    evaluate_alpha_covariance,
-    write_questions,
-)
+from sit_fairseq.evaluation.alpha_covariance import evaluate_alpha_covariance
+from sit_fairseq.evaluation.renamed_problems import Choice, write_questions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
