@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the labels are worth, those of the paper among them: the table of labels in
-# examples/prop/README.md, about half an hour on 2 cores.
+# examples/prop/README.md, about a quarter of an hour on 2 cores.
 #   bash examples/prop/labels.sh [DIR]      results go to DIR (outputs/prop-labels)
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop mini "${1:-outputs/prop-labels}"
@@ -14,4 +14,4 @@ for kind in smallest depth-first aiger; do
 done
 step "training and measuring"
 sit experiments examples/prop/labels.yaml "$out" --scale mini
-sit overlap "$data"/valid.* --with "$data/train.smallest" --expect-none
+sit overlap "$data"/valid.{smallest,depth-first,aiger} --with "$data/train.smallest" --expect-none
