@@ -48,8 +48,12 @@ start() {
 # choose_labels KINDS...: sets labels to the kind that --labels names, that the folder has already,
 # or the first.
 choose_labels() {
-    local known
-    known=$(cat "$out/labels" 2>/dev/null || echo "${wanted_labels:-$1}")
+    local known=$1
+    if [ -f "$out/labels" ]; then
+        known=$(cat "$out/labels")
+    elif ! [ -f "$data/train.tgt" ]; then
+        known=${wanted_labels:-$1}
+    fi
     labels=${wanted_labels:-$known}
     if [[ " $* " != *" $labels "* ]]; then
         echo "$0: there are no labels $labels; give one of $*" >&2

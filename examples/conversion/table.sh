@@ -36,14 +36,13 @@ esac
 limit=22
 [ "$logic" = prop ] || limit=128
 mkdir -p "$out/conversion"
-# What is named by ${recipe[@]+...} may be empty, which bash 4.3 takes for an unset variable.
-shared=("${same[@]}" ${recipe[@]+"${recipe[@]}"})
+shared=("${same[@]}" "${recipe[@]}")
 
 step "training: the baseline, and the same pattern from scratch"
-train conversion/baseline bin.normal "${shared[@]}" ${sizes[@]+"${sizes[@]}"} \
+train conversion/baseline bin.normal "${shared[@]}" "${sizes[@]}" \
     ++model.symbol_embedding=fixed
 train conversion/scratch bin.normal ++model.stream_attention=EP-DP-CP \
-    ++optimization.stop_time_hours=0 ${recipe[@]+"${recipe[@]}"}
+    ++optimization.stop_time_hours=0 "${recipe[@]}"
 step "conversion"
 [ -f "$out/conversion/converted.pt" ] ||
     sit convert "$out/conversion/baseline/checkpoint_last.pt" "$out/conversion/converted.pt" \
@@ -54,7 +53,7 @@ source=$data/train.src
 [ "$tuned" = normal ] || source=$data/$tuned.src
 epoch=$((($(wc -l <"$source") + batch - 1) / batch))
 for epochs in 1 5; do
-    train "conversion/finetuned$epochs" "bin.$tuned" "${shared[@]}" ${sizes[@]+"${sizes[@]}"} \
+    train "conversion/finetuned$epochs" "bin.$tuned" "${shared[@]}" "${sizes[@]}" \
         checkpoint.finetune_from_model="$out/conversion/converted.pt" \
         ++task.length_ramp_updates=0 "optimization.lr=[$rate]" \
         lr_scheduler.warmup_updates=$((epoch / 10)) optimization.max_update=$((epoch * epochs))
@@ -68,7 +67,7 @@ measured() {
         [ ! -f "$result.json" ] || continue
         if [ "$set" = heat_map ]; then
             sit evaluate heat-map "$data/grid" --semantics "$logic" --path "$2" --max-len-b "$limit" \
-                --data "$out/bin.normal" ${box[@]+"${box[@]}"} --result "$result.json" >"$result.md"
+                --data "$out/bin.normal" "${box[@]}" --result "$result.json" >"$result.md"
         else
             sit evaluate correct "$data/$set" --semantics "$logic" --path "$2" --max-len-b 100 \
                 --data "$out/bin.normal" --result "$result.json" >"$result.md"

@@ -7,6 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 case $scale in
     mini)
+        needs "$data/train.tgt" prepare
         # The data of this scale have no grid, which the quickstart does not need.
         grid --semantics ltl --max-symbols 7 --max-length 16 --per-cell 10 --exclude "$data/train"
         figures 128 --training-length 12 --full-brightness 10

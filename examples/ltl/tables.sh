@@ -26,5 +26,5 @@ formulas valid --symbols 5 --min-length 8 --size "$held" --seed 44 --exclude "$d
 formulas test --symbols 5 --min-length 8 --size "$held" --seed 45 --exclude "$data"/{train,full,valid}
 formulas more --symbols "$most" --distinct-symbols "6-$most" --min-length 11 --size "$held" --seed 46 \
     --exclude "$data"/{train,full,valid,test}
-grid --semantics ltl --max-symbols "$most" ${cells[@]+"${cells[@]}"} --exclude "$data"/{train,full}
+grid --semantics ltl --max-symbols "$most" "${cells[@]}" --exclude "$data"/{train,full}
 conditions $((size / 10))

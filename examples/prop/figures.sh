@@ -7,6 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 case $scale in
     mini)
+        needs "$data/train.tgt" prepare
         # The data of this scale have no grid, which the quickstart does not need.
         grid --semantics prop --max-symbols 6 --max-length 14 --per-cell 10 --exclude "$data/train"
         figures 22 --training-symbols 3 --training-length 10 --full-brightness 10

@@ -26,5 +26,5 @@ formulas valid --symbols 5 --size "$held" --seed 44 --exclude "$data"/{train,ful
 formulas test --symbols 5 --min-length 5 --size "$held" --seed 45 --exclude "$data"/{train,full,valid}
 formulas more --symbols "$most" --distinct-symbols "6-$most" --min-length 11 --size "$held" --seed 46 \
     --exclude "$data"/{train,full,valid,test}
-grid --semantics prop --max-symbols "$most" ${cells[@]+"${cells[@]}"} --exclude "$data"/{train,full}
+grid --semantics prop --max-symbols "$most" "${cells[@]}" --exclude "$data"/{train,full}
 conditions $((size / 10))
