@@ -11,11 +11,27 @@ export GOMP_SPINCOUNT=3000
 export PYTHONWARNINGS=ignore
 plug_in=(--user-dir sit_fairseq --task stream_translation)
 
-# start EXAMPLE [SCALE] [DIR]: what to run (mini, medium or paper), and where its results go.
+# start EXAMPLE [SCALE] [DIR] [--labels KIND]: what to run (mini, medium or paper), and where its
+# results go, by default to outputs/EXAMPLE$purpose-SCALE.
 start() {
+    local given=()
     example=$1
-    scale=${2:-mini}
-    out=$(realpath -m "${3:-outputs/$example-$scale}")
+    wanted_labels=
+    shift
+    while [ $# -gt 0 ]; do
+        if [ "$1" = --labels ] && [ $# -gt 1 ]; then
+            wanted_labels=$2
+            shift
+        elif [[ "$1" = -* ]]; then
+            echo "$0: there is no option $1, or it lacks its value; there is --labels KIND" >&2
+            exit 1
+        else
+            given+=("$1")
+        fi
+        shift
+    done
+    scale=${given[0]:-mini}
+    out=$(realpath -m "${given[1]:-outputs/$example${purpose:-}-$scale}")
     data=$out/data
     if ! [ -f "examples/$example/hydra/$scale.yaml" ]; then
         echo "$0: there is no $scale.yaml in examples/$example/hydra, which holds the scales" >&2
@@ -27,6 +43,32 @@ start() {
     fi
     mkdir -p "$data"
     echo "$scale" >"$out/scale"
+}
+
+# choose_labels KINDS...: sets labels to the kind that --labels names, that the folder has already,
+# or the first.
+choose_labels() {
+    local known=$1
+    if [ -f "$out/labels" ]; then
+        known=$(cat "$out/labels")
+    elif ! [ -f "$data/train.tgt" ]; then
+        known=${wanted_labels:-$1}
+    fi
+    labels=${wanted_labels:-$known}
+    if [[ " $* " != *" $labels "* ]]; then
+        echo "$0: there are no labels $labels; give one of $*" >&2
+        exit 1
+    fi
+    if [ "$known" != "$labels" ]; then
+        echo "$0: $out has data with other labels, $known; name another folder" >&2
+        exit 1
+    fi
+    echo "$labels" >"$out/labels"
+}
+
+# exact_means: says below a table what "exact" is.
+exact_means() {
+    [ ! -f "$out/labels" ] || echo "exact: equal to the label; labels are those of --labels $(cat "$out/labels")"
 }
 
 # needs FILE STEP: refuses to go on if an earlier step of the example was left out.
@@ -80,33 +122,47 @@ binarise() {
     mv "$destination.partial" "$destination"
 }
 
-# results SHORTEST LONGEST SIZE: the table of results.yaml, models on normal, renamed and reduced
-# formulas of at most LONGEST tokens, a to e of ten symbols; tests from SHORTEST tokens on.
-results() {
+# conditions SIZE: the training data of the tables under the conditions of the paper, made from
+# train and full, with one dictionary for all of them; reduced data have SIZE pairs.
+conditions() {
     local condition source
-    step "data: formulas of at most $2 tokens over the symbols a to e, or a to j"
-    pairs train "$example" --symbols 5 --max-length "$2" --size "$3" --seed 1
-    pairs ten "$example" --symbols 10 --max-length "$2" --size "$3" --seed 5
-    pairs valid "$example" --symbols 5 --max-length "$2" --size 500 --seed 2 \
-        --exclude "$data"/{train,ten}
-    pairs test "$example" --symbols 5 --min-length "$1" --max-length "$2" --size 1000 --seed 3 \
-        --exclude "$data"/{train,ten,valid}
-    pairs unseen "$example" --symbols 10 --min-length "$1" --max-length "$2" --size 1000 --seed 4 \
-        --exclude "$data"/{train,ten,valid}
-    [ -f "$data/renamed.tgt" ] ||
-        sit condition renamed "$data/train" "$data/renamed"
-    [ -f "$data/reduced.tgt" ] || sit condition reduced "$data/train" \
-        "$data/reduced" --size $(($3 / 10)) --seed 1
-    # One dictionary for all, with all symbols of the test sets.
-    binarise "$out/bin.ten" --trainpref "$data/ten" --validpref "$data/valid"
-    for condition in normal renamed reduced; do
+    [ -f "$data/renamed.tgt" ] || sit condition renamed "$data/train" "$data/renamed"
+    [ -f "$data/reduced.tgt" ] ||
+        sit condition reduced "$data/train" "$data/reduced" --size "$1" --seed 1
+    [ -f "$data/supplemented.tgt" ] ||
+        sit condition supplemented "$data/train" "$data/full" "$data/supplemented" \
+            --figure "$out/imbalance.png"
+    binarise "$out/bin.full" --trainpref "$data/full" --validpref "$data/valid"
+    for condition in normal renamed reduced supplemented; do
         source=$condition
         [ "$condition" = normal ] && source=train
         binarise "$out/bin.$condition" --trainpref "$data/$source" --validpref "$data/valid" \
-            --srcdict "$out/bin.ten/dict.src.txt"
+            --srcdict "$out/bin.full/dict.src.txt"
     done
+    sit overlap "$data"/{test,more} "$data/grid/grid" --with "$data"/{train,full} --expect-none
+}
+
+# table NAME: trains and measures what examples/EXAMPLE/NAME.yaml says, with the data of tables.sh.
+table() {
     step "training and measuring"
-    sit experiments "examples/$example/results.yaml" "$out" --jobs 2
+    sit experiments "examples/$example/$1.yaml" "$out" --scale "$scale" --jobs 2
+    exact_means
+}
+
+# figures LIMIT OPTIONS...: what the paper draws of a trained model: its heat map, one for each N of
+# the top-N accuracy, both with answers of at most LIMIT tokens, and its cost by symbols. The model is
+# that of train.sh, or the file named by MODEL. OPTIONS say what was trained on.
+figures() {
+    local model=${MODEL:-$out/model/checkpoint_last.pt}
+    local options=(--path "$model" --max-len-b "$1" --semantics "$example" "${@:2}")
+    needs "$data/train.tgt" prepare
+    needs "$model" train
+    step "figures"
+    sit evaluate heat-map "$data/grid" "${options[@]}" --result "$out/figures/heat_map.json"
+    sit evaluate top-n "$data/grid" "${options[@]}" --n 3,10,25 --result "$out/figures/top_n.json"
+    sit evaluate cost --path "$model" --max-len-b "$1" --counts 1,2,3,4,5,6,7,8,9,10 \
+        --result "$out/figures/cost.json"
+    sit overlap "$data/grid/grid" --with "$data/train" --expect-none
 }
 
 # train MODEL BINARISED OVERRIDES...: with the hyper-parameters of the example's hydra file.

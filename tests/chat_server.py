@@ -1,6 +1,7 @@
 """A server on this machine that answers, and misbehaves, like an endpoint of a language model."""
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
@@ -43,7 +44,7 @@ BROKEN = Response(0, b"")
 def formula_of(body):
     """The formula that a request is about."""
     prompt = body["messages"][0]["content"]
-    return prompt.split("Your turn\nFormula: ")[1].split("\n")[0]
+    return re.split("Your [tT]urn\nFormula: ", prompt)[1].split("\n")[0]
 
 
 class ChatServer:

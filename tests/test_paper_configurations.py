@@ -15,6 +15,8 @@ from fairseq.dataclass.initialize import add_defaults
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import OmegaConf
 
+from sit_fairseq.evaluation.experiments.specification import read_specification
+
 TASKS = ("copying", "ltl", "prop")
 
 # Where the paper says it.
@@ -145,9 +147,13 @@ def path_of(task: str):
     return ROOT / "examples" / task / "hydra" / "paper.yaml"
 
 
-def complete(task: str) -> dict:
+def complete(task: str, *overrides: str) -> dict:
     """All options as hydra gives them to the training, defaults included."""
-    cfg = OmegaConf.merge(OmegaConf.structured(FairseqConfig), OmegaConf.load(path_of(task)))
+    cfg = OmegaConf.merge(
+        OmegaConf.structured(FairseqConfig),
+        OmegaConf.load(path_of(task)),
+        OmegaConf.from_dotlist(list(overrides)),
+    )
     with_places = OmegaConf.merge(
         cfg,
         {
@@ -217,3 +223,40 @@ def test_named_architectures_are_the_papers(task, arch):
     for rows, suffix in ((MODEL, ""), ({**MODEL, **BASELINE}, "_baseline")):
         model, expected = named(arch + suffix), published(rows, task)
         assert {option: model[option] for option in expected} == expected
+
+
+# How the models of the paper's table differ from the baseline.
+MODELS = {
+    "Proposed": None,
+    "Baseline": {},
+    "Full vocabulary": {},
+    "Alpha-renaming": {},
+    "Random embedding": {"symbol_embedding": "random"},
+    "Canonical renaming": {"symbol_embedding": "canonical"},
+}
+
+
+@pytest.mark.parametrize("task", ["ltl", "prop"])
+def test_models_of_the_table_of_results_are_the_papers(task):
+    path = path_of(task).parent.parent / "results.yaml"
+    runs = {run.model: run for run in read_specification(str(path), ROOT, "paper").runs}
+    assert runs.keys() == MODELS.keys()
+    for run in runs.values():
+        differences = MODELS[run.model]
+        rows = MODEL if differences is None else {**MODEL, **BASELINE}
+        expected = {**published(rows, task), **(differences or {})}
+        cfg = complete(task, *run.overrides)
+        assert {option: cfg["model"][option] for option in expected} == expected
+        assert cfg["task"]["alpha_renaming"] == (run.model == "Alpha-renaming")
+        assert cfg["common"]["seed"] == 46
+
+
+@pytest.mark.parametrize("task", ["ltl", "prop"])
+def test_patterns_of_the_ablation_are_all_that_differs(task):
+    path = path_of(task).parent.parent / "ablation.yaml"
+    paper = complete(task)
+    for run in read_specification(str(path), ROOT, "paper").runs:
+        cfg = complete(task, *run.overrides)
+        assert cfg["model"]["stream_attention"] == run.model
+        cfg["model"]["stream_attention"] = paper["model"]["stream_attention"]
+        assert cfg == paper

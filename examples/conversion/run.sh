@@ -73,6 +73,7 @@ for name in finetuned1 finetuned5 scratch; do
     for set in test unseen; do measured "$name" "$out/$name/checkpoint_last.pt" "$set"; done
 done
 measured converted "$out/converted.pt" unseen
+sit overlap "$data"/{test,unseen} --with "$data/train" --expect-none
 python - "$out" <<'TABLE'
 import json, os, sys
 print("| model | 5 symbols | 10 symbols |\n| --- | --- | --- |")

@@ -5,4 +5,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
 needs "$out/test.txt" generate
 sit evaluate generated "$out" --semantics ltl \
-    test='5 training symbols' unseen='10 symbols never seen'
+    test='same symbols' more='more symbols'
+exact_means
+sit overlap "$data"/{test,more} --with "$data/train" --expect-none

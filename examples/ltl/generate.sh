@@ -6,7 +6,7 @@ start ltl "$@"
 needs "$data/test.tgt" prepare
 needs "$out/model/checkpoint_last.pt" train
 step "answers, judged by Spot"
-for prefix in "$data"/{test,unseen}*.tgt; do
+for prefix in "$data"/{test,more}*.tgt; do
     name=$(basename "$prefix" .tgt)
     answer "$name" --scoring semantic --semantics ltl --beam 3 --batch-size 100 \
         --max-len-b 100

@@ -12,5 +12,6 @@ for labels in spot depth-first; do
         --exclude "$data/train.$labels"
     binarise "$out/bin.$labels" --trainpref "$data/train.$labels" --validpref "$data/valid.$labels"
 done
+sit overlap "$data"/valid.{spot,depth-first} --with "$data"/train.{spot,depth-first} --expect-none
 step "training and measuring"
 sit experiments examples/ltl/ladder.yaml "$out" --scale ladder --jobs 2

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The table of RESULTS.md, about an hour on 2 cores.
-#   bash examples/ltl/results.sh [DIR]       results go to DIR (outputs/ltl-results)
+# The paper's table of models and training conditions, its heat maps and its alpha-covariance.
+# What is done is not done again, so that the same command goes on after an interruption.
+#   bash examples/ltl/results.sh [mini|medium|paper] [DIR] [--labels spot|depth-first]
+purpose=-tables
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-start ltl mini "${1:-outputs/ltl-results}"
-results 8 12 30000
+start ltl "$@"
+bash examples/ltl/tables.sh "$@"
+table results

@@ -6,4 +6,5 @@ start prop "$@"
 needs "$out/test.txt" generate
 sit evaluate generated "$out" --semantics prop \
     test='same symbols' more='more symbols'
+exact_means
 sit overlap "$data"/{test,more} --with "$data/train" --expect-none

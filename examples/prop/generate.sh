@@ -5,9 +5,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 needs "$data/test.tgt" prepare
 needs "$out/model/checkpoint_last.pt" train
+longest=30
+[ "$scale" != paper ] || longest=100
 step "answers, judged by truth tables"
 for prefix in "$data"/{test,more}*.tgt; do
     name=$(basename "$prefix" .tgt)
     answer "$name" --scoring semantic --semantics prop --beam 3 --batch-size 100 \
-        --max-len-b 30
+        --max-len-b "$longest"
 done

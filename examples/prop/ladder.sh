@@ -14,6 +14,7 @@ for labels in smallest depth-first; do
         --exclude "$data/train.$labels"
     binarise "$out/bin.$labels" --trainpref "$data/train.$labels" --validpref "$data/valid.$labels"
 done
+sit overlap "$data"/valid.{smallest,depth-first} --with "$data"/train.{smallest,depth-first} --expect-none
 step "training and measuring"
 for table in ladder variants; do
     sit experiments "examples/prop/$table.yaml" "$out" --scale ladder --jobs 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Data: random formulas with a satisfying partial assignment each.
-#   bash examples/prop/prepare.sh [mini|medium|paper] [DIR]
+#   bash examples/prop/prepare.sh [mini|medium|paper] [DIR] [--labels depth-first|smallest|aiger]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start prop "$@"
 formulas() { pairs "$1" prop --labels "$labels" "${@:2}"; }
@@ -17,7 +17,11 @@ test_sets() {
     renamed more 2
 }
 
-labels=depth-first
+if [ "$scale" = paper ]; then
+    choose_labels smallest depth-first aiger
+else
+    choose_labels depth-first smallest aiger
+fi
 if [ "$scale" = mini ]; then
     step "data: formulas of at most 10 tokens over the symbols a to c"
     formulas train --symbols 3 --max-length 10 --size 200000 --seed 1
@@ -31,7 +35,6 @@ elif [ "$scale" = medium ]; then
     grid --semantics prop --per-cell 10 --exclude "$data/train"
 else
     step "data: formulas of at most 35 tokens, and a heat map"
-    labels=smallest
     formulas train --symbols 5 --size 800000
     formulas valid --symbols 5 --size 100000 --seed 44 --exclude "$data/train"
     formulas test --symbols 5 --size 100000 --seed 45 --exclude "$data"/{train,valid}

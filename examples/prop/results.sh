@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The table of RESULTS.md, about an hour on 2 cores.
-#   bash examples/prop/results.sh [DIR]      results go to DIR (outputs/prop-results)
+# The paper's table of models and training conditions, its heat maps and its alpha-covariance.
+# What is done is not done again, so that the same command goes on after an interruption.
+#   bash examples/prop/results.sh [mini|medium|paper] [DIR] [--labels depth-first|smallest|aiger]
+purpose=-tables
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-start prop mini "${1:-outputs/prop-results}"
-results 5 7 20000
+start prop "$@"
+bash examples/prop/tables.sh "$@"
+table results

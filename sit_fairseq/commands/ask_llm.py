@@ -3,16 +3,27 @@
 The model is behind any OpenAI-compatible endpoint (chat completions); the key is taken from
 the environment variable OPENAI_API_KEY. The paper's set-up (appendix "LLM Setup"):
 
-    sit ask-llm data/test --semantics ltl --model gpt-5.2 \
+    sit ask-llm data/test --semantics ltl --prompt paper --model gpt-5.2 \
         --reasoning-effort medium --verbosity low --samples 3000 --result results/ltl.json
 
 and for its alpha-covariance, with all renamings into 5 names:
 
-    sit ask-llm data/test --semantics ltl --model gpt-5.2 \
+    sit ask-llm data/test --semantics ltl --prompt paper --model gpt-5.2 \
         --reasoning-effort none --verbosity low --temperature 0 --samples 100 \
         --renamings 120 --result results/ltl_renamed.json
 
-The paper used the Responses API, mostly in batches. Each answer is kept as soon as it has
+``--prompt paper`` asks by the paper's words, which explain no operators but those of its data;
+its own schema of an assignment is not published. It used the Responses API, mostly in batches.
+
+A heat map is drawn of answers to the formulas of a grid, here of 10 samples a cell:
+
+    sit generate grid data/grid --semantics ltl --per-cell 10
+    sit ask-llm data/grid/grid --semantics ltl --prompt paper --model gpt-5.2 \
+        --reasoning-effort medium --verbosity low --result results/grid.json
+    sit evaluate heat-map data/grid --semantics ltl --generated results/grid.answers.jsonl \
+        --full-brightness 10 --result results/heat_map.json
+
+Each answer is kept as soon as it has
 come, for results/ltl.json in results/ltl.answers.jsonl: a run that ended early goes on where
 it was when it is started again, and what was answered once is not asked (and paid for) again.
 """
@@ -26,9 +37,9 @@ from typing import Any, Dict
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.asking import make_question, replies_to
-from sit_fairseq.evaluation.llm.dialect import DIALECTS
 from sit_fairseq.evaluation.llm.endpoint import Endpoint, check_base_url, openai_version
 from sit_fairseq.evaluation.llm.measuring import expenses, measure, read_replies, report
+from sit_fairseq.evaluation.llm.paper_prompts import PROMPTS
 from sit_fairseq.evaluation.llm.problems import (
     SHOTS,
     choose_examples,
@@ -42,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     add = parser.add_argument
     add("prefix", metavar="PREFIX", help="read PREFIX.src and PREFIX.tgt")
-    add("--semantics", required=True, choices=list(DIALECTS), help="what they mean")
+    add("--semantics", required=True, choices=list(PROMPTS["ours"]), help="what they mean")
+    add(
+        "--prompt",
+        choices=list(PROMPTS),
+        default="ours",
+        help="who worded it (default: %(default)s, which explains all operators)",
+    )
     add("--model", required=True, help="as the server calls it")
     add("--base-url", default="https://api.openai.com/v1", help="(default: %(default)s)")
     add("--result", metavar="FILE", help="the JSON file to be written")
@@ -89,6 +106,8 @@ def _check(args: argparse.Namespace) -> None:
     check_base_url(args.base_url)
     if args.result is None and not args.dry_run:
         raise UserError("Name the file to be written with --result, or ask for a --dry-run.")
+    if args.prompt == "paper" and args.examples is not None:
+        raise UserError("--prompt paper has its own examples; leave out --examples.")
     if args.samples is not None and args.samples < 1:
         raise UserError(f"--samples {args.samples}: it must be at least 1.")
     if args.concurrency < 1 or args.timeout <= 0 or args.max_retries < 0:
@@ -123,7 +142,7 @@ def main(args: argparse.Namespace) -> None:
     # fairseq turns on the messages of every library, among them those of each connection.
     logging.getLogger().setLevel(logging.WARNING)
     _check(args)
-    dialect = DIALECTS[args.semantics]
+    dialect = PROMPTS[args.prompt][args.semantics]
     pairs = read_problems(args.prefix, args.semantics)
     samples = choose_samples(pairs, args.samples, args.renamings, args.seed)
     examples = choose_examples(dialect, pairs, args.examples, args.seed)
@@ -157,6 +176,7 @@ def main(args: argparse.Namespace) -> None:
             **options,
             "base_url": args.base_url,
             "semantics": args.semantics,
+            "prompt": args.prompt,
             "examples": [example._asdict() for example in examples],
             "renamings": args.renamings,
         },

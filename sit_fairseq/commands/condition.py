@@ -14,18 +14,22 @@ operators, constants or punctuation of traces.
   No two symbols of a pair become one.
 * reduced (the same section): a random sample of the pairs, in their order.
 * supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of
-  EXTRA whose source has no or one symbol and has not occurred before.
+  EXTRA whose source has no or one symbol and has not occurred before. With ``--figure FILE.png``
+  the histograms of the numbers of symbols are drawn before and after, as in the paper.
 """
 
 import argparse
 
 from sit_fairseq.datasets.conditions import (
     by_first_appearance,
+    numbers_of_symbols,
     random_pairs,
     report_supplement,
     supplement,
 )
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
+from sit_fairseq.evaluation import plots
+from sit_fairseq.evaluation.imbalance import draw_histograms
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add = condition.add_argument
             add("--size", type=int, default=80000, help="number of pairs (default: %(default)s)")
             add("--seed", type=int, default=42, help="(default: %(default)s)")
+        if name == "supplemented":
+            condition.add_argument(
+                "--figure", metavar="FILE", help="draw how many pairs have how many symbols, as PNG"
+            )
 
 
 def main(args: argparse.Namespace) -> None:
@@ -52,6 +60,9 @@ def main(args: argparse.Namespace) -> None:
     Raises:
         UserError: an option or a file cannot be used.
     """
+    figure = getattr(args, "figure", None)
+    if figure is not None:
+        plots.require_matplotlib()
     pairs = read_pairs(args.IN)
     if args.condition == "renamed":
         made = by_first_appearance(pairs)
@@ -61,4 +72,8 @@ def main(args: argparse.Namespace) -> None:
         made = supplement(pairs, read_pairs(args.EXTRA))
         print(report_supplement(pairs, made))
     write_pairs(args.OUT, made)
+    if figure is not None:
+        draw_histograms(
+            {"before": numbers_of_symbols(pairs), "after": numbers_of_symbols(made)}, figure
+        )
     print(f"{len(made)} pairs in {args.OUT}.src and .tgt, made from {len(pairs)}")

@@ -25,8 +25,20 @@ A file says what to do like this::
 A condition may also be ``{data: bin.wide, models: [Baseline], seeds: [1]}``, and a measurement may
 have ``models``, for those it is meant for. The measurement ``training`` needs no command: it has
 ``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then (UPDATES may
-be ``last``), as a share, and ``cpu_minutes``. A column that is no share is written
-``{number: PATH}``.
+be ``last``), as a share, ``cpu_minutes`` and ``parameters``. A column that is no share is written
+``{number: PATH}``. A measurement may have ``conditions`` in the same way.
+
+What differs between scales is under ``scales``: of the one that ``--scale`` names, ``overrides``
+are added to those of all runs and to those of single models, ``arguments`` to the commands of
+measurements, where they count more than what stands before them, and ``seeds`` replace others::
+
+    scales:
+      mini:
+        overrides: [optimization.max_update=2500]
+        seeds: [1, 2, 3]
+        arguments: {test: [--max-len-b, 20]}
+      paper:
+        models: {Baseline: [model.encoder_embed_dim=132]}
 """
 
 import argparse
@@ -53,7 +65,7 @@ def main(args: argparse.Namespace) -> None:
         UserError: an option or a file cannot be used, or a run failed.
     """
     file, folder = Path(args.experiments), Path(args.folder).resolve()
-    specification = read_specification(args.experiments, folder)
+    specification = read_specification(args.experiments, folder, args.scale)
     configuration = file.resolve().parent / "hydra" / f"{args.scale}.yaml"
     table, failed = run_experiments(specification, configuration, folder, file.stem, args.jobs)
     print(table)

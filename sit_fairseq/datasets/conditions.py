@@ -2,7 +2,7 @@
 
 from collections import Counter
 from random import Random
-from typing import Iterable, Iterator, List, Sequence
+from typing import Dict, Iterable, Iterator, List, Sequence
 
 from sit_fairseq.datasets.names import symbol_names
 from sit_fairseq.datasets.pair_files import Pair
@@ -67,6 +67,11 @@ def supplement(pairs: Sequence[Pair], extra: Iterable[Pair]) -> List[Pair]:
             known.add(tokens)
             result.append((source, target))
     return result
+
+
+def numbers_of_symbols(pairs: Sequence[Pair]) -> Dict[int, int]:
+    """How many pairs there are with each number of symbols in the source."""
+    return Counter(len(data_symbols(tokenize(source))) for source, _ in pairs)
 
 
 def report_supplement(before: Sequence[Pair], after: Sequence[Pair]) -> str:

@@ -1,16 +1,17 @@
 """Alpha-covariance: do renamed inputs give renamed outputs?"""
 
-import math
-import random
-from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Union
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.given_answers import answering
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.renamed_problems import (
+    Choice,
+    RenamedProblem,
+    symbols_without_a_model,
+)
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint
-from sit_fairseq.logic.syntax import read_sentences, tokenize
-from sit_fairseq.symbols.renaming import Renaming, renamings_into
+from sit_fairseq.logic.syntax import read_sentences
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:
@@ -29,78 +30,6 @@ def alpha_covariance(answers: Sequence[str]) -> float:
     if len(answers) < 2:
         raise ValueError("alpha-covariance needs the answers to at least two renamings")
     return 1.0 - (len(set(answers)) - 1) / (len(answers) - 1)
-
-
-@dataclass
-class RenamedProblem:
-    """A problem and the renamings under which it is to be answered.
-
-    Attributes:
-        source: the problem.
-        num_symbols: how many distinct symbols it has.
-        renamings: at least two.
-    """
-
-    source: str
-    num_symbols: int
-    renamings: List[Renaming]
-
-    @property
-    def sources(self) -> List[str]:
-        """The problem under each renaming."""
-        return [renaming(self.source) for renaming in self.renamings]
-
-    def covariance(self, answers: Sequence[str]) -> float:
-        """The alpha-covariance of the answers to ``sources``."""
-        undone = [renaming.inverse()(answer) for renaming, answer in zip(self.renamings, answers)]
-        return alpha_covariance(undone)
-
-
-def choose_problems(
-    sources: Sequence[str],
-    is_symbol: Callable[[str], bool],
-    names: Sequence[str],
-    counts: Sequence[int],
-    samples: int,
-    max_renamings: int,
-    rng: random.Random,
-) -> List[RenamedProblem]:
-    """Chooses problems and renamings as the paper does (section 5.1.1 and Table 1).
-
-    Args:
-        sources: problems.
-        is_symbol: tells which tokens are interchangeable.
-        names: the V names that symbols are renamed to.
-        counts: problems with exactly so many symbols are wanted.
-        samples: how many for each count; the first ones are taken.
-        max_renamings: if a problem has more, so many distinct ones are drawn.
-        rng: draws them.
-
-    Returns:
-        The problems by count, fewer where there are fewer.
-
-    Raises:
-        UserError: there are too few names to rename anything, or no problem at all.
-    """
-    for count in counts:
-        if count > len(names) or math.perm(len(names), count) < 2:
-            raise UserError(
-                f"--counts {count}: {len(names)} names allow for no two renamings of {count} "
-                "symbols; add --names, or leave this count out."
-            )
-    found: Dict[int, List[RenamedProblem]] = {count: [] for count in counts}
-    for source in sources:
-        symbols = list(dict.fromkeys(filter(is_symbol, tokenize(source))))
-        chosen = found.get(len(symbols))
-        if chosen is not None and len(chosen) < samples:
-            renamings = renamings_into(symbols, names, max_renamings, rng)
-            chosen.append(RenamedProblem(source, len(symbols), renamings))
-    problems = [problem for count in counts for problem in found[count]]
-    if not problems:
-        raise UserError(
-            f"--counts {','.join(map(str, counts))}: no sentence has so many distinct symbols."
-        )
-    return problems
 
 
 def measure_alpha_covariance(
@@ -124,7 +53,9 @@ def measure_alpha_covariance(
     for problem in problems:
         own = [next(rest) for _ in problem.renamings]
         read = None not in own
-        covariances[problem.num_symbols].append(problem.covariance(own) if read else 0.0)
+        covariances[problem.num_symbols].append(
+            alpha_covariance(problem.undone(own)) if read else 0.0
+        )
         renamings[problem.num_symbols] = len(problem.renamings)
     return {
         str(count): {
@@ -151,48 +82,33 @@ def alpha_covariance_table(result: Dict[str, Dict[str, Any]]) -> List[List[Any]]
 def evaluate_alpha_covariance(
     run: EvaluationRun,
     prefix: str,
-    checkpoint: Checkpoint,
-    *,
-    counts: Sequence[int],
-    samples: int,
-    max_renamings: int,
-    names: Optional[Sequence[str]],
-    seed: int,
+    answers: Union[Checkpoint, str],
+    choice: Choice,
+    symbols: Optional[str] = None,
 ) -> None:
-    """Measures whether a model answers renamed problems alike.
+    """Measures whether renamed problems are answered alike.
 
     Args:
         run: writes the result file and prints the table.
         prefix: the problems are in ``prefix.src``.
-        checkpoint: the model to ask.
-        counts: see :func:`choose_problems`.
-        samples: see there.
-        max_renamings: see there.
-        names: see there; None for the symbols in the file.
-        seed: of the renamings.
+        answers: the model to ask, or a file of answers to what
+            :func:`~sit_fairseq.evaluation.renamed_problems.write_questions` writes.
+        choice: which problems and renamings.
+        symbols: see ``symbols_without_a_model``; a model knows its own.
 
     Raises:
         UserError: a file or an option cannot be used.
     """
-    if samples < 1 or max_renamings < 2:
-        raise UserError(
-            f"--samples {samples} --max-renamings {max_renamings}: at least 1 sample "
-            "and 2 renamings are needed."
-        )
     sources = read_sentences(f"{prefix}.src")
     run.uses_file(f"{prefix}.src")
-    decoder = checkpoint.load(run)
-    if names is None:
-        names = sorted({t for source in sources for t in source.split() if decoder.is_symbol(t)})
-    for name in names:
-        if not decoder.is_symbol(name):
-            raise UserError(f"--names: {name!r} is no symbol of the model; see --symbols.")
-    run.uses_options(names=names, max_renamings=max_renamings)
-    problems = choose_problems(
-        sources, decoder.is_symbol, names, counts, samples, max_renamings, random.Random(seed)
-    )
+    decoder = answering(run, answers)
+    given = isinstance(answers, str)
+    is_symbol = symbols_without_a_model(symbols) if given else decoder.is_symbol
+    problems = choice.of(sources, is_symbol)
+    names = list(choice.names_in(sources, is_symbol))
+    run.uses_options(names=names, max_renamings=choice.max_renamings)
     renamed = [source for problem in problems for source in problem.sources]
     answered = run.answer(decoder, renamed)
-    answers = [None if entry.verdicts else entry.answers[0] for entry in answered]  # unread
-    result = measure_alpha_covariance(problems, answers, counts)
+    read = [None if entry.verdicts else entry.answers[0] for entry in answered]
+    result = measure_alpha_covariance(problems, read, choice.counts)
     run.finish(result, len(renamed), alpha_covariance_table(result))

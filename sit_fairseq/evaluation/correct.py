@@ -3,8 +3,8 @@
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from sit_fairseq.datasets.pair_files import read_pairs
-from sit_fairseq.evaluation.answering import Decoder, GeneratedAnswers
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
+from sit_fairseq.evaluation.given_answers import answering
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
@@ -118,7 +118,7 @@ def evaluate_correct(
     Args:
         run: writes the result file and prints the table.
         prefix: the sentences are in ``prefix.src``, their references in ``prefix.tgt``.
-        answers: the model to ask, or a file with what fairseq-generate printed.
+        answers: the model to ask, or a file of answers.
         judging: who judges.
 
     Raises:
@@ -130,13 +130,9 @@ def evaluate_correct(
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     is_symbol = None
     with judging.open(run) as judges:
-        if isinstance(answers, Checkpoint):
-            decoder: Decoder = answers.load(run)
-            if judges.judge.on_references:  # any text
-                is_symbol = decoder.is_symbol
-        else:
-            decoder = GeneratedAnswers(answers)
-            run.answers_from("generated", answers)
+        decoder = answering(run, answers)
+        if isinstance(answers, Checkpoint) and judges.judge.on_references:  # any text
+            is_symbol = decoder.is_symbol
         answered = run.answer(decoder, sources, judges, targets)
     result = measure_correct(
         judges.judge,

@@ -1,12 +1,13 @@
 """Accuracy by number of symbols and length (Figure "Heatmaps", section 5.4 of the paper)."""
 
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Union
 
 import numpy
 
 from sit_fairseq.datasets.grid import MANIFEST, Cell, Grid
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
+from sit_fairseq.evaluation.given_answers import answering
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
@@ -80,13 +81,16 @@ def heat_map_table(result: Dict[str, Any]) -> List[List[Any]]:
     return rows
 
 
-def heat_map_image(cells: Sequence[Dict[str, int]], full: int) -> numpy.ndarray:
+def heat_map_image(
+    cells: Sequence[Dict[str, int]], full: int, lowest: float = 0.0
+) -> numpy.ndarray:
     """The colours of the cells.
 
     Args:
         cells: with ``symbols``, ``length``, ``count`` and ``correct``.
         full: number of samples that have full brightness; fewer are darker in proportion,
             none are black.
+        lowest: the share that has the first colour, as smaller ones do.
 
     Returns:
         (K + 1, L, 3) red, green and blue in [0, 1], for 0 .. K symbols and 1 .. L tokens.
@@ -97,7 +101,8 @@ def heat_map_image(cells: Sequence[Dict[str, int]], full: int) -> numpy.ndarray:
         place = cell["symbols"], cell["length"] - 1
         accuracy[place] = _total([cell]).share
         brightness[place] = min(1.0, cell["count"] / full)
-    return plots.color_map(_COLORS)(accuracy)[..., :3] * brightness[..., None]
+    colors = plots.color_map(_COLORS)(numpy.clip((accuracy - lowest) / (1.0 - lowest), 0.0, 1.0))
+    return colors[..., :3] * brightness[..., None]
 
 
 def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
@@ -108,10 +113,34 @@ def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
         path: the PNG file to write.
         full: see :func:`heat_map_image`.
     """
-    image = heat_map_image(result["cells"], full)
+    draw_heat_maps({f"correct overall: {result['overall']}": result}, path, full)
+
+
+def draw_heat_maps(
+    results: Mapping[str, Dict[str, Any]], path: str, full: int, lowest: float = 0.0
+) -> None:
+    """Draws heat maps, one below the other.
+
+    Args:
+        results: of :func:`measure_heat_map` by title, all of one grid.
+        path: the PNG file to write.
+        full: see :func:`heat_map_image`.
+        lowest: see there.
+    """
+    figure = plots.new_figure(11, 0.2 + 3.0 * len(results))
+    for place, (title, result) in enumerate(results.items(), start=1):
+        axes = figure.add_subplot(len(results), 1, place)
+        _draw_cells(axes, result, full, lowest)
+        axes.set_title(title)
+    label = f"correct (full brightness: {full} samples)"
+    plots.add_color_bar(figure, figure.axes, _COLORS, label, lowest)
+    plots.save_png(figure, path)
+
+
+def _draw_cells(axes, result: Dict[str, Any], full: int, lowest: float) -> None:
+    """Draws the cells of one heat map and the box of the training data."""
+    image = heat_map_image(result["cells"], full, lowest)
     rows, columns, _ = image.shape
-    figure = plots.new_figure(11, 3.2)
-    axes = figure.add_subplot()
     # Cells are centred on their numbers.
     axes.imshow(image, origin="lower", aspect="auto", extent=(0.5, columns + 0.5, -0.5, rows - 0.5))
     box = result["box"]
@@ -123,15 +152,35 @@ def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:
     axes.set_xlabel("length (tokens)")
     axes.set_ylabel("symbols")
     axes.locator_params(axis="y", integer=True, nbins=12)
-    axes.set_title(f"correct overall: {result['overall']}")
-    plots.add_color_bar(figure, axes, _COLORS, f"correct (full brightness: {full} samples)")
-    plots.save_png(figure, path)
+
+
+def read_grid(run: EvaluationRun, folder: str, full: int) -> Grid:
+    """Reads what a heat map is drawn of, when it can be drawn.
+
+    Args:
+        run: takes note of the files.
+        folder: of the grid.
+        full: see :func:`heat_map_image`.
+
+    Returns:
+        The grid.
+
+    Raises:
+        UserError: there is no grid, the number is too small, or nothing can be drawn.
+    """
+    plots.require_matplotlib()
+    if full < 1:
+        raise UserError(f"--full-brightness {full}: it must be at least 1.")
+    grid = Grid.read(folder)
+    for name in ("grid.src", "grid.tgt", MANIFEST):
+        run.uses_file(f"{folder}/{name}")
+    return grid
 
 
 def evaluate_heat_map(
     run: EvaluationRun,
     folder: str,
-    checkpoint: Checkpoint,
+    answers: Union[Checkpoint, str],
     judging: Judging,
     box: Box,
     full: int,
@@ -141,7 +190,7 @@ def evaluate_heat_map(
     Args:
         run: writes the result file, the figure and the table.
         folder: of the grid.
-        checkpoint: the model to ask.
+        answers: the model to ask, or a file of answers.
         judging: who judges.
         box: what was trained on.
         full: see :func:`heat_map_image`.
@@ -149,14 +198,9 @@ def evaluate_heat_map(
     Raises:
         UserError: a file or an option cannot be used.
     """
-    plots.require_matplotlib()
-    if full < 1:
-        raise UserError(f"--full-brightness {full}: it must be at least 1.")
-    grid = Grid.read(folder)
-    for name in ("grid.src", "grid.tgt", MANIFEST):
-        run.uses_file(f"{folder}/{name}")
+    grid = read_grid(run, folder, full)
     with judging.open(run) as judges:
-        answered = run.answer(checkpoint.load(run), grid.sources, judges, grid.targets)
+        answered = run.answer(answering(run, answers), grid.sources, judges, grid.targets)
     verdicts = [entry.verdicts[0] for entry in answered]
     result = measure_heat_map(grid.cells, verdicts, box)
     draw_heat_map(result, run.beside(".png"), full)

@@ -41,22 +41,30 @@ def color_map(name: str):
     return colormaps[name]
 
 
-def add_color_bar(figure, axes, name: str, label: str) -> None:
-    """Shows what the colours between 0 and 1 mean.
+def add_color_bar(figure, axes, name: str, label: str, lowest: float = 0.0) -> None:
+    """Shows what the colours between a lowest number and 1 mean.
 
     Args:
         figure: the figure.
         axes: what it is put beside.
         name: the colour map.
         label: what is shown.
+        lowest: what the first colour means.
     """
     from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
 
-    figure.colorbar(ScalarMappable(cmap=color_map(name)), ax=axes, label=label, pad=0.01)
+    scale = ScalarMappable(Normalize(lowest, 1.0), color_map(name))
+    figure.colorbar(scale, ax=axes, label=label, pad=0.01)
 
 
-def save_png(figure, path: str) -> None:
+def save_png(figure, path: str, option: str = "--result") -> None:
     """Writes a figure; a file that was there is replaced.
+
+    Args:
+        figure: the figure.
+        path: the file.
+        option: what names it, for messages.
 
     Raises:
         UserError: it cannot be written.
@@ -65,4 +73,4 @@ def save_png(figure, path: str) -> None:
         with partial_files(path) as (partial,):
             figure.savefig(partial, format="png", dpi=150)
     except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")
+        raise UserError(f"Cannot write {path}: {error.strerror}; change {option}.")

@@ -4,8 +4,9 @@
 back is Boolean, as the steps of a trace are.
 """
 
+import math
 import re
-from typing import Dict, List, Sequence
+from typing import Dict, List, Mapping, Sequence
 
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula, parse
 
@@ -41,14 +42,17 @@ def quoted(symbol: str) -> str:
     return f'"{escaped}"'
 
 
-def infix(tokens: Sequence[str]) -> str:
+def infix(tokens: Sequence[str], binding: Mapping[str, int] = {}, tight: bool = False) -> str:
     """Writes a formula for people, and in the notation of Spot, however deep it is.
 
     Every binary operator below another operator is in parentheses, so that nobody has to
-    know which of them binds tighter.
+    know which of them binds tighter, unless ``binding`` says it.
 
     Args:
         tokens: a formula in prefix notation.
+        binding: how tightly binary operators bind, for those that need no parentheses below
+            one that binds less tightly.
+        tight: leave out the space after a letter; the names must then begin with small ones.
 
     Returns:
         The formula in infix notation, e.g. ``(a U b) & !X c``.
@@ -67,18 +71,21 @@ def infix(tokens: Sequence[str]) -> str:
         elif len(item) == 2:
             operator, operand = item
             # A letter needs a space, or it could run into a name.
-            parts.append(operator if operator == "!" else operator + " ")
+            parts.append(operator if operator == "!" or tight else operator + " ")
             todo += _bracketed(operand)
         else:
             operator, left, right = item
-            todo += [*_bracketed(right), [f" {operator} "], *_bracketed(left)]
+            limit = binding.get(operator, math.inf)
+            todo += _bracketed(right, binding, limit)
+            todo += [[f" {operator} "], *_bracketed(left, binding, limit)]
     return "".join(parts)
 
 
-def _bracketed(operand) -> List:
-    """What is to be written for an operand, last thing first."""
+def _bracketed(operand, binding: Mapping[str, int] = {}, limit: float = math.inf) -> List:
+    """What is to be written for an operand of what binds by ``limit``, last thing first."""
     binary = isinstance(operand, tuple) and len(operand) == 3
-    return [[")"], operand, ["("]] if binary else [operand]
+    bare = not binary or binding.get(operand[0], -math.inf) > limit
+    return [operand] if bare else [[")"], operand, ["("]]
 
 
 def infix_tokens(text: str) -> List[str]:

@@ -202,6 +202,15 @@ def test_heat_map(evaluate, tmp_path):
     result = found["result"]
     assert [cell["count"] for cell in result["cells"]] == [2, 1, 1, 0]
     assert (result["inside_box"]["total"], result["outside_box"]["total"]) == (3, 1)
+    top, lines = evaluate(
+        *("top-n", tmp_path / "grid", *PROP, *box, "--n", "1,3"), result=tmp_path / "top.json"
+    )
+    assert top["result"]["1"]["box"] == {"symbols": 2, "length": 3}
+    assert top["result"]["3"]["overall"]["count"] >= top["result"]["1"]["overall"]["count"]
+    assert "| first n | sentences | inside box | outside box | overall |" in lines
+    assert (tmp_path / "top.png").stat().st_size > 1000
+    with pytest.raises(UserError, match="--lowest 1.0"):
+        evaluate("top-n", tmp_path / "grid", *PROP, "--lowest", 1)
     assert result["overall"]["count"] == sum(cell["correct"] for cell in result["cells"])
     assert "| overall | 4 |" in table
     assert (tmp_path / "out" / "result.png").stat().st_size > 1000

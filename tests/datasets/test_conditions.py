@@ -6,6 +6,7 @@ import pytest
 from command_line import sit
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import plots
 from sit_fairseq.judging.bits_judge import BitsJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import data_symbols
@@ -117,6 +118,23 @@ def test_supplemented(write, tmp_path, capsys):
         "pairs by number of symbols: 0: 1 -> 3, 1: 1 -> 2, 2: 1 -> 1",
         "symbols that IN does not have: c",
     ]
+
+
+def test_histograms_before_and_after(write, tmp_path, monkeypatch):
+    figures = []
+    save = plots.save_png
+    monkeypatch.setattr(plots, "save_png", lambda *args: (figures.append(args[0]), save(*args)))
+    prefix, extra = write("in", [("U a b", "{ b }"), ("X a", "1 ; { a }")]), [("1", "{ 1 }")]
+    figure = ("--figure", tmp_path / "out.png")
+    make("supplemented", prefix, write("extra", extra), tmp_path / "out", *figure)
+    assert (tmp_path / "out.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    (axes,) = figures[0].axes
+    heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
+    assert heights == [[0, 1, 1], [1, 1, 1]] and axes.get_yscale() == "log"
+    assert list(axes.get_xticks()) == [0, 1, 2]
+    with pytest.raises(UserError, match="Cannot write .*change --figure"):
+        figure = ("--figure", tmp_path / "no" / "out.png")
+        make("supplemented", prefix, tmp_path / "extra", tmp_path / "out", *figure)
 
 
 @pytest.mark.parametrize("condition", ["renamed", "reduced"])

@@ -7,11 +7,11 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.alpha_covariance import (
     alpha_covariance,
     alpha_covariance_table,
-    choose_problems,
     measure_alpha_covariance,
 )
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
+from sit_fairseq.evaluation.renamed_problems import choose_problems
 
 
 def is_symbol(token):

@@ -21,7 +21,7 @@ from sit_fairseq.evaluation.experiments.specification import (
     read_specification,
 )
 from sit_fairseq.evaluation.experiments.table import experiments_table, value_at
-from sit_fairseq.evaluation.experiments.training_log import read_validation
+from sit_fairseq.evaluation.experiments.training_log import read_parameters, read_validation
 from sit_fairseq.evaluation.result_file import sha256_of_file
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 
@@ -66,7 +66,50 @@ def test_a_condition_may_have_seeds_of_its_own():
 def test_a_measurement_has_a_command_and_models():
     test, covariance = specification().measurements
     assert (test.models, covariance.models) == (["A", "B"], ["B"])
+    assert test.conditions == ["All", "Few"]
     assert covariance.command == ["alpha-covariance", "x", "--counts", "3"]
+
+
+SCALES = {
+    "mini": {
+        "overrides": ["x=2"],
+        "seeds": [5],
+        "models": {"B": ["model.wide=1"]},
+        "arguments": {"test": ["--beam", 1]},
+    },
+    "paper": {"overrides": ["x=3"]},
+}
+
+
+def test_a_scale_adds_to_what_is_common():
+    parts = {**FILE, "overrides": ["x=1"], "scales": SCALES}
+    mini = make_specification(parts, Path("out"), scale="mini")
+    paper = make_specification(parts, Path("out"), scale="paper")
+    overrides = {(run.condition, run.model): run.overrides for run in mini.runs}
+    assert overrides["All", "A"] == ["x=1", "x=2", "model.dropout=0", "common.seed=5"]
+    assert overrides["Few", "B"] == ["x=1", "x=2", "model.wide=1", "common.seed=5"]
+    assert [m.command[-2:] for m in mini.measurements] == [["--beam", "1"], ["--counts", "3"]]
+    assert {run.seed for run in paper.runs} == {1, 2}
+    assert paper.runs[-1].overrides == ["x=1", "x=3", "common.seed=2"]
+    assert paper.measurements[0].command == ["correct", "x"]
+    with pytest.raises(UserError, match="no scale 'medium' under 'scales', only mini, paper"):
+        make_specification(parts, Path("out"), scale="medium")
+
+
+@pytest.mark.parametrize(
+    "scale, words",
+    [
+        ({"command": ["x"]}, "'command' in the scale 'mini'"),
+        ({"models": {"C": ["x"]}}, "'C' in models of the scale 'mini', where only A, B"),
+        ({"arguments": {"best": ["x"]}}, "'best' in arguments of the scale 'mini'"),
+        ({"arguments": {"test": "x"}}, "arguments of the scale 'mini' at 'test'"),
+        ({"seeds": []}, "seeds of the scale mini"),
+        ([], "a mapping as the scale 'mini'"),
+    ],
+)
+def test_scales_that_cannot_be_meant_are_refused(scale, words):
+    with pytest.raises(UserError, match=f"The file .*{words}"):
+        specification(scales={"mini": scale})
 
 
 @pytest.mark.parametrize(
@@ -99,6 +142,10 @@ def test_a_measurement_has_a_command_and_models():
             {"measurements": {"training": {"columns": {"x": "y"}, "models": ["C"]}}},
             "'training' for the model 'C'",
         ),
+        (
+            {"measurements": {"training": {"columns": {"x": "y"}, "conditions": ["Many"]}}},
+            "'training' for the condition 'Many'",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(parts, words):
@@ -126,17 +173,34 @@ def test_bad_files_are_refused(tmp_path, text, message):
 def test_shipped_ablations_have_the_19_patterns(task):
     path = ROOT / "examples" / task / "ablation.yaml"
     runs = read_specification(str(path), Path("out")).runs
-    assert len(runs) == 19
     for run in runs:
         assert f"model.stream_attention={run.model}" in run.overrides
     assert len({AttentionPattern.parse(run.model) for run in runs}) == 19
+    assert len({run.model for run in runs}) == 19
 
 
 def test_all_shipped_files_can_be_read():
-    paths = [path for path in ROOT.glob("examples/*/*.yaml") if path.parent.name != "hydra"]
+    paths = list(ROOT.glob("examples/*/*.yaml"))
     assert len(paths) >= 7
     for path in paths:
         assert read_specification(str(path), Path("out")).runs
+
+
+@pytest.mark.parametrize("scale", ["mini", "medium", "paper"])
+@pytest.mark.parametrize("task", ["prop", "ltl"])
+def test_tables_of_the_paper_have_all_scales(task, scale):
+    """Five models under three conditions and more, 19 patterns; each seed of each is a run."""
+    for table, least in (("results", 3 * 5 + 1), ("ablation", 19)):
+        path = ROOT / "examples" / task / f"{table}.yaml"
+        found = read_specification(str(path), Path("out"), scale)
+        seeds = {run.seed for run in found.runs}
+        assert len(seeds) == (1 if scale == "paper" else 3)
+        assert len(found.runs) >= least * len(seeds)
+        assert {m.name for m in found.measurements} >= {"test", "more", "heat_map"}
+        commands = {m.name: " ".join(m.command) for m in found.measurements}
+        if scale == "paper":
+            assert "--max-len-b 100" in commands["test"]
+            assert f"--max-len-b {22 if task == 'prop' else 128}" in commands["heat_map"]
 
 
 def test_table_shows_mean_and_spread_and_what_was_not_measured():
@@ -158,6 +222,13 @@ def test_table_shows_mean_and_spread_and_what_was_not_measured():
         ["All", "B", "25.00 %", "100.00 %"],  # one of two seeds failed
         ["Few", "B", "10.00 ± 0.00 %", "25.00 ± 35.36 %"],
     ]
+
+
+def test_numbers_of_weights_are_whole():
+    measurements = {"training": {"columns": {"Parameters": {"number": "parameters"}}}}
+    parts = {"conditions": {"All": "bin"}, "models": {"A": []}, "measurements": measurements}
+    results = [{"training": {"parameters": 2906496}}] * 2
+    assert experiments_table(specification(**parts), results)[1][2:] == ["2,906,496"]
 
 
 def test_a_plain_number_is_no_percentage():
@@ -189,6 +260,14 @@ def test_validation_is_read_from_the_log_of_training(tmp_path):
         "1000": {"correct": 0.6},
         "last": {"correct": 0.6},
     }
+
+
+def test_weights_are_counted_in_the_log_of_training(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("[INFO] - num. shared model params: 2,906,496 (num. trained: 2,906,496)\n")
+    assert read_parameters(log) == 2906496
+    log.write_text("killed")
+    assert read_parameters(log) is None
 
 
 class FakeProcesses(Processes):
@@ -246,6 +325,14 @@ def test_what_is_done_is_not_done_again(folder):
     assert carry_out(folder) == []
     (folder / "x.src").rename(folder / "moved.src")
     assert carry_out(folder) == []
+
+
+def test_measurements_of_one_condition_are_made_there_alone(folder):
+    few = {**FILE["measurements"]["covariance"], "conditions": ["Few"]}
+    parts = {"conditions": {"All": "bin", "Few": "bin.few"}, "models": {"B": []}}
+    measurements = {"covariance": few}
+    calls = carry_out(folder, **parts, measurements=measurements)
+    assert calls == ["train", "train", "covariance"]
 
 
 def test_what_was_measured_otherwise_is_measured_again(folder):

@@ -52,6 +52,13 @@ def test_colour_is_accuracy_and_brightness_is_density(result):
     assert red[0] > red[1] and green[1] > green[0]
 
 
+def test_colours_may_begin_above_zero(result):
+    image = heat_map_image(result["cells"], 4, lowest=0.5)
+    colours = plots.color_map("RdYlGn")
+    assert image[1, 0] == pytest.approx(colours(0.5)[:3])  # 0.75 is half-way
+    assert image[0, 0] == pytest.approx(numpy.multiply(colours(0.0)[:3], 0.25))
+
+
 def test_more_samples_than_full_brightness_are_no_brighter(result):
     assert heat_map_image(result["cells"], 1).max() <= 1.0
     assert heat_map_image(result["cells"], 2)[1, 0] == pytest.approx(

@@ -34,6 +34,7 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
     assert bad["results"] is None and good["results"]["test"]["correct"]["total"] == 70
     assert good["results"]["training"]["validation"]["2"].keys() >= {"correct", "exact"}
     assert good["results"]["training"]["cpu_minutes"] > 0
+    assert good["results"]["training"]["parameters"] > 100_000
     assert (tmp_path / "out" / "some.md").read_text() in printed.out
     log = tmp_path / "out" / "runs" / "Normal" / "Good" / "seed1" / "train.log"
     size = log.stat().st_size

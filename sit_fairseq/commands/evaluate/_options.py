@@ -4,12 +4,13 @@ import argparse
 import os
 import sys
 from contextlib import contextmanager
-from typing import Iterator, List
+from typing import Iterator, List, Union
 
 import torch
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import DecodingOptions
+from sit_fairseq.evaluation.heat_map import Box
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.files import only_writer
@@ -24,10 +25,10 @@ def numbers(text: str) -> List[int]:
     return found
 
 
-def add_result_options(parser: argparse.ArgumentParser) -> None:
+def add_result_options(parser: argparse.ArgumentParser, required: bool = True) -> None:
     """Adds the options of a run that :func:`evaluation_run` reads."""
     add = parser.add_argument
-    add("--result", required=True, metavar="FILE", help="the JSON file to write")
+    add("--result", required=required, metavar="FILE", help="the JSON file to write")
     add("--seed", type=int, default=1, help="of what is drawn at random (default: %(default)s)")
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
@@ -81,6 +82,28 @@ def add_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", metavar="CHECKPOINT", required=True, help="the model")
 
 
+def add_answers(parser: argparse.ArgumentParser):
+    """Adds the checkpoint, and in its place a file, for metrics that need one answer each.
+
+    Returns:
+        The group, one of which must be given.
+    """
+    answers = parser.add_mutually_exclusive_group(required=True)
+    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
+    answers.add_argument(
+        "--generated",
+        metavar="FILE",
+        help="or answers, one a line; or what fairseq-generate printed; or the answer log of "
+        "sit ask-llm",
+    )
+    return answers
+
+
+def answers(args: argparse.Namespace) -> Union[Checkpoint, str]:
+    """The model that the command line names, or the file of answers."""
+    return args.generated or checkpoint(args, args.beam)
+
+
 def add_beam(parser: argparse.ArgumentParser) -> None:
     """Adds the width of the beam, for metrics that do not depend on it."""
     parser.add_argument("--beam", type=int, default=3, help="(default: %(default)s)")
@@ -105,6 +128,24 @@ def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoin
         device=args.device,
     )
     return Checkpoint(args.path, search, args.data, args.symbols)
+
+
+def add_grid_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of figures of a grid."""
+    add = parser.add_argument
+    add("--training-symbols", type=int, default=5, help="most in training (default: %(default)s)")
+    add("--training-length", type=int, default=35, help="longest there (default: %(default)s)")
+    add(
+        "--full-brightness",
+        type=int,
+        default=100,
+        help="samples of a cell of full brightness (default: %(default)s)",
+    )
+
+
+def box(args: argparse.Namespace) -> Box:
+    """What was trained on, as the command line says."""
+    return Box(args.training_symbols, args.training_length)
 
 
 def add_semantics(parser: argparse.ArgumentParser) -> None:

@@ -16,9 +16,7 @@ from sit_fairseq.evaluation.correct import evaluate_correct
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     parser.add_argument("prefix", metavar="PREFIX", help="PREFIX.src and PREFIX.tgt, text")
-    answers = parser.add_mutually_exclusive_group(required=True)
-    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
-    answers.add_argument("--generated", metavar="FILE", help="or what fairseq-generate printed")
+    options.add_answers(parser)
     options.add_judge_options(parser)
     options.add_beam(parser)
     options.add_result_options(parser)
@@ -32,5 +30,4 @@ def main(args: argparse.Namespace) -> None:
         UserError: an option or a file cannot be used, or the run was interrupted.
     """
     with options.evaluation_run("correct", args) as run:
-        answers = args.generated or options.checkpoint(args, args.beam)
-        evaluate_correct(run, args.prefix, answers, options.judging(args))
+        evaluate_correct(run, args.prefix, options.answers(args), options.judging(args))

@@ -3,28 +3,21 @@
     sit evaluate heat-map data/grid --path model/checkpoint_best.pt --semantics prop \
         --result results/grid.json
 
-writes a JSON file and a figure beside it, and prints a table, as ``sit evaluate correct``.
+writes a JSON file and a figure beside it, and prints a table, as ``sit evaluate correct``. No
+model is needed with ``--generated FILE``, answers to the lines of ``data/grid/grid.src``.
 """
 
 import argparse
 
 from sit_fairseq.commands.evaluate import _options as options
-from sit_fairseq.evaluation.heat_map import Box, evaluate_heat_map
+from sit_fairseq.evaluation.heat_map import evaluate_heat_map
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    add = parser.add_argument
-    add("folder", metavar="FOLDER", help="has grid.src, grid.tgt, manifest.json")
-    add("--training-symbols", type=int, default=5, help="most in training (default: %(default)s)")
-    add("--training-length", type=int, default=35, help="longest there (default: %(default)s)")
-    add(
-        "--full-brightness",
-        type=int,
-        default=100,
-        help="samples of a cell of full brightness (default: %(default)s)",
-    )
-    options.add_path(parser)
+    parser.add_argument("folder", metavar="FOLDER", help="has grid.src, grid.tgt, manifest.json")
+    options.add_grid_options(parser)
+    options.add_answers(parser)
     options.add_judge_options(parser)
     options.add_beam(parser)
     options.add_result_options(parser)
@@ -41,8 +34,8 @@ def main(args: argparse.Namespace) -> None:
         evaluate_heat_map(
             run,
             args.folder,
-            options.checkpoint(args, args.beam),
+            options.answers(args),
             options.judging(args),
-            Box(args.training_symbols, args.training_length),
+            options.box(args),
             args.full_brightness,
         )

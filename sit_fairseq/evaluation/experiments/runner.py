@@ -23,7 +23,7 @@ from sit_fairseq.evaluation.experiments.specification import (
     Specification,
 )
 from sit_fairseq.evaluation.experiments.table import Results, check_columns, experiments_table
-from sit_fairseq.evaluation.experiments.training_log import read_validation
+from sit_fairseq.evaluation.experiments.training_log import read_parameters, read_validation
 from sit_fairseq.evaluation.result_file import markdown_table, sha256_of_file
 from sit_fairseq.files import replacing
 from sit_fairseq.journal import Journal
@@ -136,7 +136,7 @@ class Runner:
                         else self._measure(run, measurement, journal)
                     )
                     for measurement in self._specification.measurements
-                    if run.model in measurement.models
+                    if run.model in measurement.models and run.condition in measurement.conditions
                 }
         except subprocess.CalledProcessError as error:
             print(f"{run.name} FAILED, see {error.output}", file=sys.stderr, flush=True)
@@ -169,7 +169,11 @@ class Runner:
             # With ++, as options that the configuration leaves out may be named too.
             *(f"++{override}" for override in run.overrides),
         )
-        result = {"cpu_minutes": seconds / 60, "validation": read_validation(log)}
+        result = {
+            "cpu_minutes": seconds / 60,
+            "parameters": read_parameters(log),
+            "validation": read_validation(log),
+        }
         journal.append({"step": TRAINING, "result": result})
         return result
 

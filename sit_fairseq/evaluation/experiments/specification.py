@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 from omegaconf import OmegaConf
 
@@ -11,7 +11,8 @@ from sit_fairseq.errors import UserError
 # The measurement that training makes by itself.
 TRAINING = "training"
 
-_PARTS = ("overrides", "seeds", "heading", "conditions", "models", "measurements")
+_PARTS = ("overrides", "seeds", "heading", "conditions", "models", "measurements", "scales")
+_PARTS_OF_A_SCALE = ("overrides", "seeds", "models", "arguments")
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ class Measurement:
         name: its name.
         command: for ``sit evaluate``, without model and result; empty for ``training``.
         models: those it is meant for.
+        conditions: likewise.
         columns: what is shown of its result.
     """
 
     name: str
     command: List[str]
     models: List[str]
+    conditions: List[str]
     columns: List[Column]
 
 
@@ -92,12 +95,13 @@ class Specification:
         return [(m, column) for m in self.measurements for column in m.columns]
 
 
-def read_specification(path: str, folder: Path) -> Specification:
+def read_specification(path: str, folder: Path, scale: str = "mini") -> Specification:
     """Reads and checks a file of experiments.
 
     Args:
         path: the file, in YAML.
         folder: has the data, and gets the results.
+        scale: which part of ``scales`` to follow, if the file has any.
 
     Returns:
         What it says.
@@ -111,16 +115,19 @@ def read_specification(path: str, folder: Path) -> Specification:
         raise UserError(f"Cannot read {path}: {error.strerror}; name a file of experiments.")
     except Exception as error:  # of the YAML parser and of omegaconf
         raise UserError(f"{path} is not YAML: {(str(error) or 'unreadable').splitlines()[0]}")
-    return make_specification(content, folder, path)
+    return make_specification(content, folder, path, scale)
 
 
-def make_specification(content: Any, folder: Path, path: str = "The file") -> Specification:
+def make_specification(
+    content: Any, folder: Path, path: str = "The file", scale: str = "mini"
+) -> Specification:
     """Checks what a file of experiments says.
 
     Args:
         content: what YAML makes of the file.
         folder: has the data, and gets the results.
         path: name of the file, for messages.
+        scale: see :func:`read_specification`.
 
     Returns:
         What it says.
@@ -128,7 +135,7 @@ def make_specification(content: Any, folder: Path, path: str = "The file") -> Sp
     Raises:
         UserError: something in it cannot be meant.
     """
-    return _Reader(path).specification(content, folder)
+    return _Reader(path).specification(content, folder, scale)
 
 
 class _Reader:
@@ -137,17 +144,21 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def specification(self, content: Any, folder: Path) -> Specification:
+    def specification(self, content: Any, folder: Path, scale: str) -> Specification:
         content = self._mapping(content, "the file", _PARTS)
         for part in ("conditions", "models", "measurements"):
             if not content.get(part):
                 raise self._error(f"has no mapping {part!r}")
-        models = {
-            name: self._strings(overrides, f"the model {name!r}")
-            for name, overrides in self._mapping(content["models"], "models").items()
-        }
+        models = self._lists(content["models"], "the model", "models")
         common = self._strings(content.get("overrides", []), "overrides")
         seeds = self._seeds(content.get("seeds", [1]), "seeds")
+        own = self._scale(content, scale)
+        common += self._strings(own.get("overrides", []), f"overrides of the scale {scale}")
+        if "seeds" in own:
+            seeds = self._seeds(own["seeds"], f"the scale {scale}")
+        for name, more in self._more(own, "models", scale, models).items():
+            models[name] = models[name] + more
+        arguments = self._more(own, "arguments", scale, content["measurements"])
         heading = self._strings(content.get("heading", ["Data", "Model"]), "heading")
         if len(heading) != 2:
             raise self._error("must have two words under 'heading', for conditions and models")
@@ -158,7 +169,7 @@ class _Reader:
             value = self._mapping(value, where, ("data", "models", "seeds"))
             if not isinstance(value.get("data"), str):
                 raise self._error(f"must name the binarised data of {where}")
-            for model in self._models(value, models, where):
+            for model in self._chosen(value, "model", models, where):
                 for seed in self._seeds(value["seeds"], where) if "seeds" in value else seeds:
                     runs.append(
                         Run(
@@ -171,16 +182,44 @@ class _Reader:
                         )
                     )
         self._check_folders(runs)
-        measurements = self._mapping(content["measurements"], "measurements")
-        return Specification(
-            heading,
-            runs,
-            [self._measurement(name, value, models) for name, value in measurements.items()],
-        )
+        measurements = []
+        for name, value in self._mapping(content["measurements"], "measurements").items():
+            found = self._measurement(name, value, models, content["conditions"])
+            found.command.extend(arguments.get(name, []))
+            measurements.append(found)
+        return Specification(heading, runs, measurements)
 
-    def _measurement(self, name: str, value: Any, models: Dict[str, List[str]]) -> Measurement:
+    def _scale(self, content: Dict[str, Any], scale: str) -> Dict[str, Any]:
+        """What the file says of a scale; nothing if it says nothing of any."""
+        if "scales" not in content:
+            return {}
+        scales = self._mapping(content["scales"], "scales")
+        if scale not in scales:
+            raise self._error(f"has no scale {scale!r} under 'scales', only {', '.join(scales)}")
+        return self._mapping(scales[scale], f"the scale {scale!r}", _PARTS_OF_A_SCALE)
+
+    def _more(
+        self, own: Dict[str, Any], part: str, scale: str, known: Mapping[str, Any]
+    ) -> Dict[str, List[str]]:
+        """Words that a scale adds to those of models or measurements."""
+        if part not in own:
+            return {}
+        where = f"{part} of the scale {scale!r}"
+        self._mapping(own[part], where, tuple(map(str, known)))
+        return self._lists(own[part], f"{where} at", where)
+
+    def _lists(self, value: Any, of: str, where: str) -> Dict[str, List[str]]:
+        """A mapping of names to lists of words."""
+        return {
+            name: self._strings(words, f"{of} {name!r}")
+            for name, words in self._mapping(value, where).items()
+        }
+
+    def _measurement(
+        self, name: str, value: Any, models: Dict[str, Any], conditions: Dict[str, Any]
+    ) -> Measurement:
         where = f"the measurement {name!r}"
-        value = self._mapping(value, where, ("command", "models", "columns"))
+        value = self._mapping(value, where, ("command", "models", "conditions", "columns"))
         command: List[str] = []
         if slug(name) != name:
             raise self._error(f"names {where}, but names of files have no such characters")
@@ -197,17 +236,25 @@ class _Reader:
                     f"must say by PATH or {{number: PATH}} what the column {title!r} shows"
                 )
             columns.append(Column(title, path, share))
-        return Measurement(name, command, self._models(value, models, where), columns)
+        return Measurement(
+            name,
+            command,
+            self._chosen(value, "model", models, where),
+            self._chosen(value, "condition", conditions, where),
+            columns,
+        )
 
-    def _models(self, value: Dict[str, Any], models: Dict[str, Any], where: str) -> List[str]:
-        """The models that a condition or measurement is meant for, by default all."""
-        if "models" not in value:
-            return list(models)
-        wanted = self._strings(value["models"], f"the models of {where}")
-        for model in wanted:
-            if model not in models:
+    def _chosen(
+        self, value: Dict[str, Any], kind: str, known: Mapping[str, Any], where: str
+    ) -> List[str]:
+        """The models or conditions that something is meant for, by default all."""
+        if f"{kind}s" not in value:
+            return list(known)
+        wanted = self._strings(value[f"{kind}s"], f"the {kind}s of {where}")
+        for name in wanted:
+            if name not in known:
                 raise self._error(
-                    f"asks in {where} for the model {model!r}, which is not under 'models'"
+                    f"asks in {where} for the {kind} {name!r}, which is not under '{kind}s'"
                 )
         return list(dict.fromkeys(wanted))
 

@@ -32,6 +32,8 @@ def cell(values: Sequence[Optional[float]], share: bool = True) -> str:
     known = [factor * value for value in values if value is not None]
     if not known:
         return "—"
+    if not share and all(isinstance(value, int) and value == known[0] for value in known):
+        return f"{known[0]:,}"
     if len(known) == 1:
         return f"{known[0]:.2f}{unit}"
     return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}{unit}"

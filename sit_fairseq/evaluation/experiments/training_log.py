@@ -1,10 +1,20 @@
 """What fairseq-train says of a training in its log."""
 
 import json
+import re
 from pathlib import Path
-from typing import Dict
+from typing import Dict, Optional
 
 from sit_fairseq.judging.verdict import Verdict
+
+_PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
+
+
+def read_parameters(log: Path) -> Optional[int]:
+    """How many weights fairseq-train said that the model has; None if it did not."""
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        found = [match.group(1) for match in map(_PARAMETERS.search, lines) if match]
+    return int(found[-1].replace(",", "")) if found else None
 
 
 def read_validation(log: Path) -> Dict[str, Dict[str, float]]:

@@ -4,11 +4,15 @@ import contextlib
 import json
 from typing import Any, Dict
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.endpoint import Reply
-from sit_fairseq.files import partial_files
+from sit_fairseq.files import partial_files, whole_lines
 from sit_fairseq.journal import Journal
 
 _KIND = "replies of language models"
+
+# How a log begins: with its header, or in version 0.1 with a reply.
+_BEGINNINGS = (json.dumps({"journal": _KIND}).encode(), b'{"key": "')
 
 
 class AnswerLog(Journal):
@@ -58,6 +62,41 @@ class AnswerLog(Journal):
         self._replies[key] = reply
 
 
+def is_answer_log(data: bytes) -> bool:
+    """Whether the content of a file is that of a log."""
+    return data.startswith(_BEGINNINGS)
+
+
+def contents_by_formula(data: bytes, path: str) -> Dict[str, str]:
+    """What was answered, from a log that may still grow.
+
+    Args:
+        data: the content of the file.
+        path: its name, for messages.
+
+    Returns:
+        What the model wrote, by formula in infix notation.
+
+    Raises:
+        UserError: a line is damaged, or a formula was answered in two ways.
+    """
+    found: Dict[str, str] = {}
+    for number, line in enumerate(whole_lines(data).splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            if number == 1 and "journal" in entry:
+                continue
+            formula, content = entry["formula"], _read(entry).content
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise UserError(f"Line {number} of {path} is damaged; remove what is wrong.")
+        if found.setdefault(formula, content) != content:
+            raise UserError(
+                f"{path} has two answers to {formula}; ask with another --result for each model "
+                "and each set of options."
+            )
+    return found
+
+
 def _read(entry: Dict[str, Any]) -> Reply:
     """The reply of an entry; raises LookupError or TypeError if there is none."""
     reply = Reply(**{name: entry[name] for name in Reply._fields})
@@ -71,6 +110,6 @@ def _add_header(path: str) -> None:
     with contextlib.suppress(OSError):
         with open(path, "rb") as file:
             data = file.read()
-        if data.startswith(b'{"key": "'):
+        if data.startswith(_BEGINNINGS[1]):
             with partial_files(path) as (name,), open(name, "wb") as file:
-                file.write(json.dumps({"journal": _KIND}).encode() + b"\n" + data)
+                file.write(_BEGINNINGS[0] + b"\n" + data)

@@ -61,7 +61,7 @@ def make_question(
     if schema is not None:
         request["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": schema},
+            "json_schema": {"name": "answer", "strict": dialect.strict, "schema": schema},
         }
     return Question(infix(tokenize(source)), request)
 

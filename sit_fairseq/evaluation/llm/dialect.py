@@ -1,7 +1,8 @@
 """What a language model is asked, and what its answers mean (appendix "LLM Setup").
 
 As in the paper, formulas are in infix notation, four examples show what is wanted, and
-assignments are JSON objects that a schema prescribes. What differs from its listings:
+assignments are JSON objects that a schema prescribes. What differs from its listings, which
+are in ``paper_prompts.py``:
 
 * the wording is our own, and all operators of the notation are explained, whether or not
   the data have them;
@@ -15,7 +16,8 @@ assignments are JSON objects that a schema prescribes. What differs from its lis
 import json
 import re
 from abc import ABC, abstractmethod
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from contextlib import suppress
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import MalformedTrace, parse_trace, read_infix_trace
@@ -95,12 +97,14 @@ class Dialect(ABC):
         label: what an answer is called in a prompt.
         request: the end of every prompt.
         examples: the four of the paper.
+        strict: whether a server must keep to the schema, in which all symbols are then required.
     """
 
     instructions: str
     label: str
     request: str
     examples: Sequence[Example]
+    strict = True
 
     def prompt(self, source: str, examples: Sequence[Example]) -> str:
         """The text that a model is given.
@@ -238,3 +242,25 @@ class _Pairs(list):
 
 # By the name of the semantics, as for judges.
 DIALECTS: Dict[str, Dialect] = {"prop": PropDialect(), "ltl": LtlDialect()}
+
+
+def readable(contents: Iterable[str], dialects: Sequence[Dialect]) -> List[str]:
+    """Reads what models wrote.
+
+    Args:
+        contents: what they wrote.
+        dialects: how it may be written; the first that can read it does.
+
+    Returns:
+        The answers in the notation of the data; where there is none, a text that is invalid for
+        every judge and equals no other.
+    """
+    answers = []
+    for number, content in enumerate(contents):
+        answer = f"unreadable ? {number}"
+        for dialect in dialects:
+            with suppress(UnreadableAnswer):
+                answer = " ".join(dialect.read(content))
+                break
+        answers.append(answer)
+    return answers

@@ -4,15 +4,15 @@ from collections import Counter
 from typing import Any, Dict, Optional, Sequence
 
 from sit_fairseq.evaluation.alpha_covariance import (
-    RenamedProblem,
     alpha_covariance_table,
     measure_alpha_covariance,
 )
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.llm import expense
-from sit_fairseq.evaluation.llm.dialect import Dialect, UnreadableAnswer
+from sit_fairseq.evaluation.llm.dialect import Dialect, readable
 from sit_fairseq.evaluation.llm.endpoint import Reply
 from sit_fairseq.evaluation.llm.problems import Sample
+from sit_fairseq.evaluation.renamed_problems import RenamedProblem
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
@@ -30,13 +30,7 @@ def read_replies(dialect: Dialect, replies: Dict[str, Reply]) -> Dict[str, str]:
         The answers by formula, in the notation of the data; where there is none, a text that
         is invalid for every judge and equals no other.
     """
-    answers = {}
-    for number, (formula, reply) in enumerate(replies.items()):
-        try:
-            answers[formula] = " ".join(dialect.read(reply.content))
-        except UnreadableAnswer:
-            answers[formula] = f"unreadable ? {number}"
-    return answers
+    return dict(zip(replies, readable((reply.content for reply in replies.values()), [dialect])))
 
 
 def measure(semantics: str, samples: Sequence[Sample], answers: Dict[str, str]) -> Dict[str, Any]:

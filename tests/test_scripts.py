@@ -1,0 +1,81 @@
+"""What the scripts of the examples share, in a folder of its own and without an environment."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from command_line import ROOT
+
+CHOOSE = 'start prop "$@"; choose_labels depth-first smallest aiger; echo "$labels"; exact_means'
+
+
+@pytest.fixture
+def bash(tmp_path):
+    """Runs commands after sourcing common.sh; returns the status, output and errors."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "setup.sh").write_text("")
+    shutil.copy(ROOT / "scripts" / "common.sh", tmp_path / "scripts")
+    (tmp_path / "examples" / "prop" / "hydra").mkdir(parents=True)
+    for scale in ("mini", "paper"):
+        (tmp_path / "examples" / "prop" / "hydra" / f"{scale}.yaml").write_text("")
+
+    def run(commands, *arguments):
+        words = ["bash", "-c", f"source scripts/common.sh; {commands}", "script", *arguments]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_scale_and_folder(bash, tmp_path):
+    show = 'start prop "$@"; echo "$scale $out"'
+    assert bash(show)[1] == f"mini {tmp_path}/outputs/prop-mini\n"
+    assert (
+        bash(f"purpose=-tables; {show}", "paper")[1]
+        == f"paper {tmp_path}/outputs/prop-tables-paper\n"
+    )
+    assert bash(show, "paper", "some")[1] == f"paper {tmp_path}/some\n"
+    status, _, said = bash(show, "mini", "some")
+    assert status == 1 and "has results of another scale, paper" in said
+    status, _, said = bash(show, "huge")
+    assert status == 1 and "there is no huge.yaml" in said
+    for options in (["--label", "x"], ["mini", "--labels"]):
+        status, _, said = bash(show, *options)
+        assert status == 1 and "or it lacks its value; there is --labels KIND" in said
+
+
+def test_labels_are_chosen_once(bash, tmp_path):
+    said = "exact: equal to the label; labels are those of --labels"
+    assert bash(CHOOSE, "mini", "default")[1] == f"depth-first\n{said} depth-first\n"
+    for options in (
+        ["--labels", "aiger", "mini", "one"],
+        ["mini", "one", "--labels", "aiger"],
+        ["mini", "one"],
+    ):
+        assert bash(CHOOSE, *options)[1] == f"aiger\n{said} aiger\n"
+    status, _, error = bash(CHOOSE, "mini", "one", "--labels", "smallest")
+    assert status == 1 and "has data with other labels, aiger; name another folder" in error
+    status, _, error = bash(CHOOSE, "mini", "two", "--labels", "spot")
+    assert status == 1 and "there are no labels spot; give one of depth-first smallest" in error
+    assert bash(CHOOSE, "mini", "two", "--labels", "smallest")[0] == 0
+
+
+def test_data_of_an_earlier_version_have_the_default_labels(bash, tmp_path):
+    (tmp_path / "old" / "data").mkdir(parents=True)
+    (tmp_path / "old" / "data" / "train.tgt").write_text("a 1\n")
+    assert bash(CHOOSE, "mini", "old", "--labels", "aiger")[0] == 1
+    assert bash(CHOOSE, "mini", "old")[1].startswith("depth-first\n")
+
+
+def test_every_script_of_the_table_exists():
+    """Each command of REPRODUCE.md that is a script of ours, and no row lacks a command."""
+    text = (ROOT / "examples" / "REPRODUCE.md").read_text()
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= 15
+    for row in rows:
+        assert len(row) == 3 and re.search(r"`[^`]+`", row[1]) and row[2].strip(" |"), row[0]
+    scripts = set(re.findall(r"bash (examples/\w+/\w+\.sh)", text))
+    assert len(scripts) >= 8
+    for script in scripts:
+        assert (ROOT / script).is_file(), script
