@@ -181,6 +181,16 @@ class CheckpointDecoder:
             )
         return self._dictionary.is_symbol(token)
 
+    def refusal(self, sentence: str) -> Optional[str]:
+        """Why a sentence cannot be answered, None if it can."""
+        longest = utils.resolve_max_positions(
+            self._task.max_positions(), self._model.max_positions()
+        )
+        refused = self._task.refusal(
+            sentence, lambda line: line, longest, self._options.max_tokens
+        )
+        return None if refused is None else refused.reason
+
     def symbol_names(self, count: int) -> List[str]:
         """Names that the model takes for symbols.
 

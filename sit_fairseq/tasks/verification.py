@@ -1,6 +1,7 @@
 """``--verify`` in fairseq's commands: which batches come together, and what is printed of them."""
 
 import logging
+import os
 import sys
 import weakref
 from copy import deepcopy
@@ -67,7 +68,8 @@ class Verification:
                 raise unsupported(f"--{option.replace('_', '-')} with --verify")
         widths = beam_widths(given, getattr(args, "beam", 5))
         if semantics not in self._pools:
-            pool = JudgePool(accepting_judge(semantics))
+            judge = accepting_judge(semantics)
+            pool = JudgePool(judge, 0 if judge.quick else os.cpu_count())
             weakref.finalize(self, pool.close)
             self._pools[semantics] = pool
         refuse_other_logic(self._pools[semantics].judge, self._task.src_dict.base_tokens())
