@@ -103,7 +103,7 @@ PYTHON
         train "model$round" "bin$round" "${first[@]}" optimization.lr="[$LR]" \
             optimization.max_update=$((base + round * UPDATES)) optimization.stop_time_hours=0 \
             lr_scheduler.warmup_updates=$((base + 100)) \
-            lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) task.length_ramp_updates=0
+            ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
         model=$out/model$round/checkpoint_last.pt
         first=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
             checkpoint.reset_meters=true)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command_line import generate, interactive, preprocess_lines, sit
+from command_line import generate, interactive, preprocess_lines, sit, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.generate_output import read_generate_output
@@ -138,3 +138,18 @@ def test_what_cannot_be_verified_is_said_in_one_sentence(prop, options, reason):
     with pytest.raises(UserError, match=reason) as error:
         generate(prop.data, prop.trained, *options)
     assert "\n" not in str(error.value)
+
+
+def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog):
+    with caplog.at_level("INFO"):
+        train(
+            prop.data,
+            tmp_path / "risk",
+            *("--criterion", "minimum_risk", "--risk-beam", 3, "--max-update", 2),
+            *("--restore-file", prop.trained, "--reset-optimizer", "--reset-dataloader"),
+            *("--reset-lr-scheduler", "--reset-meters", "--log-interval", 1),
+        )
+    risks = [float(risk) for risk in re.findall(r"risk ([\d.]+)", caplog.text)]
+    mixed = [float(share) for share in re.findall(r"mixed ([\d.]+)", caplog.text)]
+    assert risks and mixed and all(0 < risk < 1 for risk in (*risks, *mixed))
+    assert re.search(r"valid on 'valid' subset .* scale ", caplog.text)
