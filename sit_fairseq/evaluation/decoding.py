@@ -186,9 +186,7 @@ class CheckpointDecoder:
         longest = utils.resolve_max_positions(
             self._task.max_positions(), self._model.max_positions()
         )
-        refused = self._task.refusal(
-            sentence, lambda line: line, longest, self._options.max_tokens
-        )
+        refused = self._task.refusal(sentence, lambda line: line, longest, self._options.max_tokens)
         return None if refused is None else refused.reason
 
     def symbol_names(self, count: int) -> List[str]:
