@@ -19,7 +19,7 @@ copy_checkpoints_whole()
 resume_exactly()
 
 # Imported for their registration with fairseq; it finds only models and tasks itself.
-from sit_fairseq.criterions import adacos  # noqa: E402,F401
+from sit_fairseq.criterions import adacos, minimum_risk  # noqa: E402,F401
 from sit_fairseq.models import symbol_invariant_transformer  # noqa: E402,F401
 from sit_fairseq.optim import adamw, muon  # noqa: E402,F401
 from sit_fairseq.scoring import semantic  # noqa: E402,F401

@@ -2,9 +2,11 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, List, Union
+from typing import Any, Dict, Iterator, List, Union
 
 from fairseq.hub_utils import GeneratorHubInterface
+
+from sit_fairseq.judging.verdict import Verdict
 
 # The names of one call are forgotten at its end, so that no other may be under way.
 _ONE_CALL = threading.RLock()
@@ -26,6 +28,22 @@ class Unanswered:
         return False
 
 
+class Unverified(str):
+    """An answer that no judge has accepted, where one was asked to (``verify=...``).
+
+    Attributes:
+        verdict: what the judge says of it.
+    """
+
+    def __new__(cls, answer: str, verdict: str) -> "Unverified":
+        text = super().__new__(cls, answer)
+        text.verdict = verdict
+        return text
+
+    def __repr__(self) -> str:
+        return f"Unverified({super().__repr__()}, {self.verdict!r})"
+
+
 class StreamHubInterface(GeneratorHubInterface):
     """fairseq's, which answers every sentence that can be answered."""
 
@@ -44,10 +62,12 @@ class StreamHubInterface(GeneratorHubInterface):
             beam: hypotheses kept at each step.
             verbose: log sources, answers and scores.
             strict: raise where a sentence cannot be answered.
-            **kwargs: options of generation, as in fairseq.
+            **kwargs: options of generation, as in fairseq; and ``verify="prop"``,
+                ``verify_beams=[3, 25]``, see ``--verify``.
 
         Returns:
-            The answer to each sentence, in their order, or :class:`Unanswered`.
+            The answer to each sentence, in their order, or :class:`Unanswered`; with ``verify``
+            :class:`Unverified` where no hypothesis was accepted.
 
         Raises:
             UnansweredError: if ``strict``, for the first sentence that cannot be answered.
@@ -76,9 +96,21 @@ class StreamHubInterface(GeneratorHubInterface):
         places = [place for place, answer in enumerate(answers) if answer is None]
         if places:
             kept = [sentences[place] for place in places]
-            for place, answer in zip(places, super().sample(kept, beam, verbose, **kwargs)):
-                answers[place] = answer
+            encoded = [self.encode(sentence) for sentence in kept]
+            for place, nbest in zip(places, self.generate(encoded, beam, verbose, **kwargs)):
+                answers[place] = self._answer(nbest[0])
         return answers
+
+    def _answer(self, hypothesis: Dict[str, Any]) -> str:
+        answer = self.decode(hypothesis["tokens"])
+        verdict = hypothesis.get("verdict", Verdict.satisfied)
+        return answer if verdict is Verdict.satisfied else Unverified(answer, verdict.value)
+
+    def _build_batches(self, *args: Any, **kwargs: Any) -> Iterator[Dict[str, Any]]:
+        batches = list(super()._build_batches(*args, **kwargs))
+        self.task.verification.expect(batches)
+        yield from batches
+        self.task.verification.end()
 
     def _split(self, sentence: str) -> str:
         return self.apply_bpe(self.tokenize(sentence))

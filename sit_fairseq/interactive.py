@@ -7,7 +7,7 @@ here: the reading of lines, their batches, and the printing.
 import sys
 from collections import deque
 from types import ModuleType
-from typing import Any, Deque, Iterator, List, Optional, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -41,6 +41,7 @@ class _Service:
     def __init__(self, command: ModuleType) -> None:
         self._read = command.buffered_read
         self._batches = command.make_batches
+        self._task: Any = None
         self._begin()
         command.buffered_read = self._read_buffers
         command.make_batches = self._make_batches
@@ -62,6 +63,8 @@ class _Service:
             self._first += len(lines)
             self._print_refused()
             sys.stdout.flush()
+        if self._task is not None:
+            self._task.verification.end()
         if self._number_refused:
             raise UserError(
                 f"{self._number_refused} of {self._first} lines could not be answered; the E- line "
@@ -72,6 +75,7 @@ class _Service:
         if not hasattr(task, "refusal"):  # a task of fairseq's
             yield from self._batches(lines, cfg, task, max_positions, encode_fn)
             return
+        self._task = task
         if self._known is None:
             self._known = len(task.source_dictionary)
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
@@ -88,8 +92,20 @@ class _Service:
         if answered:
             kept = [lines[place] for place in answered]
             places = torch.tensor(answered)
-            for batch in self._batches(kept, cfg, task, max_positions, encode_fn):
-                yield batch._replace(ids=places[batch.ids])
+            batches = [
+                batch._replace(ids=places[batch.ids])
+                for batch in self._batches(kept, cfg, task, max_positions, encode_fn)
+            ]
+            task.verification.expect([self._sample(batch) for batch in batches])
+            yield from batches
+
+    def _sample(self, batch: Any) -> Dict[str, Any]:
+        """What the task will be asked for, with the ids that are printed."""
+        tokens, lengths = batch.src_tokens, batch.src_lengths
+        return {
+            "id": batch.ids + self._first,
+            "net_input": {"src_tokens": tokens, "src_lengths": lengths},
+        }
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):

@@ -11,11 +11,12 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 FLOORS = [
     {"errors", "orphans", "transfers"},
     {"files"},
-    {"logic", "precision", "copies", "journal", "hub", "interactive"},
+    {"logic", "precision", "copies", "journal", "interactive"},
     {"symbols"},
     {"known_models"},
     {"safe_loading"},
     {"modules", "judging", "resuming"},
+    {"hub"},
     {"models", "optim", "slot_generation", "data", "datasets", "testing"},
     {"criterions"},
     {"tasks"},

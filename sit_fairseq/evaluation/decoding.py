@@ -15,6 +15,7 @@ from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+from sit_fairseq.tasks.verification import windows
 
 _TASK = "stream_translation"
 
@@ -36,6 +37,9 @@ class DecodingOptions:
         batch_size: sentences decoded together.
         max_tokens: stream tokens decoded together, None for no limit.
         device: where to compute, e.g. ``cpu`` or ``cuda``.
+        verify: who accepts answers, see ``--verify`` of the task; None for nobody.
+        verify_beams: the widths of the beams for that.
+        verify_choose: ``shortest`` to take the shortest accepted answer of a beam.
     """
 
     beam: int = 3
@@ -46,6 +50,9 @@ class DecodingOptions:
     batch_size: int = 64
     max_tokens: Optional[int] = None
     device: str = "cpu"
+    verify: Optional[str] = None
+    verify_beams: Optional[str] = None
+    verify_choose: Optional[str] = None
 
     def check(self) -> None:
         """Refuses values that cannot be used.
@@ -97,7 +104,8 @@ class CheckpointDecoder:
         options.check()
         if not os.path.isfile(path):
             raise UserError(f"There is no checkpoint {path}; name one of fairseq-train by --path.")
-        overrides: Dict[str, Any] = {"validate_semantics": None}
+        overrides: Dict[str, Any] = {"validate_semantics": None, "verify": None}
+        overrides["verify_beams"] = None
         if data is not None:
             overrides["data"] = data
             if symbols is not None:
@@ -135,6 +143,9 @@ class CheckpointDecoder:
                 lenpen=options.lenpen,
                 max_len_a=options.max_len_a,
                 max_len_b=options.max_len_b,
+                verify=options.verify,
+                verify_beams=options.verify_beams,
+                verify_choose=options.verify_choose,
             ),
         )
 
@@ -171,6 +182,14 @@ class CheckpointDecoder:
                 "REGEX."
             )
         return self._dictionary.is_symbol(token)
+
+    def refusal(self, sentence: str) -> Optional[str]:
+        """Why a sentence cannot be answered, None if it can."""
+        longest = utils.resolve_max_positions(
+            self._task.max_positions(), self._model.max_positions()
+        )
+        refused = self._task.refusal(sentence, lambda line: line, longest, self._options.max_tokens)
+        return None if refused is None else refused.reason
 
     def symbol_names(self, count: int) -> List[str]:
         """Names that the model takes for symbols.
@@ -234,18 +253,26 @@ class CheckpointDecoder:
             max_tokens=self._options.max_tokens,
             max_sentences=self._options.batch_size,
         )
-        for batch in (batch.tolist() for batch in batches):
-            if all(wanted[place] in skip for place in batch):
+        # What is verified comes in windows, which depend on all sentences as batches do.
+        groups = windows(batches, len) if self._options.verify else ([batch] for batch in batches)
+        for group in groups:
+            if all(wanted[place] in skip for batch in group for place in batch.tolist()):
                 continue
-            sample = dataset.collater([dataset[position] for position in batch])
-            # The collater sorts once more.
-            positions = [wanted[place] for place in sample["id"].tolist()]
-            sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
-            hypotheses = self._task.inference_step(self._generator, [self._model], sample)
-            yield positions, [
-                [self._text(hypothesis["tokens"]) for hypothesis in nbest[: self._options.nbest]]
-                for nbest in hypotheses
-            ]
+            samples = [dataset.collater([dataset[place] for place in batch]) for batch in group]
+            self._task.verification.expect(samples)
+            for sample in samples:
+                # The collater sorts once more.
+                positions = [wanted[place] for place in sample["id"].tolist()]
+                sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
+                hypotheses = self._task.inference_step(self._generator, [self._model], sample)
+                yield positions, [
+                    [
+                        self._text(hypothesis["tokens"])
+                        for hypothesis in nbest[: self._options.nbest]
+                    ]
+                    for nbest in hypotheses
+                ]
+        self._task.verification.end()
 
     def _encode(self, sources: Sequence[str]) -> Tuple[List[Tensor], List[int]]:
         if self._closed:

@@ -6,12 +6,12 @@ from typing import Dict, List
 
 from sit_fairseq.errors import UserError
 
-_LINE = re.compile(r"([STHDPI])-(\d+)\t(.*)")
+_LINE = re.compile(r"([STVHDPI])-(\d+)\t(.*)")
 
 
 @dataclass
 class Hypothesis:
-    """One answer: its text, its score as printed, and its verdict if it was judged."""
+    """One answer: its text, its score as printed, and its verdict if it was judged or verified."""
 
     score: str
     text: str
@@ -31,6 +31,7 @@ class Sentence:
     source: str = ""
     target: str = ""
     hypotheses: List[Hypothesis] = field(default_factory=list)
+    verdict: str = ""  # of its V- line, and so of the best hypothesis
 
     @property
     def best(self) -> Hypothesis:
@@ -65,11 +66,14 @@ def read_generate_output(path: str) -> List[Sentence]:
         sentence = sentences.setdefault(int(number), Sentence())
         if kind == "S":
             sentence.source = rest
+        elif kind == "V":
+            sentence.verdict = rest.partition("\t")[0]
         elif kind == "T":
             sentence.target = rest
         elif kind == "H":
             score, _, text = rest.partition("\t")
-            sentence.hypotheses.append(Hypothesis(score, text))
+            verdict = "" if sentence.hypotheses else sentence.verdict
+            sentence.hypotheses.append(Hypothesis(score, text, verdict))
         elif kind == "I" and sentence.hypotheses:
             sentence.hypotheses[-1].verdict = rest
     return [sentences[number] for number in sorted(sentences)]

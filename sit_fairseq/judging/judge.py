@@ -3,16 +3,24 @@
 import logging
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import Dict, List, Optional, Sequence, Union
+from typing import Dict, FrozenSet, List, Optional, Sequence, Union
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import (
+    OPERATORS,
     MalformedAssignment,
     check_propositional,
     parse_assignment,
 )
-from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, tokenize
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    CONSTANTS,
+    TRACE_MARKS,
+    MalformedFormula,
+    formula_symbols,
+    tokenize,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +58,16 @@ class Judge(ABC):
             its own and a time-out are not worth their cost.
         on_references: True if answers are judged against their references, which then take
             the place of the problems in all methods, see :meth:`problems`.
+        foreign: tokens by which a model of another logic is known.
+        needs: tokens without which a model can give no right answer.
     """
 
     semantics: str
     name: str
     quick: bool = False
     on_references: bool = False
+    foreign: FrozenSet[str] = frozenset()
+    needs: FrozenSet[str] = frozenset()
 
     def problems(
         self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]
@@ -173,6 +185,8 @@ class PropJudge(Judge):
     """
 
     semantics = "prop"
+    foreign = frozenset((*ARITY, *TRACE_MARKS)) - frozenset(OPERATORS)
+    needs = frozenset(CONSTANTS)
 
     def check(self, problem: Sentence) -> None:
         check_propositional(as_tokens(problem))

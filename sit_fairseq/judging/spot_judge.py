@@ -20,7 +20,7 @@ from sit_fairseq.logic.ltl import (
     check_ltl,
     parse_trace,
 )
-from sit_fairseq.logic.syntax import MalformedFormula
+from sit_fairseq.logic.syntax import CYCLE_END, CYCLE_START, MalformedFormula
 from sit_fairseq.symbols.renaming import Renaming
 
 logger = logging.getLogger(__name__)
@@ -271,6 +271,7 @@ class SpotJudge(Judge):
 
     semantics = "ltl"
     name = "spot"
+    needs = frozenset((CYCLE_START, CYCLE_END))
 
     def __init__(self) -> None:
         self._installed = spot_installed()

@@ -61,6 +61,20 @@ class StreamTranslationConfig(TranslationConfig):
         default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
         metadata={"help": "generation options for --validate-semantics, as JSON"},
     )
+    verify: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl or copy "
+            "finds satisfied, by the best one where there is none; a V- line says which"
+        },
+    )
+    verify_beams: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "widths of --verify, such as 3,10,25: sentences without a verified answer are "
+            "searched again with the next beam (default: --beam alone)"
+        },
+    )
     autocast: Optional[str] = field(
         default=None,
         metadata={

@@ -33,6 +33,8 @@ def check_options(cfg: StreamTranslationConfig) -> None:
     _refuse_any(cfg, ("num_batch_buckets", "left_pad_target"))
     if cfg.alpha_renaming and cfg.symbols is None:
         raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
+    if cfg.verify_beams is not None and cfg.verify is None:
+        raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
 
 
 def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:

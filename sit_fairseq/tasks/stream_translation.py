@@ -4,7 +4,7 @@ import logging
 from copy import deepcopy
 from typing import Any, Callable, List, Optional, Sequence
 
-import torch
+from fairseq import utils
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
@@ -36,6 +36,7 @@ from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks import generation_run, refusals, unread
 from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.verification import ExpectedEpochs, Verification, print_verdicts
 from sit_fairseq.transfers import fetch_numbers
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class StreamTranslationTask(TranslationTask):
         self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
         self._run: Optional[generation_run.GenerationRun] = None
+        self.verification = Verification(self)
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
         self._epoch = 1
         self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
@@ -97,6 +99,7 @@ class StreamTranslationTask(TranslationTask):
         """
         log_copy()
         answer_every_line()
+        print_verdicts()
         refusals.check_options(cfg)
         files = refusals.dictionary_files(cfg)
         dictionary, of_targets = (cls.load_dictionary(file) for file in files)
@@ -158,12 +161,18 @@ class StreamTranslationTask(TranslationTask):
             deep = self._checker.check_split(split, dataset.src, dataset.tgt)
             self._has_unread = self._has_unread or deep > 0
 
-    def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
+    def get_batch_iterator(self, dataset, *args, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being
         a multiple of 8, and a resumed training has the batches of an uninterrupted one, which
         keeps those of its first epoch. Those of training follow ``--length-ramp-updates``.
         ``--skip-invalid-size-inputs-valid-test`` goes for ``--max-tokens`` too, but fairseq
-        passes it for training whatever is asked."""
+        passes it for training whatever is asked. With ``--verify`` several come together."""
+        batches = self._batch_iterator(dataset, *args, **kwargs)
+        if self.cfg.verify and not self._trains and dataset in self.datasets.values():
+            return ExpectedEpochs(batches, self.verification)
+        return batches
+
+    def _batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         kwargs["required_batch_size_multiple"] = 1
         of_training = dataset is self.datasets.get(self.cfg.train_subset)
         dataset.skips_costly = kwargs.get("ignore_invalid_inputs", False) and not of_training
@@ -308,7 +317,7 @@ class StreamTranslationTask(TranslationTask):
             # fairseq later moves this very model to its device.
             try:
                 options = generation_options(self.cfg.validate_args)
-                generator = self.build_generator([model], options)
+                generator = self._generator(options, [model], None, None, None)
             except AssertionError as error:  # fairseq's, on options that contradict each other
                 raise UserError(f"--validate-args: {error}")
             self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
@@ -407,6 +416,11 @@ class StreamTranslationTask(TranslationTask):
         if hasattr(args, "print_step"):
             self._run = generation_run.begin(args, self.tgt_dict)
             self._log_dictionary()  # a model that was loaded has brought its pattern
+        given = (models, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn)
+        return self.verification.generator(args, lambda args: self._generator(args, *given))
+
+    def _generator(self, args, models, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn):
+        """Builds one generator, see :meth:`build_generator`."""
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
@@ -423,7 +437,28 @@ class StreamTranslationTask(TranslationTask):
         )
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
-        """As in fairseq; with ``--scoring semantic`` each hypothesis gets its verdict."""
+        """As in fairseq; with ``--verify`` the answers are verified, and with ``--scoring
+        semantic`` each hypothesis gets its verdict."""
+        given = {"prefix_tokens": prefix_tokens, "constraints": constraints}
+        verified = getattr(generator, "verified", None)
+        if verified is None:
+            hypotheses = self._search(generator, models, sample, **given)
+        elif any(value is not None for value in given.values()):
+            raise refusals.unsupported("a prefix or a constraint with --verify")
+        else:
+            device = sample["net_input"]["src_tokens"].device
+            hypotheses = self.verification.answer(
+                verified,
+                sample,
+                lambda generator, sample: self._search(generator, models, sample),
+                lambda sample: utils.apply_to_sample(lambda tensor: tensor.to(device), sample),
+            )
+        if self._run is not None:
+            self._run.judge(sample, hypotheses)
+        return hypotheses
+
+    def _search(self, generator, models, sample, prefix_tokens=None, constraints=None):
+        """Hypotheses of the sentences of a batch; those that the model cannot read are marked."""
         keep = self._readable(sample)
         part = sample if keep is None else unread.part_of(sample, keep, self.tgt_dict.pad())
         if keep is not None and prefix_tokens is not None:
@@ -436,8 +471,6 @@ class StreamTranslationTask(TranslationTask):
                 )
         if keep is not None:
             hypotheses = unread.with_unread(hypotheses, keep, self.tgt_dict.eos())
-        if self._run is not None:
-            self._run.judge(sample, hypotheses)
         return hypotheses
 
 

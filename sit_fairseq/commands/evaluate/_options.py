@@ -109,6 +109,17 @@ def add_beam(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=int, default=3, help="(default: %(default)s)")
 
 
+def add_verify_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the choice of verified answers, for metrics that may ask for them."""
+    add = parser.add_argument
+    add("--verify", metavar="SEMANTICS", help="answer by what a judge of these accepts")
+    add(
+        "--verify-beams",
+        metavar="3,25",
+        help="widths for that: what is not verified is searched again, wider (default: --beam)",
+    )
+
+
 def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoint:
     """The model that the command line names.
 
@@ -126,6 +137,8 @@ def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoin
         batch_size=args.batch_size,
         max_tokens=args.max_tokens,
         device=args.device,
+        verify=getattr(args, "verify", None),
+        verify_beams=getattr(args, "verify_beams", None),
     )
     return Checkpoint(args.path, search, args.data, args.symbols)
 

@@ -3,7 +3,8 @@
     sit evaluate correct data/test --path model/checkpoint_best.pt --semantics prop \
         --result results/test.json
 
-writes a JSON file and prints a table. Answers are kept in ``results/test.answers.jsonl``: the
+writes a JSON file and prints a table. With ``--verify prop --verify-beams 3,25`` the answers are
+the verified ones. Answers are kept in ``results/test.answers.jsonl``: the
 same command goes on where an interrupted one stopped.
 """
 
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_answers(parser)
     options.add_judge_options(parser)
     options.add_beam(parser)
+    options.add_verify_options(parser)
     options.add_result_options(parser)
     options.add_checkpoint_options(parser)
 

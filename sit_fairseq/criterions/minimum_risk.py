@@ -1,0 +1,172 @@
+"""Learning from accepted and refused answers of the model's own beam."""
+
+import weakref
+from argparse import Namespace
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+import torch
+from fairseq import utils
+from fairseq.criterions import register_criterion
+from fairseq.data import data_utils
+from fairseq.logging import metrics
+from torch import Tensor
+
+from sit_fairseq.criterions.adacos import AdaCosCriterion, AdaCosCriterionConfig
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.acceptance import accepting_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+
+
+def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
+    """The probability of a refused answer, if only these answers were possible.
+
+    Its gradient with respect to a log-probability is q (r - R), where q is the answer's share, r
+    is 1 if it is refused and else 0, and R is the result: accepted answers rise and refused
+    ones fall, and where all are alike nothing moves.
+
+    Args:
+        log_probs: (B, H) of the answers to each sentence, -inf where there is none.
+        refused: (B, H) whether they are.
+
+    Returns:
+        (B,) the risk of each sentence.
+    """
+    return (log_probs.softmax(1) * refused).sum(1)
+
+
+@dataclass
+class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
+    """Options of the criterion, beside those of ``adacos``."""
+
+    risk_semantics: str = field(
+        default="prop", metadata={"help": "who accepts answers: prop, ltl, copy"}
+    )
+    risk_beam: int = field(
+        default=5, metadata={"help": "answers to each sentence that the model is asked for"}
+    )
+    risk_weight: float = field(
+        default=1.0,
+        metadata={"help": "weight of a sentence's risk beside the cross-entropy of a token"},
+    )
+
+
+@register_criterion("minimum_risk", dataclass=MinimumRiskCriterionConfig)
+class MinimumRiskCriterion(AdaCosCriterion):
+    """AdaCos, and minimum risk training (Shen et al. 2016) over the model's own beam.
+
+    The model answers each training sentence by beam search, a judge says which of the answers are
+    right, and their share of the beam's probability rises at the cost of the others'. Sentences
+    whose answers are all right, or all wrong, teach nothing and are left out. The scale of the
+    cosines follows the references alone, as with ``adacos``.
+
+    Args:
+        task: gives the padding index and the generator.
+        sentence_avg: normalise by sentences instead of tokens.
+        min_scale: the scale's lower bound.
+        risk_semantics: what sentences mean.
+        risk_beam: number of answers.
+        risk_weight: of the risk.
+
+    Raises:
+        UserError: an option cannot be used.
+    """
+
+    def __init__(
+        self,
+        task,
+        sentence_avg: bool,
+        min_scale: float = 1.0,
+        risk_semantics: str = "prop",
+        risk_beam: int = 5,
+        risk_weight: float = 1.0,
+    ) -> None:
+        super().__init__(task, sentence_avg, min_scale)
+        if risk_beam < 2:
+            raise UserError(f"--risk-beam {risk_beam}: to compare answers it must be at least 2")
+        if not risk_weight > 0:
+            raise UserError(f"--risk-weight {risk_weight:g} must be positive; else use adacos")
+        self._judges = JudgePool(accepting_judge(risk_semantics, "--risk-semantics"))
+        weakref.finalize(self, self._judges.close)
+        self._beam, self._weight = risk_beam, risk_weight
+
+    def forward(self, model, sample: Dict[str, Any], reduce: bool = True):
+        """Computes the loss of a batch; validation has the cross-entropy alone.
+
+        Returns:
+            the summed loss in nats, the sample size, and what to log.
+        """
+        loss, sample_size, logging_output = super().forward(model, sample, reduce)
+        if not (model.training and reduce):
+            return loss, sample_size, logging_output
+        answers = self._answers(model, sample)
+        refused = self._refused(sample, answers)
+        mixed = [place for place, row in enumerate(refused) if len(set(row)) > 1]
+        risk = sum(float(all(row)) for row in refused)
+        if mixed:
+            risks = self._risk(model, sample, mixed, answers, refused)
+            loss = loss + self._weight * risks.sum()
+            risk += float(risks.detach().sum())
+        logging_output.update(risk=risk, mixed=len(mixed))
+        return loss, sample_size, logging_output
+
+    @classmethod
+    def reduce_metrics(cls, logging_outputs) -> None:
+        """Logs as ``adacos``, and the mean risk and the share of sentences that taught by it."""
+        super().reduce_metrics(logging_outputs)
+        if not any("risk" in log for log in logging_outputs):
+            return
+        number = sum(utils.item(log["nsentences"]) for log in logging_outputs)
+        for key in ("risk", "mixed"):
+            total = sum(utils.item(log.get(key, 0)) for log in logging_outputs)
+            metrics.log_scalar(key, total / number, number, round=3)
+
+    @torch.no_grad()
+    def _answers(self, model, sample: Dict[str, Any]) -> List[List[Tensor]]:
+        """The answers of the beam to each sentence, in indices of the dictionary."""
+        longest = 2 * sample["target"].size(1) + 10
+        options = Namespace(beam=self._beam, max_len_b=longest)
+        plain = getattr(model, "module", model)
+        generator = self.task.build_generator([plain], options)  # which ends the training mode
+        inputs = {
+            name: value
+            for name, value in sample["net_input"].items()
+            if name != "prev_output_tokens"
+        }
+        found = generator.generate([plain], {"net_input": inputs})
+        model.train()
+        return [[hypothesis["tokens"] for hypothesis in nbest] for nbest in found]
+
+    def _refused(self, sample: Dict[str, Any], answers: List[List[Tensor]]) -> List[List[bool]]:
+        text = self.task.target_dictionary.text
+        problems = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
+        pairs = [(p, text(a)) for p, nbest in zip(problems, answers) for a in nbest]
+        verdicts = iter(self._judges.verify_all(pairs))
+        return [[next(verdicts) is not Verdict.satisfied for _ in nbest] for nbest in answers]
+
+    def _risk(self, model, sample: Dict[str, Any], places, answers, refused) -> Tensor:
+        """(len(places),) the expected risk of some sentences."""
+        pad, eos = self.padding_idx, self.task.target_dictionary.eos()
+        device = sample["target"].device
+        rows = [place for place in places for _ in answers[place]]
+        targets = [answer.cpu() for place in places for answer in answers[place]]
+        chosen = torch.tensor(rows, device=device)
+        target = data_utils.collate_tokens(targets, pad, eos).to(device)
+        previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True)
+        inputs = {name: value[chosen] for name, value in sample["net_input"].items()}
+        inputs["prev_output_tokens"] = previous.to(device)
+        output = model(**inputs)
+        log_probs = model.get_normalized_probs(output, log_probs=True)
+        canonical = model.get_targets({"target": target}, output)
+        scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)
+        totals = scores.masked_fill(target.eq(pad), 0.0).sum(1)
+        most = max(len(answers[place]) for place in places)
+        grid = totals.new_full((len(places), most), float("-inf"))
+        wrong = totals.new_zeros(grid.shape)
+        row = torch.tensor([n for n, p in enumerate(places) for _ in answers[p]], device=device)
+        column = torch.tensor([n for p in places for n in range(len(answers[p]))], device=device)
+        grid = grid.index_put((row, column), totals)
+        values = [float(r) for place in places for r in refused[place]]
+        wrong = wrong.index_put((row, column), totals.new_tensor(values))
+        return expected_risk(grid, wrong)

@@ -1,0 +1,169 @@
+"""The minimum_risk criterion: accepted answers of the model's own beam rise, refused ones fall."""
+
+import pytest
+import torch
+from conftest import make_dictionary, make_model, make_sample, redraw
+
+from sit_fairseq.criterions import minimum_risk
+from sit_fairseq.criterions.adacos import AdaCosCriterion
+from sit_fairseq.criterions.minimum_risk import MinimumRiskCriterion, expected_risk
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import PropJudge
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+
+
+class Lengths(PropJudge):
+    """Accepts answers by their number of tokens."""
+
+    name = "lengths"
+    quick = True
+
+    def __init__(self, accept):
+        self.accept = accept
+
+    def verify(self, problem, answer):
+        good = self.accept(len(answer.split()))
+        return Verdict.satisfied if good else Verdict.violated
+
+    def decide(self, formula, assignment):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def build(monkeypatch):
+    def make(accept=lambda length: length % 2 == 0, **options):
+        monkeypatch.setattr(minimum_risk, "accepting_judge", lambda *_: Lengths(accept))
+        dictionary = make_dictionary()
+        torch.manual_seed(2)
+        model = make_model(dictionary, dropout=0.0)
+        redraw(model)
+        task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+        return dictionary, model.train(), MinimumRiskCriterion(task, False, **options), task
+
+    return make
+
+
+def test_the_gradient_of_a_hand_made_case():
+    shares = torch.tensor([[0.5, 0.3, 0.2], [0.25, 0.75, 0.0]], dtype=torch.float64)
+    log_probs = (shares.log() - 1.5).requires_grad_()
+    refused = torch.tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]], dtype=torch.float64)
+    risks = expected_risk(log_probs, refused)
+    assert risks.tolist() == pytest.approx([0.5, 0.25])
+    risks.sum().backward()
+    # q (r - R)
+    expected = [[-0.25, 0.3 * 0.5, 0.2 * 0.5], [0.25 * 0.75, -0.75 * 0.25, 0.0]]
+    for found, row in zip(log_probs.grad.tolist(), expected):
+        assert found == pytest.approx(row)
+
+
+@pytest.mark.parametrize("refused", [0.0, 1.0])
+def test_answers_that_are_all_alike_move_nothing(refused):
+    log_probs = torch.randn(2, 4, requires_grad=True)
+    expected_risk(log_probs, torch.full((2, 4), refused)).sum().backward()
+    assert log_probs.grad.abs().max() < 1e-7
+
+
+def beams(criterion, model, sample, text):
+    """Log-probabilities of the answers of the beam, by sentence and text."""
+    answers = criterion._answers(model, sample)
+    return answers, [[text(answer) for answer in nbest] for nbest in answers]
+
+
+def test_the_loss_is_that_of_adacos_and_the_risk_of_the_beam(build):
+    dictionary, model, criterion, task = build(risk_beam=4, risk_weight=3.0)
+    sample = make_sample(dictionary)
+    loss, size, log = criterion(model, sample)
+    assert model.training
+    plain, plain_size, _ = AdaCosCriterion(task, False)(model, sample)
+    model.eval()
+    answers, texts = beams(criterion, model, sample, dictionary.text)
+    total, mixed = 0.0, 0
+    model.eval()
+    for place, (nbest, words) in enumerate(zip(answers, texts)):
+        assert len(set(words)) == 4
+        scores = []
+        for answer in words:
+            one = make_sample(
+                dictionary, [dictionary.text(sample["net_input"]["src_tokens"][place])], [answer]
+            )
+            output = model(**one["net_input"])
+            log_probs = model.get_normalized_probs(output, log_probs=True)[0]
+            target = model.get_targets(one, output)[0]
+            scores.append(float(log_probs.gather(1, target.unsqueeze(1)).sum()))
+        shares = torch.tensor(scores).softmax(0).tolist()
+        wrong = [len(answer.split()) % 2 for answer in words]
+        mixed += 0 < sum(wrong) < 4
+        total += sum(share * r for share, r in zip(shares, wrong))
+    assert mixed and log["mixed"] == mixed and size == plain_size
+    assert log["risk"] == pytest.approx(total, rel=1e-4)
+    mixed_risk = total - sum(all(len(a.split()) % 2 for a in words) for words in texts)
+    assert float(loss - plain) == pytest.approx(3.0 * mixed_risk, rel=1e-3)
+
+
+def test_a_step_takes_from_the_refused_and_gives_to_the_accepted(build):
+    dictionary, model, criterion, task = build(risk_beam=4)
+    sample = make_sample(dictionary)
+    places = range(len(sample["target"]))
+    answers = criterion._answers(model, sample)
+    refused = criterion._refused(sample, answers)
+    before = criterion._risk(model, sample, places, answers, refused)
+    before.sum().backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 1e-3 * parameter.grad
+    after = criterion._risk(model, sample, places, answers, refused)
+    assert float(after.sum()) < float(before.sum())
+
+
+def test_the_scale_follows_the_references_alone(build):
+    dictionary, model, criterion, task = build()
+    sample = make_sample(dictionary)
+    criterion(model, sample)
+    model.decoder.output_scale.update()
+    found = float(model.decoder.output_scale.scale)
+    dictionary, model, _, task = build()
+    AdaCosCriterion(task, False)(model, sample)
+    model.decoder.output_scale.update()
+    assert found == float(model.decoder.output_scale.scale)
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_sentences_whose_answers_are_alike_cost_nothing(build, verdict):
+    dictionary, model, criterion, task = build(accept=lambda length: verdict)
+    sample = make_sample(dictionary)
+    loss, _, log = criterion(model, sample)
+    plain, _, _ = AdaCosCriterion(task, False)(model, sample)
+    assert float(loss) == float(plain)
+    assert (log["risk"], log["mixed"]) == (0 if verdict else len(sample["target"]), 0)
+
+
+def test_validation_has_the_loss_of_adacos(build):
+    dictionary, model, criterion, task = build()
+    sample = make_sample(dictionary)
+    model.eval()
+    loss, _, log = criterion(model, sample)
+    assert float(loss) == float(AdaCosCriterion(task, False)(model, sample)[0])
+    assert "risk" not in log
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"risk_beam": 1}, "--risk-beam 1: to compare answers it must be at least 2"),
+        ({"risk_weight": 0.0}, "--risk-weight 0 must be positive"),
+        ({"min_scale": 99.0}, "--min-scale 99 is not between 1 and 30"),
+    ],
+)
+def test_options_that_cannot_be_used(build, options, reason):
+    with pytest.raises(UserError, match=reason):
+        build(**options)
+
+
+def test_semantics_that_need_references():
+    with pytest.raises(UserError, match="--risk-semantics exact would compare answers"):
+        dictionary = make_dictionary()
+        task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+        MinimumRiskCriterion(task, False, risk_semantics="exact")
