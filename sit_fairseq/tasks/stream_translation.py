@@ -4,6 +4,7 @@ import logging
 from copy import deepcopy
 from typing import Any, Callable, List, Optional, Sequence
 
+import torch
 from fairseq import utils
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset

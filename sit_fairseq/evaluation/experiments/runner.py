@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
+from omegaconf import OmegaConf
+
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiments.processes import Processes
@@ -155,19 +157,20 @@ class Runner:
             if entry["step"] == TRAINING:
                 return entry["result"]
         log = run.folder / "train.log"
+        configuration = OmegaConf.load(self._configuration)
+        configuration.merge_with_dotlist(run.overrides)
+        with replacing(run.folder / "train.yaml") as (file,):
+            file.write(OmegaConf.to_yaml(configuration))
         seconds = self._processes.call(
             log,
             Path(sys.executable).with_name("fairseq-hydra-train"),
-            *("--config-dir", self._configuration.parent),
-            *("--config-name", self._configuration.stem),
+            *("--config-dir", run.folder.absolute(), "--config-name", "train"),
             f"common.user_dir={_PACKAGE}",
             "common.log_format=json",
             f"common.tensorboard_logdir={run.folder / 'tensorboard'}",
             f"task.data={run.data}",
             f"checkpoint.save_dir={run.folder / 'model'}",
             f"hydra.run.dir={run.folder / 'hydra'}",
-            # With ++, as options that the configuration leaves out may be named too.
-            *(f"++{override}" for override in run.overrides),
         )
         result = {
             "cpu_minutes": seconds / 60,
