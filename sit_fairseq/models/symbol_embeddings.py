@@ -48,7 +48,10 @@ def symbol_embedding(
             f"--symbol-embedding {name} has one stream per sentence, so that aggregated attention "
             f"({cfg.stream_attention}) has nothing to aggregate; pass --stream-attention EP-DP-CP"
         )
-    vocabulary = vocabulary_class(task.source_dictionary)
+    if cfg.fresh_symbols < 0:
+        raise UserError(f"--fresh-symbols {cfg.fresh_symbols} must be a number of symbols, or 0")
+    fresh_names = getattr(task.cfg, "fresh_names", None)
+    vocabulary = vocabulary_class(task.source_dictionary, cfg.fresh_symbols, fresh_names)
     cosine = str(cfg.output_head) == "cosine"
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     options = {}

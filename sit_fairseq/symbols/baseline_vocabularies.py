@@ -4,7 +4,7 @@ Shapes as in :mod:`sit_fairseq.symbols.stream_vocabulary`; J symbols in the dict
 """
 
 import logging
-from typing import List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -97,8 +97,8 @@ class CanonicalVocabulary(_OneStreamVocabulary):
     symbol beyond them reads as ``<unk>`` and cannot be produced.
     """
 
-    def __init__(self, dictionary: StreamDictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: StreamDictionary, *fresh: Any) -> None:
+        super().__init__(dictionary, *fresh)
         # Of fixed length, as a checkpoint may have another number.
         number = f"{len(dictionary.known_symbols()):08d}"
         self.register_buffer("symbol_rows", text_buffer(number))
