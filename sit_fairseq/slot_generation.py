@@ -196,14 +196,11 @@ class StreamSequenceGenerator(SequenceGenerator):
         """
         vocabulary = self.model.single_model.vocabulary
         slots = vocabulary.names_with_fresh(names, prefix)
-        lacking = (names.ne(self.pad).sum(1) + vocabulary.fresh_symbols) - slots.ne(self.pad).sum(1)
+        wanted = names.ne(self.pad).sum(1) + vocabulary.fresh_symbols
+        lacking = slots.ne(self.pad).sum(1) < wanted
         if bool(lacking.any()):
-            raise UserError(
-                f"a sentence of {int(names[lacking.argmax()].ne(self.pad).sum())} symbols leaves "
-                f"{vocabulary.fresh_symbols - int(lacking.max())} names for the "
-                f"{vocabulary.fresh_symbols} symbols that its answer may hold and it does not; "
-                "give more by --fresh-names"
-            )
+            cause = vocabulary.lacks_names(names[lacking][0])
+            raise UserError(f"a sentence of {int(wanted[lacking][0]) - vocabulary.fresh_symbols} symbols {cause}")
         return slots
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ class FreshNames:
 
     def __init__(self, dictionary: StreamDictionary, given: Optional[str]) -> None:
         self._dictionary = dictionary
-        self._endless = given is None
+        self._goes_on = given is None
         self._names = dictionary.known_symbols() if given is None else given.split(",")
         wrong = [name for name in self._names if not dictionary.is_symbol(name)]
         if wrong or len(set(self._names)) < len(self._names):
@@ -41,11 +41,11 @@ class FreshNames:
         Returns:
             Their dictionary indices, fewer if there are no more. The dictionary learns them.
         """
-        indices = map(self._dictionary.index, self._all())
+        indices = map(self._dictionary.index, self)
         return list(islice((index for index in indices if index not in held), number))
 
-    def _all(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         yield from self._names
-        if self._endless:
+        if self._goes_on:
             numbered = takewhile(self._dictionary.is_symbol, (f"v{i}" for i in count()))
             yield from (name for name in numbered if name not in self._names)

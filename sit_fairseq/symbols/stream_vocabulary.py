@@ -5,6 +5,7 @@ the paper's Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest num
 distinct symbols in one sentence of the batch), R reserved slots.
 """
 
+from itertools import islice
 from typing import Dict, List, Optional, Tuple
 
 import torch
@@ -233,6 +234,22 @@ class StreamVocabulary(nn.Module):
 
         Returns:
             Words that follow "the sentence", None if nothing does.
+        """
+        return self.lacks_names(tokens)
+
+    def never_lacks_names(self, most: int) -> bool:
+        """Whether there are names for all reserved slots of sentences of so many symbols."""
+        wanted = most + self.fresh_symbols
+        return not self.fresh_symbols or len(list(islice(self._fresh_names, wanted))) == wanted
+
+    def lacks_names(self, tokens: Tensor) -> Optional[str]:
+        """Whether a sentence leaves too few names for its reserved slots.
+
+        Args:
+            tokens: (T,) dictionary indices.
+
+        Returns:
+            Words that follow "the sentence", None if it leaves enough.
         """
         if not self.fresh_symbols:
             return None

@@ -154,8 +154,8 @@ def limit_exceeded(
             f"the sentence has {length} tokens with its </s>, more than the {longest} that the "
             "model reads (its --max-source-positions)"
         )
-    # A sentence has no more streams than tokens, which are faster to count.
-    if max_tokens is None or length * length <= max_tokens:
+    # Tokens are faster to count than symbols, of which there are fewer.
+    if max_tokens is None or length * (length + dataset.fresh_symbols) <= max_tokens:
         return None
     cost = int(dataset.costs(numpy.array([0]))[0])
     if cost <= max_tokens:

@@ -59,6 +59,7 @@ class StreamTranslationTask(TranslationTask):
         super().__init__(cfg, src_dict, tgt_dict)
         self._checker: Optional[SentenceChecker] = None
         self._one_stream = False
+        self._fresh_symbols = 0
         self._trains = False
         self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
@@ -147,7 +148,9 @@ class StreamTranslationTask(TranslationTask):
                 f"the {split} split of {self.cfg.data} is no text in UTF-8 ({error}); run "
                 "fairseq-preprocess again"
             )
-        dataset = StreamPairDataset(self.datasets[split], f"{split} source", self._one_stream)
+        dataset = StreamPairDataset(
+            self.datasets[split], f"{split} source", self._one_stream, self._fresh_symbols
+        )
         self.datasets[split] = dataset
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
@@ -224,7 +227,7 @@ class StreamTranslationTask(TranslationTask):
             left_pad_source=False,
             constraints=constraints,
         )
-        return StreamPairDataset(pairs, "input", self._one_stream)
+        return StreamPairDataset(pairs, "input", self._one_stream, self._fresh_symbols)
 
     def refusal(
         self,
@@ -284,6 +287,7 @@ class StreamTranslationTask(TranslationTask):
         self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
+            self._fresh_symbols = model.vocabulary.fresh_symbols
             if self._trains:
                 refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None
