@@ -15,7 +15,7 @@ from sit_fairseq.modules.key_value_cache import KeyValueCache
 from sit_fairseq.modules.stream_attention import KeysValues
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamDecoderLayer
-from sit_fairseq.symbols.fresh_slots import close_slots, slots_taken
+from sit_fairseq.symbols.fresh_slots import SlotVectors, close_slots, slots_taken
 from sit_fairseq.symbols.streams import Repetition, Streams, SymbolPositions
 
 _CACHE = "streams"  # our key in fairseq's incremental state
@@ -93,7 +93,9 @@ class StreamDecoder(FairseqIncrementalDecoder):
         num_base = self.embed_tokens.vocabulary.num_base
         positions = SymbolPositions.of(tokens, num_base, streams)
         codes: Optional[Tensor] = encoder_out["codes"][0]
-        x = self.embed_tokens(tokens, streams, codes)
+        vectors = self._slot_vectors(encoder_out)
+        ids = tokens if vectors is None else vectors.ids(tokens)
+        x = self.embed_tokens(ids, streams, codes)
         if self.embed_positions is not None:
             x = x + self._positions(prev_output_tokens, streams, incremental_state).to(x.dtype)
         if self.layernorm_embedding is not None:
@@ -110,6 +112,8 @@ class StreamDecoder(FairseqIncrementalDecoder):
         if self.layer_norm is not None:
             x = self.layer_norm(x)
         logits = (self.output_projection or self.embed_tokens).project(x, streams, codes)
+        if vectors is not None:
+            logits = vectors.columns(logits)
         if self.output_scale is not None:
             logits = self.output_scale(logits)
         if reserved:
@@ -124,6 +128,14 @@ class StreamDecoder(FairseqIncrementalDecoder):
         first = vocabulary.first_reserved(encoder_out["names"][0])
         first = first.repeat_interleave(encoder_out["streams"][0].hypotheses)
         return first, slots_taken(tokens, first, vocabulary.fresh_symbols)
+
+    def _slot_vectors(self, encoder_out: Dict[str, List]) -> Optional[SlotVectors]:
+        """Those of the hypotheses, in baselines with fresh symbols."""
+        vectors = encoder_out["vectors"][0]
+        if vectors is None:
+            return None
+        vectors = vectors.repeat_interleave(encoder_out["streams"][0].hypotheses, dim=0)
+        return SlotVectors(vectors, self.embed_tokens.vocabulary)
 
     @staticmethod
     def _slots_needed(taken: Tensor, encoder_out: Dict[str, List]) -> Tensor:

@@ -50,11 +50,7 @@ def symbol_embedding(
         )
     if cfg.fresh_symbols < 0:
         raise UserError(f"--fresh-symbols {cfg.fresh_symbols} must be a number of symbols, or 0")
-    fresh_names = getattr(task.cfg, "fresh_names", None)
-    if fresh_names is not None and not cfg.fresh_symbols:
-        raise UserError(
-            "--fresh-names are for models that were trained with --fresh-symbols; leave them out"
-        )
+    fresh_names = getattr(task.cfg, "fresh_names", None) if cfg.fresh_symbols else None
     vocabulary = vocabulary_class(task.source_dictionary, cfg.fresh_symbols, fresh_names)
     cosine = str(cfg.output_head) == "cosine"
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding

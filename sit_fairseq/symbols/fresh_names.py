@@ -14,14 +14,20 @@ class FreshNames:
         dictionary: with a pattern. Its symbols as they are now come first, then ``v0``, ``v1``,
             ... as far as they are symbols, unless other names are given.
         given: the value of ``--fresh-names``, separated by commas.
+        producible: the tokens that can be produced at all; None for any.
 
     Raises:
         UserError: a given name is no symbol, or is given twice.
     """
 
-    def __init__(self, dictionary: StreamDictionary, given: Optional[str]) -> None:
+    def __init__(
+        self,
+        dictionary: StreamDictionary,
+        given: Optional[str],
+        producible: Optional[Collection[str]] = None,
+    ) -> None:
         self._dictionary = dictionary
-        self._goes_on = given is None
+        self._goes_on = given is None and producible is None
         self._names = dictionary.known_symbols() if given is None else given.split(",")
         wrong = [name for name in self._names if not dictionary.is_symbol(name)]
         if wrong or len(set(self._names)) < len(self._names):
@@ -30,6 +36,8 @@ class FreshNames:
                 f"--fresh-names {given}: {reason}; give different names that --symbols "
                 f"{dictionary.pattern!r} matches, separated by commas"
             )
+        if producible is not None:
+            self._names = [name for name in self._names if name in producible]
 
     def free(self, held: Collection[int], number: int) -> List[int]:
         """The first names that are not taken.

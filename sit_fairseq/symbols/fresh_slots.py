@@ -6,6 +6,7 @@ are one target. Shapes: B*K sequences, T tokens, V columns.
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -59,3 +60,35 @@ def close_slots(logits: Tensor, first: Tensor, taken: Tensor, reserved: int) -> 
     end = first.unsqueeze(1) + (taken + 1).clamp(max=reserved)
     columns = torch.arange(logits.size(2), device=logits.device)
     return logits.masked_fill(columns >= end.unsqueeze(2), -math.inf)
+
+
+class SlotVectors:
+    """The vectors of slots in the baselines, whose embeddings know vectors only.
+
+    Args:
+        vectors: (B, S + R) the vector of each slot, -1 for those without one.
+        vocabulary: of the slots.
+    """
+
+    def __init__(self, vectors: Tensor, vocabulary: Any) -> None:
+        self.vectors = vectors
+        self._num_base, self._named = vocabulary.num_base, vocabulary.named_rows
+        self._unk = vocabulary.dictionary.unk()
+
+    def ids(self, canonical: Tensor) -> Tensor:
+        """(B, T) canonical ids to numbers of vectors, that of ``<unk>`` for those without one."""
+        slot = canonical - self._num_base
+        exists = (slot >= 0) & (slot < self.vectors.size(1))
+        found = self.vectors.gather(1, slot.masked_fill(~exists, 0))
+        found = found.masked_fill(~exists | (found < 0), self._unk)
+        return torch.where(slot < 0, canonical, found)
+
+    def columns(self, logits: Tensor) -> Tensor:
+        """(B, T, vectors) logits to (B, T, V_n + S + R), ``-inf`` for slots without a vector and
+        for symbols that have no slot."""
+        index = self.vectors.unsqueeze(1).expand(-1, logits.size(1), -1)
+        of_slots = logits.gather(2, index.clamp(min=0)).masked_fill(index < 0, -math.inf)
+        base = logits[..., : self._num_base]
+        if self._named is not None:
+            base = base.masked_fill(self._named.to(base.device), -math.inf)
+        return torch.cat((base, of_slots), dim=2)

@@ -67,6 +67,7 @@ class StreamVocabulary(nn.Module):
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
+        named_rows: rows of symbols, in baselines that have such.
         source_only: (V_n,) 1 for the base tokens that no target can hold, else 0, or None
             if all can be held; saved with the model. In new models those are ``<s>``, ``<pad>``
             and ``<unk>``, in models converted from one with separate dictionaries the tokens
@@ -82,6 +83,7 @@ class StreamVocabulary(nn.Module):
 
     one_stream = False
     produces_any_symbol = False
+    named_rows: Optional[Tensor] = None
 
     def __init__(
         self,
@@ -274,6 +276,14 @@ class StreamVocabulary(nn.Module):
             return Streams.of_slots(num_slots)
         return Streams.of_slots(num_slots, reserved=torch.full_like(num_slots, self.fresh_symbols))
 
+    def vectors(self, names: Tensor) -> Optional[Tensor]:
+        """Which vectors of the embedding the slots have, where they are the baselines'.
+
+        Args:
+            names: (B, S) the dictionary index of each slot, on the CPU.
+        """
+        return None
+
     def same_columns(self, other: "StreamVocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
         return (
@@ -306,6 +316,10 @@ class StreamVocabulary(nn.Module):
     def _has_row(self, token: str) -> bool:
         return not self.dictionary.is_symbol(token)
 
+    def _producible_symbols(self, base_tokens: List[str]) -> Optional[List[str]]:
+        """The only names that symbols of answers can have; None for any."""
+        return None
+
     def _forbid_specials(self) -> None:
         """A start, padding or unknown token is never an answer."""
         dictionary = self.dictionary
@@ -330,7 +344,8 @@ class StreamVocabulary(nn.Module):
         self._fresh_names = None
         if self.fresh_symbols and dictionary.pattern is not None:
             # Now: what is typed later changes no name.
-            self._fresh_names = FreshNames(dictionary, self._given_names)
+            producible = self._producible_symbols(base_tokens)
+            self._fresh_names = FreshNames(dictionary, self._given_names, producible)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint, whatever the data.

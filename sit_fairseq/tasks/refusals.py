@@ -124,6 +124,19 @@ def require_symbols(dictionary: StreamDictionary, data: str) -> None:
         )
 
 
+def check_fresh_names(cfg: Any, fresh_symbols: int) -> None:
+    """Refuses names that nothing will ever be called by.
+
+    Raises:
+        UserError: the model has no fresh symbols.
+    """
+    if getattr(cfg, "fresh_names", None) is not None and not fresh_symbols:
+        raise UserError(
+            f"--fresh-names {cfg.fresh_names} name the symbols of answers that their sources lack, "
+            "but the model has none: leave them out, or train with --fresh-symbols"
+        )
+
+
 def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary) -> None:
     """Refuses a typed line with a token that is neither a base token nor a symbol.
 

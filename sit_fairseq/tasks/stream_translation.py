@@ -288,6 +288,7 @@ class StreamTranslationTask(TranslationTask):
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
             self._fresh_symbols = model.vocabulary.fresh_symbols
+            refusals.check_fresh_names(self.cfg, self._fresh_symbols)
             if self._trains:
                 refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None
