@@ -2,14 +2,16 @@
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint
+from sit_fairseq.judging.alpha_judge import without_fresh_names
 from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 
@@ -39,11 +41,14 @@ class RenamedProblem:
         source: the problem.
         num_symbols: how many distinct symbols it has.
         renamings: at least two.
+        fresh: matches symbols, of which those that a source lacks may have any names in its
+            answer; None where they may not.
     """
 
     source: str
     num_symbols: int
     renamings: List[Renaming]
+    fresh: Optional[SymbolPattern] = None
 
     @property
     def sources(self) -> List[str]:
@@ -52,6 +57,11 @@ class RenamedProblem:
 
     def covariance(self, answers: Sequence[str]) -> float:
         """The alpha-covariance of the answers to ``sources``."""
+        if self.fresh is not None:
+            answers = [
+                without_fresh_names(answer, source, self.fresh)
+                for answer, source in zip(answers, self.sources)
+            ]
         undone = [renaming.inverse()(answer) for renaming, answer in zip(self.renamings, answers)]
         return alpha_covariance(undone)
 
@@ -189,6 +199,9 @@ def evaluate_alpha_covariance(
     problems = choose_problems(
         sources, decoder.is_symbol, names, counts, samples, max_renamings, random.Random(seed)
     )
+    if decoder.fresh_symbols:
+        pattern = SymbolPattern(decoder.symbols)
+        problems = [replace(problem, fresh=pattern) for problem in problems]
     renamed = [source for problem in problems for source in problem.sources]
     answered = run.answer(decoder, renamed)
     result = measure_alpha_covariance(problems, [entry.answers[0] for entry in answered], counts)

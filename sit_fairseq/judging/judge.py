@@ -35,6 +35,9 @@ JUDGES: Dict[str, Dict[str, str]] = {
     "exact": {
         "equality": "sit_fairseq.judging.exact_judge:ExactJudge",
     },
+    "alpha": {
+        "equality": "sit_fairseq.judging.alpha_judge:AlphaJudge",
+    },
 }
 
 
@@ -50,12 +53,15 @@ class Judge(ABC):
             its own and a time-out are not worth their cost.
         on_references: True if answers are judged against their references, which then take
             the place of the problems in all methods, see :meth:`problems`.
+        symbols: pattern of the interchangeable tokens, told by whoever knows it before
+            :meth:`problems` is called; few judges ask.
     """
 
     semantics: str
     name: str
     quick: bool = False
     on_references: bool = False
+    symbols: Optional[str] = None
 
     def problems(
         self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]

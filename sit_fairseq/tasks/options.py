@@ -58,7 +58,9 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl, copy, exact"},
+        metadata={
+            "help": "judge generated answers during validation: prop, ltl, copy, exact, alpha"
+        },
     )
     validate_samples: int = field(
         default=1000,

@@ -12,6 +12,7 @@ from sit_fairseq.evaluation.alpha_covariance import (
 )
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def is_symbol(token):
@@ -112,3 +113,14 @@ def test_a_count_that_no_sentence_has_is_reported_as_such(tmp_path):
 def test_what_cannot_be_measured_is_refused(counts, names, words):
     with pytest.raises(UserError, match=words):
         choose(["a"], counts=counts, names=names)
+
+
+def test_fresh_symbols_may_have_any_names():
+    """Two renamings; the answers have the first name that their source leaves."""
+    (problem,) = choose(["! a"], names="bc")
+    answers = [f"{source.split()[1]} {'c' if 'b' in source else 'b'}" for source in problem.sources]
+    assert problem.covariance(answers) == 0.0
+    problem.fresh = SymbolPattern("[a-f]")
+    assert problem.covariance(answers) == 1.0
+    assert problem.covariance([answers[0], answers[1].split()[0] * 2]) == 0.0
+    assert problem.covariance([answers[0], " ".join(answers[1].split()[::-1])]) == 0.0
