@@ -30,8 +30,8 @@ def check_same_columns(models: List) -> None:
         if not model.vocabulary.same_columns(models[0].vocabulary):
             raise UserError(
                 "the checkpoints given to --path have different base tokens or another "
-                "--symbol-embedding and cannot vote as an ensemble; name one of them, or models "
-                "trained on the same tokens"
+                "--symbol-embedding or --fresh-symbols and cannot vote as an ensemble; name one of "
+                "them, or models trained on the same tokens"
             )
 
 
@@ -199,8 +199,9 @@ class StreamSequenceGenerator(SequenceGenerator):
         wanted = names.ne(self.pad).sum(1) + vocabulary.fresh_symbols
         lacking = slots.ne(self.pad).sum(1) < wanted
         if bool(lacking.any()):
-            cause = vocabulary.lacks_names(names[lacking][0])
-            raise UserError(f"a sentence of {int(wanted[lacking][0]) - vocabulary.fresh_symbols} symbols {cause}")
+            own = names[lacking][0]
+            number = int(own.ne(self.pad).sum())
+            raise UserError(f"a sentence of {number} symbols {vocabulary.lacks_names(own)}")
         return slots
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
