@@ -129,7 +129,9 @@ def draw_pair(rng: Random, recipe: BindingRecipe) -> Pair:
     return " ".join(source), " ".join([*bindings, *value])
 
 
-def generate_binding(recipe: BindingRecipe, size: int, exclude: Sequence[str], prefix: str) -> Drawn:
+def generate_binding(
+    recipe: BindingRecipe, size: int, exclude: Sequence[str], prefix: str
+) -> Drawn:
     """Generates a data set.
 
     Args:
@@ -158,9 +160,7 @@ def _check(recipe: BindingRecipe, size: int) -> None:
     if wrong:
         raise UserError(f"--symbols {','.join(recipe.names)}: {wrong[0]!r} is a word of the terms")
     if size < 1 or recipe.arguments < 1:
-        raise UserError(
-            f"--size {size} --arguments {recipe.arguments}: both must be at least 1"
-        )
+        raise UserError(f"--size {size} --arguments {recipe.arguments}: both must be at least 1")
     most = recipe.variables[1] + recipe.binders[1]
     if most > len(recipe.names):
         raise UserError(
