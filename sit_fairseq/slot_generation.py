@@ -30,8 +30,8 @@ def check_same_columns(models: List) -> None:
         if not model.vocabulary.same_columns(models[0].vocabulary):
             raise UserError(
                 "the checkpoints given to --path have different base tokens or another "
-                "--symbol-embedding and cannot vote as an ensemble; name one of them, or models "
-                "trained on the same tokens"
+                "--symbol-embedding or --fresh-symbols and cannot vote as an ensemble; name one of "
+                "them, or models trained on the same tokens"
             )
 
 
@@ -202,18 +202,37 @@ class StreamSequenceGenerator(SequenceGenerator):
         vocabulary = self.model.single_model.vocabulary
         sample = utils.move_to_cpu(sample)
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
+        prefix_tokens = None if prefix_tokens is None else prefix_tokens.cpu()
+        slots = self._slots(names, prefix_tokens)
         if prefix_tokens is not None:
-            prefix_tokens = self._encode_prefix(prefix_tokens.cpu(), names)
+            prefix_tokens = self._encode_prefix(prefix_tokens, names)
         # The search takes 2 x beam candidates out of one row at its first step; sampling
         # sorts out as many as --sampling-topk says.
         least = max(2 * self.beam_size + 1, getattr(self.search, "sampling_topk", 0))
-        self.vocab_size = max(vocabulary.num_base + names.size(1), least)
+        self.vocab_size = max(vocabulary.num_columns(names), least)
         self.model.width = self.search.vocab_size = self.vocab_size
         finished = super()._generate(sample, prefix_tokens, constraints, bos_token)
-        for hypotheses, slots in zip(finished, names):
+        for hypotheses, own in zip(finished, slots):
             for hypothesis in hypotheses:
-                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)
+                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
         return finished
+
+    def _slots(self, names: Tensor, prefix: Optional[Tensor]) -> Tensor:
+        """(B, S + R) the dictionary index of each slot: fresh symbols of a prefix keep their
+        names.
+
+        Raises:
+            UserError: there are too few names.
+        """
+        vocabulary = self.model.single_model.vocabulary
+        slots = vocabulary.names_with_fresh(names, prefix)
+        wanted = names.ne(self.pad).sum(1) + vocabulary.fresh_symbols
+        lacking = slots.ne(self.pad).sum(1) < wanted
+        if bool(lacking.any()):
+            own = names[lacking][0]
+            number = int(own.ne(self.pad).sum())
+            raise UserError(f"a sentence of {number} symbols {vocabulary.lacks_names(own)}")
+        return slots
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
         """(B, T) dictionary indices to canonical ids.
@@ -228,7 +247,7 @@ class StreamSequenceGenerator(SequenceGenerator):
             token = vocabulary.dictionary[int(prefix[impossible][0])]
             raise UserError(
                 f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source and no token that answers can hold; change the prefix, or lower "
+                "its source (nor within --fresh-symbols) and no token that answers can hold; change the prefix, or lower "
                 "--prefix-size"
             )
         return canonical
@@ -242,9 +261,10 @@ class StreamSequenceScorer(SequenceScorer):
         check_same_columns(models)
         vocabulary = models[0].vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
+        slots = vocabulary.names_with_fresh(names.cpu(), sample["target"].cpu()).to(names.device)
         target = vocabulary.encode(sample["target"], names)
         scored = super().generate(models, {**sample, "target": target}, **kwargs)
-        for hypotheses, slots in zip(scored, names):
+        for hypotheses, own in zip(scored, slots):
             for hypothesis in hypotheses:
-                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], slots)
+                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
         return scored

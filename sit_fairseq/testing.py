@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.symbols import renaming as symbol_renaming
+from sit_fairseq.symbols.fresh_slots import numbered
 from sit_fairseq.symbols.renaming import Renaming, rename_sample
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
@@ -75,6 +76,26 @@ def rename(sample: Sample, table: Tensor) -> Sample:
     return rename_sample(sample, lambda tokens: symbol_renaming.rename(tokens, table))
 
 
+def number_fresh(tokens: Tensor, source: Tensor, dictionary: StreamDictionary) -> Tensor:
+    """An answer up to the names of the symbols that its source lacks, for a :data:`Measure`.
+
+    They are called by the first names that the source leaves, so that a renaming of the source
+    changes them in its own way. Numbers, which no renaming changes, are to be compared instead.
+
+    Args:
+        tokens: (T,) dictionary indices of the answer.
+        source: (U,) those of its source.
+        dictionary: tells symbols from base tokens.
+
+    Returns:
+        (T,) the same, but -1, -2, ... for the first, second, ... of such symbols.
+    """
+    is_symbol = torch.tensor([dictionary.is_symbol(dictionary[i]) for i in tokens.tolist()])
+    fresh = is_symbol.to(tokens.device) & ~torch.isin(tokens, source)
+    number = numbered(tokens.unsqueeze(0), fresh.unsqueeze(0)).squeeze(0)
+    return torch.where(fresh, -1 - number, tokens)
+
+
 def training_measure(model, seed: int = 1) -> Measure:
     """Logits, summed loss and all gradients of a fairseq model; dropout uses the seed."""
 
@@ -104,7 +125,8 @@ def invariance_error(
 
     Args:
         measure: takes a sample to tensors by name. Floating point tensors must not change
-            under renaming; integer tensors are dictionary indices and must be renamed.
+            under renaming; integer tensors are dictionary indices and must be renamed, or
+            negative numbers of :func:`number_fresh`.
         sample: see :func:`rename`.
         cases: tables of dictionary indices, by description.
         renamed_measure: measures the renamed sample, if it belongs to another model.
@@ -159,7 +181,8 @@ def _errors(measure, sample, cases, renamed_measure) -> Iterator:
         for quantity in {**expected, **found}:
             before, after = expected.get(quantity), found.get(quantity)
             if before is not None and not before.is_floating_point():
-                before = rename(before, table)
+                numbers = before < 0
+                before = torch.where(numbers, before, rename(before.clamp(min=0), table))
             dtype = (after if before is None else before).dtype
             yield case, quantity, dtype, _difference(before, after)
 

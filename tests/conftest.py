@@ -71,6 +71,7 @@ class _Config(SymbolInvariantTransformerConfig):
 
 def make_model(dictionary: Optional[StreamDictionary] = None, **options):
     """An untrained model; sizes are small and pairwise different."""
+    fresh_names = options.pop("fresh_names", None)
     sizes = dict(
         encoder_embed_dim=24,
         encoder_ffn_embed_dim=40,
@@ -85,7 +86,8 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
         if f"decoder_{name}" not in options:
             setattr(cfg, f"decoder_{name}", getattr(cfg, f"encoder_{name}"))
     task = SimpleNamespace(
-        source_dictionary=dictionary or make_dictionary(), cfg=SimpleNamespace(seed=1)
+        source_dictionary=dictionary or make_dictionary(),
+        cfg=SimpleNamespace(seed=1, fresh_names=fresh_names),
     )
     return SymbolInvariantTransformerModel.build_model(cfg, task)
 

@@ -428,3 +428,20 @@ def forward(
     W = embedding_matrix(w, "decoder.output_projection", cfg)
     Y = project(l2_normalize(H) if cfg.cosine_head else H, W)
     return Y[:, : W.shape[0] - 2 + k]
+
+
+def close_reserved(Y: Tensor, previous: List[int], first: int, reserved: int) -> Tensor:
+    """Logits Y (T, first + reserved) over columns of which the last ``reserved`` are of streams
+    whose symbols the source lacks.
+
+    Before each target token those are open that ``previous`` holds so far, and the next.
+    """
+    rows = []
+    for t in range(Y.shape[0]):
+        taken = {token for token in previous[: t + 1] if token >= first}
+        row = []
+        for column in range(Y.shape[1]):
+            open_ = column < first or column in taken or column == first + len(taken)
+            row.append(Y[t, column] if open_ else torch.full_like(Y[t, column], -math.inf))
+        rows.append(torch.stack(row))
+    return torch.stack(rows)

@@ -7,6 +7,7 @@ from conftest import SYMBOLS, encode, make_dictionary, make_sample
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
+    number_fresh,
     rename,
     renaming,
     renamings,
@@ -67,3 +68,26 @@ def test_source_and_target_of_a_sample_are_renamed_and_nothing_else():
     for name in ("src_tokens", "prev_output_tokens", "src_lengths"):
         assert torch.equal(renamed["net_input"][name], expected["net_input"][name])
     assert torch.equal(renamed["id"], sample["id"]) and renamed["ntokens"] == sample["ntokens"]
+
+
+def test_answers_are_compared_up_to_the_names_of_fresh_symbols():
+    """Whatever a source lacks gets the first name that it leaves; another order is no renaming."""
+    dictionary = make_dictionary()
+    cases = {"swap": renaming(dictionary, {"a": "c", "c": "a"})}
+
+    def answer(order):
+        def measure(source):
+            names = [s for s in SYMBOLS if dictionary.index(s) not in source[0].tolist()]
+            text = " ".join([dictionary[int(source[0, 1])], *(names[number] for number in order)])
+            tokens = encode(dictionary, [text])[0]
+            return {"names": tokens, "numbers": number_fresh(tokens, source[0], dictionary)}
+
+        return measure
+
+    source = encode(dictionary, ["! a"])
+    errors = invariance_error(answer([0, 1, 0]), source, cases)
+    assert errors["swap", "names"] > 0 and errors["swap", "numbers"] == 0
+    assert answer([0, 1, 0])(source)["numbers"].tolist()[1:4] == [-1, -2, -1]
+    merged = {"swap": cases["swap"]}
+    errors = invariance_error(answer([0, 1, 0]), source, merged, answer([0, 1, 1]))
+    assert errors["swap", "numbers"] > 0

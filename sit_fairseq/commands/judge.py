@@ -4,9 +4,10 @@
     sit judge --semantics ltl formulas.txt traces.txt
     sit judge --semantics copy strings.txt copies.txt
     sit judge --semantics exact references.txt answers.txt
+    sit judge --semantics alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
 
 With exact an answer is right if it equals its reference, and the references take the place of the
-problems. It and copies get their mean edit distance, too, at the end of the last line.
+problems; with alpha, if it does up to the names of the symbols that its problem lacks. Exact and copies get their mean edit distance, too, at the end of the last line.
 What it took goes to standard error: answers per second, the start of the processes not
 included, and what a judge needs for half and for 99 in 100 of the answers.
 """
@@ -17,11 +18,12 @@ import time
 from typing import List
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import JUDGES, make_judge
+from sit_fairseq.judging.judge import JUDGES, Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.report import fault, speed
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
     add("--semantics", required=True, help=f"what they mean ({', '.join(JUDGES)})")
     add("--judge", help=f"who decides, by default the first ({choices})")
+    add("--references", metavar="FILE", help="alpha: a right answer to each")
+    add("--symbols", metavar="REGEX", help="alpha: matches the interchangeable tokens in full")
     add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
     add(
         "--memory",
@@ -67,6 +71,7 @@ def main(args: argparse.Namespace) -> None:
             f"{args.formulas} has {len(formulas)} lines but {args.answers} has {len(answers)}: "
             "give one answer, possibly empty, for each formula."
         )
+    formulas = _judged_against(args, judge, formulas)
     counts = VerdictCounts()
     complaint = None
     judging: List[float] = []
@@ -90,3 +95,25 @@ def main(args: argparse.Namespace) -> None:
     print(speed(judging, elapsed, started - entered), file=sys.stderr)
     if complaint is not None:
         raise UserError(complaint)
+
+
+def _judged_against(args: argparse.Namespace, judge: Judge, problems: List[str]) -> List[str]:
+    """What the judge compares answers with, where that is not the problems alone.
+
+    Raises:
+        UserError: an option is missing, superfluous or of no use.
+    """
+    if args.semantics != "alpha":
+        if args.references is not None or args.symbols is not None:
+            raise UserError("--references and --symbols are for --semantics alpha; leave them out.")
+        return problems
+    if args.references is None or args.symbols is None:
+        raise UserError("--semantics alpha needs --references FILE and --symbols REGEX.")
+    references = read_sentences(args.references)
+    if len(references) != len(problems):
+        raise UserError(
+            f"{args.formulas} has {len(problems)} lines but {args.references} has "
+            f"{len(references)}: give one reference for each problem."
+        )
+    judge.symbols = SymbolPattern(args.symbols).regex
+    return judge.problems(problems, references)

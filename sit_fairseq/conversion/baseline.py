@@ -29,7 +29,9 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
-# What a model over streams has another value of, or no use for.
+# What a model over streams has another value of, or no use for. With fresh symbols it would compute
+# something else, as their streams are in every mean: they are for the training that follows, and
+# need no weights.
 _NOT_CARRIED = ("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before")
 _TABLES = ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection")
 
@@ -80,6 +82,7 @@ def read_baseline(
 def _config(path: str, options: Dict[str, Any]) -> DictConfig:
     """The model's options; those that are newer than the file have their defaults."""
     names = [field.name for field in fields(SymbolInvariantTransformerConfig)]
+    names.remove("fresh_symbols")
     known = {n: options[n] for n in names if n in options and not n.startswith("_")}
     try:
         cfg = OmegaConf.merge(OmegaConf.structured(SymbolInvariantTransformerConfig), known)

@@ -52,13 +52,14 @@ class SentenceChecker:
             UserError: naming the first line at fault and what to change.
         """
         unk = self.vocabulary.dictionary.unk()
-        unknown = unknown_targets = foreign = deep = 0
+        unknown = unknown_targets = foreign = deep = most = 0
         foreigner = ""
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self._refuse_foreign(tokens, lengths, name)
             self.check_sources(tokens, lengths, name)
             deep += len(self.too_deep(tokens, lengths))
+            self._check_names(tokens, lengths, name)
             unknown += int(tokens.eq(unk).sum())
             if targets is not None:
                 last = first + lengths.numel()
@@ -66,15 +67,23 @@ class SentenceChecker:
                 name = _LineName(f"of the {split} target", first)
                 self._refuse_foreign(target, target_lengths, name)
                 self._check_targets(target, target_lengths, name)
-                found, where = self._foreign_symbols(tokens, lengths, target, target_lengths, name)
-                foreigner = foreigner or where
-                foreign += found
+                of_pairs = self._foreign_symbols(tokens, lengths, target, target_lengths, name)
+                foreigner = foreigner or of_pairs.first
+                foreign, most = foreign + of_pairs.pairs, max(most, of_pairs.most)
                 unknown_targets += int(target.eq(unk).sum())
-        if foreign:
+        reserved = self.vocabulary.fresh_symbols
+        if foreign and not reserved:
             raise UserError(
                 f"{foreigner}, which its source does not, as in {foreign} of the {len(sources)} "
-                "pairs; a symbol without a stream cannot be produced: remove them, or narrow "
-                "--symbols so that such a token is a base token"
+                "pairs; a symbol without a stream cannot be produced: remove them, narrow "
+                "--symbols so that such a token is a base token, or train with --fresh-symbols "
+                f"{most}"
+            )
+        if foreign:
+            raise UserError(
+                f"{foreigner} and more symbols that its source does not, than the {reserved} of "
+                f"--fresh-symbols, as in {foreign} of the {len(sources)} pairs; train with "
+                f"--fresh-symbols {most}, or remove them"
             )
         if unknown:
             logger.warning(
@@ -266,19 +275,34 @@ class SentenceChecker:
         target: Tensor,
         target_lengths: Tensor,
         name: "_LineName",
-    ) -> Tuple[int, str]:
-        """The number of pairs whose targets hold symbols that a model can only copy from their
-        sources, which have them not; and words for the first such symbol."""
+    ) -> "_Foreign":
+        """What targets hold more than a model can produce, which has streams for the symbols of
+        the sources and for some others."""
         if self.vocabulary.produces_any_symbol:
-            return 0, ""
+            return _Foreign(0, "", 0)
         in_source = self._symbol_keys(source, source_lengths)[0]
         in_target, place = self._symbol_keys(target, target_lengths)
-        missing = place[~torch.isin(in_target, in_source)]
-        if not missing.numel():
-            return 0, ""
-        pairs = torch.bucketize(missing, target_lengths.cumsum(0), right=True).unique()
-        where = self._holds("symbol", target, target_lengths, int(missing[0]), name)
-        return pairs.numel(), where
+        missing = ~torch.isin(in_target, in_source)
+        in_target, place = in_target[missing], place[missing]
+        size = len(self.vocabulary.dictionary)
+        number = torch.bincount(in_target.unique() // size, minlength=target_lengths.numel())
+        place = place[number[in_target // size] > self.vocabulary.fresh_symbols]
+        if not place.numel():
+            return _Foreign(0, "", 0)
+        where = self._holds("symbol", target, target_lengths, int(place[0]), name)
+        pairs = int((number > self.vocabulary.fresh_symbols).sum())
+        return _Foreign(pairs, where, int(number.max()))
+
+    def _check_names(self, tokens: Tensor, lengths: Tensor, name: "_LineName") -> None:
+        """Answers to all sources must have names for all reserved slots."""
+        keys = self._symbol_keys(tokens, lengths)[0].unique()
+        number = torch.bincount(keys // len(self.vocabulary.dictionary), minlength=1)
+        if self.vocabulary.never_lacks_names(int(number.max())):
+            return
+        for index, sentence in enumerate(tokens.split(lengths.tolist())):
+            cause = self.vocabulary.lacks_names(sentence)
+            if cause is not None:
+                raise UserError(f"{name(index)} {cause}")
 
     def _holds(self, kind: str, tokens: Tensor, lengths: Tensor, at: int, name: "_LineName") -> str:
         line = int((lengths.cumsum(0) <= at).sum())
@@ -312,6 +336,20 @@ class _Fault(NamedTuple):
     sentence: int
     cause: str
     remedy: str
+
+
+class _Foreign(NamedTuple):
+    """Symbols of targets that their sources lack and that cannot be produced.
+
+    Attributes:
+        pairs: with such targets.
+        first: words for the first such symbol.
+        most: symbols of one target that its source lacks.
+    """
+
+    pairs: int
+    first: str
+    most: int
 
 
 class _LineName:

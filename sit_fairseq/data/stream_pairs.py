@@ -15,25 +15,37 @@ from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 logger = logging.getLogger(__name__)
 
 
-def count_symbols(sentences: Sequence[Tensor], dictionary: StreamDictionary) -> numpy.ndarray:
+def count_symbols(
+    sentences: Sequence[Tensor],
+    dictionary: StreamDictionary,
+    others: Optional[Sequence[Tensor]] = None,
+) -> numpy.ndarray:
     """The number of distinct symbols of each sentence.
 
     Args:
         sentences: one 1-D tensor of dictionary indices per sentence.
         dictionary: says which tokens are symbols.
+        others: as many sentences whose symbols count, too, once for each pair.
 
     Returns:
         (n,) counts, 0 for a sentence without symbols.
     """
     is_symbol = torch.tensor([dictionary.is_symbol(token) for token in dictionary.symbols])
-    counts = numpy.zeros(len(sentences), dtype="int32")
-    for first, tokens, lengths in sentence_chunks(sentences):
+
+    def keys(tokens: Tensor, lengths: Tensor) -> Tensor:
+        """One key per (sentence, symbol)."""
         place = is_symbol[tokens].nonzero().squeeze(1)
         sentence = torch.repeat_interleave(lengths)[place]
-        # One key per (sentence, symbol).
-        keys = torch.unique(sentence * len(dictionary) + tokens[place])
+        return torch.unique(sentence * len(dictionary) + tokens[place])
+
+    counts = numpy.zeros(len(sentences), dtype="int32")
+    for first, tokens, lengths in sentence_chunks(sentences):
         number = lengths.numel()
-        counts[first : first + number] = torch.bincount(keys // len(dictionary), minlength=number)
+        found = keys(tokens, lengths)
+        if others is not None:
+            _, tokens, lengths = next(sentence_chunks(others, first, first + number))
+            found = torch.unique(torch.cat((found, keys(tokens, lengths))))
+        counts[first : first + number] = torch.bincount(found // len(dictionary), minlength=number)
     return counts
 
 
@@ -50,6 +62,7 @@ class StreamPairDataset(LanguagePairDataset):
             :class:`StreamDictionary`.
         name: of the source, for messages.
         one_stream: the model has one stream per sentence, whatever its symbols.
+        fresh_symbols: how many symbols a target may hold that its source lacks.
 
     Attributes:
         skips_costly: sentences that exceed ``--max-tokens`` by themselves are left out, and
@@ -58,7 +71,9 @@ class StreamPairDataset(LanguagePairDataset):
 
     skips_costly = False
 
-    def __init__(self, pairs: LanguagePairDataset, name: str, one_stream: bool) -> None:
+    def __init__(
+        self, pairs: LanguagePairDataset, name: str, one_stream: bool, fresh_symbols: int = 0
+    ) -> None:
         # fairseq's loader chooses the class of what it loads.
         super().__init__(
             pairs.src,
@@ -83,16 +98,22 @@ class StreamPairDataset(LanguagePairDataset):
         )
         self.name = name
         self.one_stream = one_stream
+        self.fresh_symbols = fresh_symbols
         self._num_streams: Optional[numpy.ndarray] = None
 
     @property
     def num_streams(self) -> numpy.ndarray:
-        """(n,) the streams of each sentence, at least 1; counted when first asked for."""
+        """(n,) the streams of each sentence, at least 1; counted when first asked for. Fresh
+        symbols have those that the target holds, all that there may be if it is not known, and
+        one more for the rest of them."""
         if self._num_streams is None:
             if self.one_stream:
                 self._num_streams = numpy.ones(len(self), dtype="int32")
-            else:
+            elif not self.fresh_symbols:
                 self._num_streams = count_symbols(self.src, self.src_dict).clip(min=1)
+            else:
+                unknown = 0 if self.tgt is not None else self.fresh_symbols
+                self._num_streams = count_symbols(self.src, self.src_dict, self.tgt) + unknown + 1
         return self._num_streams
 
     def costs(self, indices: numpy.ndarray) -> numpy.ndarray:

@@ -1,5 +1,6 @@
 """Alpha-covariance: do renamed inputs give renamed outputs?"""
 
+from dataclasses import replace
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from sit_fairseq.evaluation.given_answers import answering
@@ -12,6 +13,7 @@ from sit_fairseq.evaluation.renamed_problems import (
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint
 from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:
@@ -105,6 +107,9 @@ def evaluate_alpha_covariance(
     given = isinstance(answers, str)
     is_symbol = symbols_without_a_model(symbols) if given else decoder.is_symbol
     problems = choice.of(sources, is_symbol)
+    if not given and decoder.fresh_symbols:
+        pattern = SymbolPattern(decoder.symbols)
+        problems = [replace(problem, fresh=pattern) for problem in problems]
     names = list(choice.names_in(sources, is_symbol))
     run.uses_options(names=names, max_renamings=choice.max_renamings)
     renamed = [source for problem in problems for source in problem.sources]

@@ -166,6 +166,16 @@ class CheckpointDecoder:
         return model.to(self._device)
 
     @property
+    def symbols(self) -> Optional[str]:
+        """The pattern of the interchangeable tokens, None if nobody has said it."""
+        return self._dictionary.pattern
+
+    @property
+    def fresh_symbols(self) -> int:
+        """How many symbols an answer may hold that its source lacks."""
+        return 0 if self._closed else self._model.vocabulary.fresh_symbols
+
+    @property
     def base_tokens(self) -> List[str]:
         """The tokens with a fixed identity, beside fairseq's special ones."""
         return self._dictionary.base_tokens()

@@ -7,6 +7,7 @@ from typing import Callable, Dict, List, Optional, Sequence
 
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.alpha_judge import without_fresh_names
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, renamings_into
@@ -20,11 +21,14 @@ class RenamedProblem:
         source: the problem.
         num_symbols: how many distinct symbols it has.
         renamings: at least two.
+        fresh: matches symbols, of which those that a source lacks may have any names in its
+            answer; None where they may not.
     """
 
     source: str
     num_symbols: int
     renamings: List[Renaming]
+    fresh: Optional[SymbolPattern] = None
 
     @property
     def sources(self) -> List[str]:
@@ -33,6 +37,11 @@ class RenamedProblem:
 
     def undone(self, answers: Sequence[str]) -> List[str]:
         """The answers to ``sources``, each with its renaming undone."""
+        if self.fresh is not None:
+            answers = [
+                without_fresh_names(answer, source, self.fresh)
+                for answer, source in zip(answers, self.sources)
+            ]
         return [renaming.inverse()(answer) for renaming, answer in zip(self.renamings, answers)]
 
 

@@ -43,6 +43,9 @@ JUDGES: Dict[str, Dict[str, str]] = {
     "exact": {
         "equality": "sit_fairseq.judging.exact_judge:ExactJudge",
     },
+    "alpha": {
+        "equality": "sit_fairseq.judging.alpha_judge:AlphaJudge",
+    },
 }
 
 
@@ -60,6 +63,8 @@ class Judge(ABC):
             the place of the problems in all methods, see :meth:`problems`.
         foreign: tokens by which a model of another logic is known.
         needs: tokens without which a model can give no right answer.
+        symbols: pattern of the interchangeable tokens, told by whoever knows it before
+            :meth:`problems` is called; few judges ask.
     """
 
     semantics: str
@@ -68,6 +73,7 @@ class Judge(ABC):
     on_references: bool = False
     foreign: FrozenSet[str] = frozenset()
     needs: FrozenSet[str] = frozenset()
+    symbols: Optional[str] = None
 
     def problems(
         self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]

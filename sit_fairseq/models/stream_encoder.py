@@ -11,6 +11,7 @@ from sit_fairseq.modules.functional import dropout
 from sit_fairseq.modules.stream_embedding import TiedEmbedding
 from sit_fairseq.modules.stream_layers import StreamEncoderLayer
 from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
+from sit_fairseq.symbols.fresh_slots import SlotVectors
 from sit_fairseq.symbols.streams import Streams, SymbolPositions, is_identity
 from sit_fairseq.transfers import upload
 
@@ -55,25 +56,29 @@ class StreamEncoder(FairseqEncoder):
             True at padding, or None if there is none; ``streams``, their layout; ``names``
             (B, S), the dictionary index of each slot; ``canonical`` (B, T), the source in
             canonical ids; ``codes``, those of the batch that the decoder must embed with, or
-            None.
+            None; ``vectors`` (B, S + R), those of the slots in baselines, or None.
         """
         vocabulary = self.embed_tokens.vocabulary
-        codes = self.embed_tokens.draw_codes()
         # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
         # layout are computed on the CPU, which then says them once.
         src_tokens, padding = self._left_align(src_tokens.cpu())
         canonical, names = vocabulary.canonicalise(src_tokens)
         streams = vocabulary.streams(names)
+        vectors = vocabulary.vectors(names)
+        codes = self.embed_tokens.draw_codes()  # of the names that there are now
         tree = self._tree(canonical, padding)
         padding = padding if bool(padding.any()) else None
         device = self.embed_tokens.weight.device
         streams = streams.to(device)
-        canonical, names, padding, tree, codes = (
+        canonical, names, padding, tree, codes, vectors = (
             part if part is None else upload(part, device)
-            for part in (canonical, names, padding, tree, codes)
+            for part in (canonical, names, padding, tree, codes, vectors)
         )
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
-        x = self.embed_tokens(canonical, streams, codes)
+        ids = canonical
+        if vectors is not None:
+            ids = SlotVectors(vectors, vocabulary).ids(canonical)
+        x = self.embed_tokens(ids, streams, codes)
         if self.embed_positions is not None:
             ids = canonical if tree is None else tree
             x = x + streams.expand(self.embed_positions(ids).to(x.dtype))
@@ -92,6 +97,7 @@ class StreamEncoder(FairseqEncoder):
             "names": [names],
             "canonical": [canonical],
             "codes": [codes],
+            "vectors": [vectors],
         }
 
     def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):
@@ -107,7 +113,7 @@ class StreamEncoder(FairseqEncoder):
         device = self.embed_tokens.weight.device
         stream_rows, sentences = upload(stream_rows, device), upload(sentences, device)
         out["encoder_out"] = [out["encoder_out"][0].index_select(0, stream_rows)]
-        for name in ("encoder_padding_mask", "names", "canonical"):
+        for name in ("encoder_padding_mask", "names", "canonical", "vectors"):
             if out[name][0] is not None:
                 out[name] = [out[name][0].index_select(0, sentences)]
         return out

@@ -17,6 +17,9 @@ from sit_fairseq.symbols.baseline_vocabularies import (
 )
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
+# Each has a column of the output, and a checkpoint may ask for any number.
+_MOST_FRESH = 1000
+
 SYMBOL_EMBEDDINGS = {
     "streams": (StreamVocabulary, StreamEmbedding),
     "fixed": (FixedVocabulary, FixedEmbedding),
@@ -48,7 +51,13 @@ def symbol_embedding(
             f"--symbol-embedding {name} has one stream per sentence, so that aggregated attention "
             f"({cfg.stream_attention}) has nothing to aggregate; pass --stream-attention EP-DP-CP"
         )
-    vocabulary = vocabulary_class(task.source_dictionary)
+    if not 0 <= cfg.fresh_symbols <= _MOST_FRESH:
+        raise UserError(
+            f"--fresh-symbols {cfg.fresh_symbols} must be a number of symbols up to {_MOST_FRESH}, "
+            "or 0"
+        )
+    fresh_names = getattr(task.cfg, "fresh_names", None) if cfg.fresh_symbols else None
+    vocabulary = vocabulary_class(task.source_dictionary, cfg.fresh_symbols, fresh_names)
     cosine = str(cfg.output_head) == "cosine"
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     options = {}

@@ -47,6 +47,13 @@ class SymbolInvariantTransformerConfig(FairseqDataclass):
             "of that many symbols apart"
         },
     )
+    fresh_symbols: int = field(
+        default=0,
+        metadata={
+            "help": "most symbols that a target may hold and its source does not; answers call "
+            "them by --fresh-names"
+        },
+    )
     stream_attention: str = field(
         default="EP-DP-EA-DA-CP",
         metadata={

@@ -176,6 +176,7 @@ class KeyValueCache:
 
     Attributes:
         position: of the step.
+        streams: the layout of the rows.
         self_attn: to the row's own stream, an entry for each row over streams.
         aggregated_attn: to the aggregated view, an entry for each hypothesis.
         encoder_attn: to the source.
@@ -192,7 +193,7 @@ class KeyValueCache:
         embed_dim: int,
     ) -> None:
         self.position = -1
-        self._streams = streams
+        self.streams = streams
         self._padding = padding
         device = streams.sentence.device
         num_streams = streams.sentence.numel()
@@ -212,7 +213,7 @@ class KeyValueCache:
     def advance(self) -> None:
         """Begins a step, at whose end each row has one more entry in each self-attention."""
         self.position += 1
-        streams, device = self._streams, self._sentence.device
+        streams, device = self.streams, self._sentence.device
         rows = streams.sentence.numel() * streams.hypotheses
         self.self_attn.advance(torch.arange(rows, device=device), rows)
         hypotheses = streams.first.numel() * streams.hypotheses
@@ -226,22 +227,41 @@ class KeyValueCache:
         Args:
             order: (B'*K',) the old hypothesis that each new one continues.
         """
-        old = self._streams
-        self._streams, sentences, streams, rows = old.reorder(order)
+        old = self.streams
+        self.streams, sentences, streams, rows = old.reorder(order)
         device = self._sentence.device
         rows = upload(rows, device)
         self.self_attn.select(rows)
         self.aggregated_attn.select(rows)
-        if self._streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
+        if self.streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
             return
         streams = upload(streams, device)
         self._stream, self._sentence = self._stream[streams], self._sentence[streams]
         self._look_up()
 
+    def give_streams(self, num_slots: Tensor) -> None:
+        """Lets reserved slots go on in streams of their own, from that which stood for them.
+
+        Args:
+            num_slots: (B,) on the CPU, the slots that need one.
+        """
+        old = self.streams.on_host or self.streams
+        num_slots = torch.maximum(num_slots, old.num_slots)
+        if torch.equal(num_slots, old.num_slots):
+            return
+        self.streams, continued = self.streams.with_own_streams(num_slots)
+        hypotheses = torch.arange(old.hypotheses, device=continued.index.device)
+        rows = (continued.index.unsqueeze(1) * old.hypotheses + hypotheses).flatten()
+        self.self_attn.select(rows)
+        self.aggregated_attn.select(rows)
+        self._stream = self._stream[continued.index]
+        self._sentence = self._sentence[continued.index]
+        self._look_up()
+
     def _look_up(self) -> None:
         """Says to the cross-attentions which view each row attends to."""
         stream, sentence = (
-            view.repeat_interleave(self._streams.hypotheses)
+            view.repeat_interleave(self.streams.hypotheses)
             for view in (self._stream, self._sentence)
         )
         padding = None if self._padding is None else self._padding[sentence]

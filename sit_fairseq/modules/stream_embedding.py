@@ -158,14 +158,18 @@ class StreamEmbedding(TiedEmbedding):
             codes: None.
 
         Returns:
-            (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have.
+            (B*K, T, V_n + S) logits, ``-inf`` for the slots that a sentence does not have;
+            reserved slots that are not taken have those of the stream that stands for them.
         """
         num_base = self.vocabulary.num_base
         matrix = self._matrix(codes).to(hidden.dtype)
         base = streams.mean(hidden) @ matrix[:num_base].t()
         own = hidden @ matrix[num_base]  # (N*K, T)
         slots = torch.arange(streams.most_slots, device=hidden.device)
-        num_slots = streams.num_slots.repeat_interleave(streams.hypotheses)
+        num_slots = streams.num_slots
+        if streams.reserved is not None:
+            num_slots = num_slots + streams.reserved
+        num_slots = num_slots.repeat_interleave(streams.hypotheses)
         rows = streams.row_of(slots.expand(num_slots.numel(), -1))
         missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)
         symbol = own[rows].masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)

@@ -19,14 +19,15 @@ class SemanticScorerConfig(FairseqDataclass):
     semantics: str = field(
         default="prop",
         metadata={
-            "help": "what answers mean: prop, ltl, copy; or exact, to compare with the references"
+            "help": "what answers mean: prop, ltl, copy; or exact, to compare with the references; "
+            "alpha likewise, up to the names of symbols that the source lacks"
         },
     )
     judge: Optional[str] = field(
         default=None,
         metadata={
-            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy "
-            "and exact: equality"
+            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy, "
+            "exact and alpha: equality"
         },
     )
     judge_workers: Optional[int] = field(
@@ -74,6 +75,7 @@ class SemanticScorer(BaseScorer):
         Raises:
             UserError: the judge needs references and there are none.
         """
+        self._judge.symbols = self._run.symbols
         problems = self._judge.problems(sources, references)
         verdicts = self._judges.verify_answers(problems, answers)
         for problem, nbest, (best, *_) in zip(problems, answers, verdicts):

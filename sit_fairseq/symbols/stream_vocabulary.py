@@ -2,9 +2,10 @@
 
 Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of
 the paper's Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of
-distinct symbols in one sentence of the batch).
+distinct symbols in one sentence of the batch), R reserved slots.
 """
 
+from itertools import islice
 from typing import Dict, List, Optional, Tuple
 
 import torch
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.symbols.fresh_names import FreshNames
+from sit_fairseq.symbols.fresh_slots import numbered
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.transfers import upload
@@ -64,6 +67,7 @@ class StreamVocabulary(nn.Module):
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
+        named_rows: rows of symbols, in baselines that have such.
         source_only: (V_n,) 1 for the base tokens that no target can hold, else 0, or None
             if all can be held; saved with the model. In new models those are ``<s>``, ``<pad>``
             and ``<unk>``, in models converted from one with separate dictionaries the tokens
@@ -72,14 +76,26 @@ class StreamVocabulary(nn.Module):
     Args:
         dictionary: the dictionary of the data at hand. It is asked for indices, and learns
             the base tokens and, where it has none, the pattern of a checkpoint that is loaded.
+        fresh_symbols: R; how many symbols a target may hold that its source lacks. Their slots
+            follow the source's own, in order of first appearance in the target.
+        fresh_names: what answers call them, see :class:`FreshNames`.
     """
 
     one_stream = False
     produces_any_symbol = False
+    named_rows: Optional[Tensor] = None
 
-    def __init__(self, dictionary: StreamDictionary) -> None:
+    def __init__(
+        self,
+        dictionary: StreamDictionary,
+        fresh_symbols: int = 0,
+        fresh_names: Optional[str] = None,
+    ) -> None:
         super().__init__()
         self.dictionary = dictionary
+        self.fresh_symbols = fresh_symbols
+        self._given_names = fresh_names
+        self._fresh_names: Optional[FreshNames] = None
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
@@ -91,6 +107,18 @@ class StreamVocabulary(nn.Module):
     def num_base(self) -> int:
         """V_n, the number of base tokens including fairseq's four special ones."""
         return self.index_of_row.numel()
+
+    def num_columns(self, names: Tensor) -> int:
+        """The number of canonical ids of sentences with these slots, (B, S)."""
+        return self.num_base + names.size(1) + self.fresh_symbols
+
+    def first_reserved(self, names: Tensor) -> Tensor:
+        """(B,) the canonical id of each sentence's first reserved slot.
+
+        Args:
+            names: (B, S) the dictionary index of each of its own.
+        """
+        return self.num_base + names.ne(self.dictionary.pad()).sum(1)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The row of each dictionary index, -1 for symbols; any shape."""
@@ -139,15 +167,45 @@ class StreamVocabulary(nn.Module):
             names: (B, S) the dictionary index of each slot.
 
         Returns:
-            (B, T) canonical ids; a symbol without a slot becomes ``<unk>``.
+            (B, T) canonical ids. Symbols that the source lacks have the reserved slots, in order
+            of first appearance; one without a slot becomes ``<unk>``.
         """
         rows = self.rows(tokens)
-        if names.size(1) == 0:
+        if names.size(1) == 0 and not self.fresh_symbols:
             return rows.masked_fill(rows < 0, self.dictionary.unk())
-        match = tokens.unsqueeze(2) == names.unsqueeze(1)  # (B, T, S)
-        has_slot, slot = match.max(dim=2)
+        has_slot, slot = self._find(tokens, names)
         symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
+        if self.fresh_symbols:
+            number = numbered(tokens, (rows < 0) & ~has_slot)
+            reserved = (number >= 0) & (number < self.fresh_symbols)
+            symbol = torch.where(reserved, self.first_reserved(names).unsqueeze(1) + number, symbol)
         return torch.where(rows < 0, symbol, rows)
+
+    def names_with_fresh(self, names: Tensor, given: Optional[Tensor] = None) -> Tensor:
+        """Names for the reserved slots, too.
+
+        Args:
+            names: (B, S) the dictionary index of each of the sources' own slots, on the CPU.
+            given: (B, T) dictionary indices of targets, or of how answers begin, whose fresh
+                symbols keep their names; None if there are none.
+
+        Returns:
+            (B, S + R) the dictionary index of each slot, padded with ``<pad>``. Names that are
+            not given are the first of :class:`FreshNames` that source and target lack.
+        """
+        if not self.fresh_symbols:
+            return names
+        pad = self.dictionary.pad()
+        table = names.new_full((names.size(0), names.size(1) + self.fresh_symbols), pad)
+        for sentence, own in enumerate(names):
+            slots = own[own.ne(pad)].tolist()
+            end = len(slots) + self.fresh_symbols
+            if given is not None:
+                symbols = given[sentence][self.rows(given[sentence]) < 0].tolist()
+                slots = list(dict.fromkeys(slots + symbols))[:end]
+            slots += self._fresh_names.free(slots, end - len(slots))
+            table[sentence, : len(slots)] = names.new_tensor(slots)
+        return table
 
     def targets(self, tokens: Tensor, names: Tensor) -> Tensor:
         """Dictionary indices of targets to the canonical ids that a loss compares with.
@@ -179,28 +237,77 @@ class StreamVocabulary(nn.Module):
         Returns:
             Words that follow "the sentence", None if nothing does.
         """
-        return None
+        return self.lacks_names(tokens)
+
+    def never_lacks_names(self, most: int) -> bool:
+        """Whether there are names for all reserved slots of sentences of so many symbols."""
+        wanted = most + self.fresh_symbols
+        return not self.fresh_symbols or len(list(islice(self._fresh_names, wanted))) == wanted
+
+    def lacks_names(self, tokens: Tensor) -> Optional[str]:
+        """Whether a sentence leaves too few names for its reserved slots.
+
+        Args:
+            tokens: (T,) dictionary indices.
+
+        Returns:
+            Words that follow "the sentence", None if it leaves enough.
+        """
+        if not self.fresh_symbols:
+            return None
+        own = set(tokens[self.rows(tokens) < 0].tolist())
+        left = len(self._fresh_names.free(own, self.fresh_symbols))
+        if left == self.fresh_symbols:
+            return None
+        return (
+            f"leaves {left} names for the {self.fresh_symbols} symbols that its answer may hold "
+            "and it does not; give more by --fresh-names"
+        )
 
     def streams(self, names: Tensor) -> Streams:
-        """The layout of the streams of sentences with these slots, one for each.
+        """The layout of the streams of sentences with these slots, one for each, and one for
+        all reserved slots.
 
         Args:
             names: (B, S) the dictionary index of each slot, on the CPU.
         """
-        return Streams.of_slots(names.ne(self.dictionary.pad()).sum(1))
+        num_slots = names.ne(self.dictionary.pad()).sum(1)
+        if not self.fresh_symbols:
+            return Streams.of_slots(num_slots)
+        return Streams.of_slots(num_slots, reserved=torch.full_like(num_slots, self.fresh_symbols))
+
+    def vectors(self, names: Tensor) -> Optional[Tensor]:
+        """Which vectors of the embedding the slots have, where they are the baselines'.
+
+        Args:
+            names: (B, S) the dictionary index of each slot, on the CPU.
+        """
+        return None
 
     def same_columns(self, other: "StreamVocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
-        return type(self) is type(other) and torch.equal(self.base_tokens, other.base_tokens)
+        return (
+            type(self) is type(other)
+            and torch.equal(self.base_tokens, other.base_tokens)
+            and self.fresh_symbols == other.fresh_symbols
+        )
 
     def decode(self, canonical: Tensor, names: Tensor) -> Tensor:
         """Canonical ids of one sentence back to dictionary indices.
 
         Args:
             canonical: (T,) canonical ids.
-            names: (S,) the dictionary index of each slot of that sentence.
+            names: (S + R,) the dictionary index of each slot of that sentence, as of
+                :meth:`names_with_fresh`.
         """
         return torch.cat((upload(self.index_of_row, names.device), names))[canonical]
+
+    def _find(self, tokens: Tensor, names: Tensor) -> Tuple[Tensor, Tensor]:
+        """(B, T) which tokens have a slot among those of their source, (B, S), and which it is."""
+        if names.size(1) == 0:
+            return torch.zeros_like(tokens, dtype=torch.bool), torch.zeros_like(tokens)
+        match = tokens.unsqueeze(2) == names.unsqueeze(1)  # (B, T, S)
+        return match.max(dim=2)
 
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
@@ -208,6 +315,10 @@ class StreamVocabulary(nn.Module):
 
     def _has_row(self, token: str) -> bool:
         return not self.dictionary.is_symbol(token)
+
+    def _producible_symbols(self, base_tokens: List[str]) -> Optional[List[str]]:
+        """The only names that symbols of answers can have; None for any."""
+        return None
 
     def _forbid_specials(self) -> None:
         """A start, padding or unknown token is never an answer."""
@@ -230,6 +341,11 @@ class StreamVocabulary(nn.Module):
         self.row_of_index = torch.tensor(rows)
         self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens])
         self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens])
+        self._fresh_names = None
+        if self.fresh_symbols and dictionary.pattern is not None:
+            # Now: what is typed later changes no name.
+            producible = self._producible_symbols(base_tokens)
+            self._fresh_names = FreshNames(dictionary, self._given_names, producible)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint, whatever the data.

@@ -1,13 +1,13 @@
 """Packing of ragged streams, and the two ways to cross between streams and sentences.
 
 Shapes: B sentences, S_b streams in sentence b, N = sum of S_b, K hypotheses of each
-sentence (beams; 1 in training), T tokens, C channels. A tensor *over streams* has N*K
+sentence (beams; 1 in training), T tokens, C channels, R reserved slots. A tensor *over streams* has N*K
 rows, ordered by stream, then hypothesis; a tensor *over hypotheses* has B*K rows,
 ordered by sentence, then hypothesis, as fairseq orders its beams.
 """
 
 from dataclasses import dataclass, replace
-from typing import Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -20,12 +20,15 @@ class Streams:
     """Which stream belongs to which sentence.
 
     Attributes:
-        num_slots: (B,) the number of distinct symbols of each sentence.
+        num_slots: (B,) the slots of each sentence that have a stream of their own: its distinct
+            symbols and, in a decoder, the reserved slots that are taken.
         sentence: (N,) the sentence of each stream.
         slot: (N,) the slot, within its sentence, that each stream belongs to.
         first: (B,) the first stream of each sentence.
         hypotheses: K.
-        most_slots: the largest of these numbers.
+        most_slots: the most slots of a sentence, with or without a stream of their own.
+        reserved: (B,) how many reserved slots the last stream of each sentence stands for. None
+            of them has occurred, so that their streams are equal. None without such a stream.
         on_host: the same layout on the CPU, where its sizes are known without waiting for a
             GPU; None if this one is there.
     """
@@ -36,22 +39,27 @@ class Streams:
     first: Tensor
     hypotheses: int
     most_slots: int
+    reserved: Optional[Tensor] = None
     on_host: Optional["Streams"] = None
 
     @classmethod
-    def of_slots(cls, num_slots: Tensor, hypotheses: int = 1) -> "Streams":
+    def of_slots(
+        cls, num_slots: Tensor, hypotheses: int = 1, reserved: Optional[Tensor] = None
+    ) -> "Streams":
         """One stream per symbol; a sentence without symbols gets one anonymous stream
-        (the paper's appendix A, "Edge case").
+        (the paper's appendix A, "Edge case"), which that of reserved slots is, too.
 
         Args:
             num_slots: (B,), on the CPU.
             hypotheses: K.
+            reserved: (B,) slots that share one more stream; None without such slots.
         """
-        count = num_slots.clamp(min=1)
+        count = num_slots.clamp(min=1) if reserved is None else num_slots + 1
         sentence = torch.repeat_interleave(torch.arange(count.numel()), count)
         first = count.cumsum(0) - count
         slot = torch.arange(sentence.numel()) - first[sentence]
-        return cls(num_slots, sentence, slot, first, hypotheses, int(num_slots.max()))
+        most_slots = int((num_slots if reserved is None else num_slots + reserved).max())
+        return cls(num_slots, sentence, slot, first, hypotheses, most_slots, reserved)
 
     def to(self, device: torch.device) -> "Streams":
         """The layout, made on the CPU, for tensors of a device."""
@@ -59,20 +67,21 @@ class Streams:
             return self
         moved = {
             name: upload(getattr(self, name), device)
-            for name in ("num_slots", "sentence", "slot", "first")
+            for name in ("num_slots", "sentence", "slot", "first", "reserved")
+            if getattr(self, name) is not None
         }
         return replace(self, **moved, on_host=self)
 
     @property
     def num_streams(self) -> Tensor:
-        """(B,) S_b, at least 1."""
-        return self.num_slots.clamp(min=1)
+        """(B,) at least 1."""
+        return self.num_slots.clamp(min=1) if self.reserved is None else self.num_slots + 1
 
     def row_of(self, slot: Tensor) -> Tensor:
         """The row over streams of each hypothesis' stream for ``slot``.
 
         Args:
-            slot: (B*K, ...) slots; those that do not exist get some row of the sentence.
+            slot: (B*K, ...) slots; those without a stream of their own get the sentence's last.
         """
         hypothesis = torch.arange(slot.size(0), device=slot.device)
         sentence = hypothesis // self.hypotheses
@@ -84,14 +93,41 @@ class Streams:
     def expand(self, x: Tensor) -> Tensor:
         """(B*K, ...) over hypotheses -> (N*K, ...) over streams, by repetition."""
         grouped = x.reshape(self.first.numel(), -1)
-        return _Expand.apply(grouped, self).view(-1, *x.shape[1:])
+        return _Expand.apply(grouped, self.sentence, self.num_streams).view(-1, *x.shape[1:])
 
     def mean(self, x: Tensor) -> Tensor:
-        """(N*K, ...) over streams -> (B*K, ...) over hypotheses, by averaging."""
+        """(N*K, ...) over streams -> (B*K, ...) over hypotheses, by averaging. The stream of
+        reserved slots counts as often as there are such slots."""
         grouped = x.reshape(self.sentence.numel(), -1)
-        total = _Sum.apply(grouped, self)
-        mean = total / self.num_streams.to(x.dtype).unsqueeze(1)
+        total, count = _Sum.apply(grouped, self.sentence, self.num_streams), self.num_streams
+        if self.reserved is not None:
+            last = grouped.index_select(0, self.first + self.num_slots)
+            total = total + last * (self.reserved - 1).to(x.dtype).unsqueeze(1)
+            count = self.num_slots + self.reserved
+        mean = total / count.to(x.dtype).unsqueeze(1)
         return mean.view(-1, *x.shape[1:])
+
+    def with_own_streams(self, num_slots: Tensor) -> Tuple["Streams", "Repetition"]:
+        """The layout after reserved slots are taken.
+
+        Their streams were equal, and were computed as one, until then: what a new stream has
+        seen is what the sentence's last one has.
+
+        Args:
+            num_slots: (B,) on the CPU, at least as many as now.
+
+        Returns:
+            the new layout, and how its streams continue those of this one.
+        """
+        old = self.on_host or self
+        taken = num_slots - old.num_slots
+        new = Streams.of_slots(num_slots, old.hypotheses, old.reserved - taken)
+        last = old.num_slots[new.sentence]
+        index = old.first[new.sentence] + torch.minimum(new.slot, last)
+        count = torch.ones_like(old.sentence)
+        count[old.first + old.num_slots] += taken
+        device = self.first.device
+        return new.to(device), Repetition(upload(index, device), upload(count, device))
 
     def of_one_hypothesis(self) -> "Streams":
         """The layout of the same sentences with K = 1."""
@@ -116,7 +152,8 @@ class Streams:
         hypotheses = int(runs[0]) if bool((runs == runs[0]).all()) else 1
         if hypotheses == 1:
             sentences = order // old.hypotheses
-        new = Streams.of_slots(old.num_slots[sentences], hypotheses)
+        reserved = None if old.reserved is None else old.reserved[sentences]
+        new = Streams.of_slots(old.num_slots[sentences], hypotheses, reserved)
         old_stream = old.first[sentences][new.sentence] + new.slot
         old_hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
         rows = old_stream.unsqueeze(1) * old.hypotheses + old_hypothesis
@@ -128,39 +165,56 @@ def is_identity(order: Tensor, size: int) -> bool:
     return order.numel() == size and bool((order[1:] > order[:-1]).all())
 
 
-def _segment_sum(x: Tensor, streams: Streams) -> Tensor:
+class Repetition(NamedTuple):
+    """Rows of which each is repeated some times in a row.
+
+    Attributes:
+        index: (N',) the row that each new one repeats, never falling.
+        count: (N,) how often each row is repeated, at least once.
+    """
+
+    index: Tensor
+    count: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(N, ...) -> (N', ...)."""
+        repeated = _Expand.apply(x.flatten(1), self.index, self.count)
+        return repeated.view(-1, *x.shape[1:])
+
+
+def _segment_sum(x: Tensor, index: Tensor, count: Tensor) -> Tensor:
     """(N, D) -> (B, D). Deterministic on every device: index_add is sequential on the
     CPU, but adds in no fixed order on a GPU, where segment_reduce does not."""
     if x.is_cuda:
         # Checking the lengths would mean to wait for them.
-        return torch.segment_reduce(x, "sum", lengths=streams.num_streams, axis=0, unsafe=True)
-    return x.new_zeros(streams.first.numel(), x.size(1)).index_add_(0, streams.sentence, x)
+        return torch.segment_reduce(x, "sum", lengths=count, axis=0, unsafe=True)
+    return x.new_zeros(count.numel(), x.size(1)).index_add_(0, index, x)
 
 
 class _Sum(torch.autograd.Function):
     """Sum over the streams of a sentence; its gradient is :class:`_Expand`."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, streams: Streams) -> Tensor:
-        ctx.streams = streams
-        return _segment_sum(x, streams)
+    def forward(ctx, x: Tensor, index: Tensor, count: Tensor) -> Tensor:
+        ctx.index = index
+        return _segment_sum(x, index, count)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return grad.index_select(0, ctx.streams.sentence), None
+        return grad.index_select(0, ctx.index), None, None
 
 
 class _Expand(torch.autograd.Function):
     """Repetition for each stream of a sentence; its gradient is :class:`_Sum`."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, streams: Streams) -> Tensor:
-        ctx.streams = streams
-        return x.index_select(0, streams.sentence)
+    def forward(ctx, x: Tensor, index: Tensor, count: Tensor) -> Tensor:
+        ctx.index, ctx.count = index, count
+        return x.index_select(0, index)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return _segment_sum(grad.contiguous(), ctx.streams), None
+        return _segment_sum(grad.contiguous(), ctx.index, ctx.count), None, None
 
 
 @dataclass(frozen=True)

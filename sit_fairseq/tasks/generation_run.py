@@ -34,6 +34,11 @@ class GenerationRun:
         self._prints_steps = options.print_step
         self._judge: Optional[JudgeAnswers] = None
 
+    @property
+    def symbols(self) -> Optional[str]:
+        """The pattern of the interchangeable tokens."""
+        return self._dictionary.pattern
+
     def judge_by(self, judge: JudgeAnswers) -> None:
         """Until its end the run judges answers, and fairseq prints verdicts as ``I-`` lines."""
         self._judge = judge

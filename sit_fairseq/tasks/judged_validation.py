@@ -119,6 +119,7 @@ class JudgedValidation:
         answers = [text(nbest[0]["tokens"]) for nbest in hypotheses]
         sources = [text(tokens) for tokens in net_input["src_tokens"]]
         targets = [text(tokens, escape_unk=True) for tokens in sample["target"][keep]]
+        self.judges.judge.symbols = self._dictionary.pattern
         problems = self.judges.judge.problems(sources, targets)
         for verdict in self.judges.verify_all(zip(problems, answers)):
             counts[_VERDICTS[verdict]] += 1

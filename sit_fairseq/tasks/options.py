@@ -18,6 +18,13 @@ class StreamTranslationConfig(TranslationConfig):
             "with the model, so that only fairseq-train needs it"
         },
     )
+    fresh_names: Optional[str] = field(
+        default=None,
+        metadata={
+            "help": "x,y,z,...: answers call symbols that their source lacks by the first of these "
+            "names that it lacks (default: the symbols of the dictionary, then v0, v1, ...)"
+        },
+    )
     alpha_renaming: bool = field(
         default=False,
         metadata={
@@ -51,7 +58,9 @@ class StreamTranslationConfig(TranslationConfig):
     left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
     validate_semantics: Optional[str] = field(
         default=None,
-        metadata={"help": "judge generated answers during validation: prop, ltl, copy, exact"},
+        metadata={
+            "help": "judge generated answers during validation: prop, ltl, copy, exact, alpha"
+        },
     )
     validate_samples: int = field(
         default=1000,

@@ -126,6 +126,19 @@ def require_symbols(dictionary: StreamDictionary, data: str) -> None:
         )
 
 
+def check_fresh_names(cfg: Any, fresh_symbols: int) -> None:
+    """Refuses names that nothing will ever be called by.
+
+    Raises:
+        UserError: the model has no fresh symbols.
+    """
+    if getattr(cfg, "fresh_names", None) is not None and not fresh_symbols:
+        raise UserError(
+            f"--fresh-names {cfg.fresh_names} name the symbols of answers that their sources lack, "
+            "but the model has none: leave them out, or train with --fresh-symbols"
+        )
+
+
 def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary) -> None:
     """Refuses a typed line with a token that is neither a base token nor a symbol.
 
@@ -156,8 +169,8 @@ def limit_exceeded(
             f"the sentence has {length} tokens with its </s>, more than the {longest} that the "
             "model reads (its --max-source-positions)"
         )
-    # A sentence has no more streams than tokens, which are faster to count.
-    if max_tokens is None or length * length <= max_tokens:
+    # Tokens are faster to count than symbols, of which there are fewer.
+    if max_tokens is None or length * (length + dataset.fresh_symbols) <= max_tokens:
         return None
     cost = int(dataset.costs(numpy.array([0]))[0])
     if cost <= max_tokens:

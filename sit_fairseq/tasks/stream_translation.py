@@ -64,6 +64,7 @@ class StreamTranslationTask(TranslationTask):
         self._checker: Optional[SentenceChecker] = None
         self._has_unread = False
         self._one_stream = False
+        self._fresh_symbols = 0
         self._trains = False
         self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
@@ -154,7 +155,9 @@ class StreamTranslationTask(TranslationTask):
                 f"the {split} split of {self.cfg.data} is no text in UTF-8 ({error}); run "
                 "fairseq-preprocess again"
             )
-        dataset = StreamPairDataset(self.datasets[split], f"{split} source", self._one_stream)
+        dataset = StreamPairDataset(
+            self.datasets[split], f"{split} source", self._one_stream, self._fresh_symbols
+        )
         self.datasets[split] = dataset
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
@@ -238,7 +241,7 @@ class StreamTranslationTask(TranslationTask):
             left_pad_source=False,
             constraints=constraints,
         )
-        return StreamPairDataset(pairs, "input", self._one_stream)
+        return StreamPairDataset(pairs, "input", self._one_stream, self._fresh_symbols)
 
     def too_deep(self, sentences: List[Tensor]) -> List[int]:
         """The indices of encoded sentences, all of them formulas, that the model cannot read."""
@@ -305,6 +308,8 @@ class StreamTranslationTask(TranslationTask):
         self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._one_stream = model.vocabulary.one_stream
+            self._fresh_symbols = model.vocabulary.fresh_symbols
+            refusals.check_fresh_names(self.cfg, self._fresh_symbols)
             if self._trains:
                 refusals.require_symbols(self.src_dict, self.cfg.data)
             positions, depth = model.encoder.embed_positions, None

@@ -59,6 +59,22 @@ def test_exact_compares_with_references(tmp_path, capsys):
     assert counts.startswith("1/2 correct") and counts.endswith("mean edit distance 0.5")
 
 
+def test_alpha_compares_with_references_up_to_fresh_names(tmp_path, capsys):
+    paths = write(tmp_path, "f ( a )\nf ( a )\n", "let y = a\nlet a = a\n")
+    (tmp_path / "right").write_text("let x = a\n" * 2)
+    options = ("--semantics", "alpha", *paths, "--workers", 0)
+    given = ("--references", tmp_path / "right", "--symbols", "[a-eg-z]")
+    sit("judge", *options, *given)
+    assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "violated"]
+    with pytest.raises(UserError, match="alpha needs --references FILE and --symbols REGEX"):
+        sit("judge", *options, *given[:2])
+    with pytest.raises(UserError, match="are for --semantics alpha"):
+        sit("judge", "--semantics", "exact", *paths, *given)
+    (tmp_path / "right").write_text("let x = a\n")
+    with pytest.raises(UserError, match="2 lines but .*right has 1"):
+        sit("judge", *options, *given)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -142,3 +142,37 @@ def test_numbers_beyond_the_dictionary(side):
     )
     with pytest.raises(UserError, match=message):
         SentenceChecker(StreamVocabulary(dictionary), None).check_split("valid", *pairs)
+
+
+def reserving(number, dictionary=None, names=None):
+    """A checker of pairs whose targets may hold so many symbols that their sources lack."""
+    return SentenceChecker(StreamVocabulary(dictionary or make_dictionary(), number, names), None)
+
+
+def pairs(dictionary, sources, targets):
+    return [[dictionary.encode_line(line).long() for line in side] for side in (sources, targets)]
+
+
+def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
+    dictionary = make_dictionary()
+    split = pairs(dictionary, ["! a", "! 0", "& a b"], ["a c d c", "e f", "b"])
+    reserving(2, dictionary).check_split("train", *split)
+    more = pairs(dictionary, ["! a", "! 0", "& a b"], ["a c d c", "e a g f e", "c d e"])
+    message = (
+        "line 2 of the train target holds the symbol 'e' and more symbols that its source does "
+        "not, than the 2 of --fresh-symbols, as in 2 of the 3 pairs; train with --fresh-symbols 4"
+    )
+    with pytest.raises(UserError, match=message):
+        reserving(2, dictionary).check_split("train", *more)
+    reserving(4, dictionary).check_split("train", *more)
+    with pytest.raises(UserError, match="in 3 of the 3 pairs; .* or train with --fresh-symbols 4"):
+        reserving(0, dictionary).check_split("train", *more)
+
+
+def test_sources_must_leave_names_for_answers():
+    dictionary = make_dictionary("abc")
+    split = pairs(dictionary, ["! a", "& b & a b"], ["a", "b"])
+    reserving(1, dictionary).check_split("test", *split)
+    with pytest.raises(UserError, match="line 2 of the test source leaves 1 names for the 2"):
+        reserving(2, dictionary).check_split("test", *split)
+    reserving(2, dictionary, "x,y").check_split("test", *split)

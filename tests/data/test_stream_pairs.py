@@ -212,3 +212,19 @@ def test_lengths_remain_plain_tokens():
     kept, ignored = pairs.filter_indices_by_size(numpy.arange(5), (8, 10))
     assert (kept.tolist(), list(ignored)) == ([0, 1, 2, 3], [4])
     assert torch.equal(pairs[2]["source"], pairs.src[2]) and len(pairs) == 5
+
+
+def test_fresh_symbols_count_as_streams():
+    """Those of the target, or all that there may be where it is not known, and one for the rest."""
+    dictionary = make_dictionary()
+    sources, targets = ["! 0", "& a ! a", "| a & b c"], ["e f e", "a", "c d b"]
+    sides = [[dictionary.encode_line(x).long() for x in side] for side in (sources, targets)]
+    sizes = [[len(x) for x in side] for side in sides]
+    known = LanguagePairDataset(
+        sides[0], sizes[0], dictionary, sides[1], sizes[1], dictionary, left_pad_source=False
+    )
+    unknown = LanguagePairDataset(sides[0], sizes[0], dictionary, left_pad_source=False)
+    assert StreamPairDataset(known, "x", False, 4).num_streams.tolist() == [3, 2, 5]
+    assert StreamPairDataset(unknown, "x", False, 4).num_streams.tolist() == [5, 6, 8]
+    assert StreamPairDataset(known, "x", True, 4).num_streams.tolist() == [1, 1, 1]
+    assert StreamPairDataset(known, "x", False).num_streams.tolist() == [1, 1, 3]

@@ -12,6 +12,7 @@ from sit_fairseq.evaluation.alpha_covariance import (
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
 from sit_fairseq.evaluation.renamed_problems import choose_problems
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def is_symbol(token):
@@ -120,3 +121,18 @@ def test_a_problem_that_the_model_cannot_read_has_none():
     assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 1.0
     answers[0] = None
     assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 0.5
+
+
+def test_fresh_symbols_may_have_any_names():
+    """Two renamings; the answers have the first name that their source leaves."""
+    (problem,) = choose(["! a"], names="bc")
+
+    def covariance(answers):
+        return alpha_covariance(problem.undone(answers))
+
+    answers = [f"{source.split()[1]} {'c' if 'b' in source else 'b'}" for source in problem.sources]
+    assert covariance(answers) == 0.0
+    problem.fresh = SymbolPattern("[a-f]")
+    assert covariance(answers) == 1.0
+    assert covariance([answers[0], answers[1].split()[0] * 2]) == 0.0
+    assert covariance([answers[0], " ".join(answers[1].split()[::-1])]) == 0.0

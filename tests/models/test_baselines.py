@@ -290,3 +290,69 @@ def test_scaled_cosine_embedding():
         canonical, names = model.vocabulary.canonicalise(tokens)
         found = model.encoder.embed_tokens(canonical, model.vocabulary.streams(names))
         torch.testing.assert_close(found.norm(dim=2), torch.full((1, 3), norm))
+
+
+# Sources are those of make_sample; symbols that they lack have other names here and there.
+FRESH = ["e 1 b e 0 a", "a 1", "h g 0 d a g", "a f 1 c f e b"]
+FRESH_RENAMED = ["b 1 c b 0 f", "a 1", "e f 0 d a f", "a d 1 c d g b"]
+
+
+@pytest.mark.parametrize("kind", BASELINES)
+def test_fresh_symbols_are_those_of_streams(kind):
+    """What a target calls the symbols that its source lacks plays no part, only those that are
+    taken and the next are open, and no other symbol is."""
+    dictionary = make_dictionary()
+    model = redrawn(kind, dictionary, fresh_symbols=3)
+    streams = make_model(dictionary, fresh_symbols=3)
+    outputs = []
+    for targets in (FRESH, FRESH_RENAMED):
+        sample = make_sample(dictionary, targets=targets)
+        output = model(**sample["net_input"])
+        outputs.append((output[0], model.get_targets(sample, output)))
+        expected = streams(**sample["net_input"])
+        real = sample["target"].ne(dictionary.pad())
+        num_base, first = streams.vocabulary.num_base, model.vocabulary.num_base
+        symbols = output[0][..., first:].isfinite(), expected[0][..., num_base:].isfinite()
+        assert torch.equal(*(found[real] for found in symbols))
+        names = [dictionary[i] for i in model.vocabulary.index_of_row.tolist()]
+        named = [dictionary.is_symbol(name) for name in names]
+        assert not output[0][..., :first][..., named].isfinite().any()
+        assert output[0].gather(2, outputs[-1][1].unsqueeze(2))[real].isfinite().all()
+    assert all(torch.equal(one, other) for one, other in zip(*outputs))
+
+
+@pytest.mark.parametrize("kind", BASELINES)
+def test_fresh_symbols_are_answered(kind):
+    """Searching scores as teacher forcing does; answers have different new names."""
+    dictionary = make_dictionary()
+    model = redrawn(kind, dictionary, fresh_symbols=3).double()
+    sample = make_sample(dictionary)
+    generator = StreamSequenceGenerator([model], dictionary, beam_size=16, max_len_b=6)
+    fresh = set()
+    for row, hypotheses in enumerate(generator.generate([model], sample)):
+        source = sample["net_input"]["src_tokens"][row]
+        own = set(filter(dictionary.is_symbol, dictionary.text(source).split()))
+        for hypothesis in hypotheses:
+            tokens = hypothesis["tokens"]
+            answer = filter(dictionary.is_symbol, dictionary.text(tokens).split())
+            new = [name for name in dict.fromkeys(answer) if name not in own]
+            free = [name for name in SYMBOLS if name not in own]
+            assert new == free[: len(new)]
+            fresh.update(new)
+            previous = torch.cat((tokens.new_tensor([dictionary.eos()]), tokens[:-1]))
+            output = model(source[None], None, previous[None])
+            target = model.get_targets({"target": tokens[None]}, output)
+            scores = model.get_normalized_probs(output, True)[0].gather(1, target[0, :, None])
+            torch.testing.assert_close(
+                hypothesis["positional_scores"].double(), scores[:, 0], rtol=0, atol=1e-5
+            )
+    assert fresh
+
+
+def test_names_without_a_row_are_no_fresh_names():
+    dictionary = make_dictionary("ab")
+    model = redrawn("fixed", dictionary, fresh_symbols=1)
+    with pytest.raises(UserError, match="a sentence of 2 symbols leaves 0 names"):
+        StreamSequenceGenerator([model], dictionary).generate(
+            [model], {"net_input": {"src_tokens": encode(dictionary, ["& a b"])}}
+        )

@@ -6,7 +6,7 @@ import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
 from fairseq import ngram_repeat_block
-from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch
+from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch, Sampling
 from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.errors import UserError
@@ -42,10 +42,11 @@ def score(models, dictionary, sample, row, tokens):
 
 @pytest.mark.parametrize("beam", [1, 3, 25])
 @pytest.mark.parametrize("members", [1, 2])
-def test_scores_are_those_of_the_scorer(beam, members):
+@pytest.mark.parametrize("fresh", [0, 3])
+def test_scores_are_those_of_the_scorer(beam, members, fresh):
     """25 beams are more than the 13 to 17 columns; all of them are returned."""
     dictionary = make_dictionary()
-    models = [build(dictionary) for _ in range(members)]
+    models = [build(dictionary, fresh_symbols=fresh) for _ in range(members)]
     sample = make_sample(dictionary)
     finished = generate(models, dictionary, sample, beam_size=beam, unk_penalty=0.0)
     assert len(finished) == len(SOURCES)
@@ -128,6 +129,106 @@ def test_prefix_tokens():
             assert torch.equal(hypothesis["tokens"][: given.numel()], given)
             scored = score([model], dictionary, sample, row, hypothesis["tokens"])
             assert torch.allclose(hypothesis["positional_scores"], scored["positional_scores"])
+
+
+def fresh_of(dictionary, source, tokens):
+    """The symbols of an answer that its source lacks, in order of first appearance."""
+    own, answer = source.split(), dictionary.string(tokens).split()
+    return [t for t in dict.fromkeys(answer) if dictionary.is_symbol(t) and t not in own]
+
+
+def draw(models, dictionary, sample, prefix=None):
+    """40 answers to each sentence, at random."""
+    options = {"beam_size": 40, "max_len_b": 15, "search_strategy": Sampling(dictionary)}
+    return generate(models, dictionary, sample, prefix, **options)
+
+
+def test_fresh_symbols_have_the_first_names_that_the_source_lacks():
+    dictionary = make_dictionary()
+    model, sample = build(dictionary, fresh_symbols=3), make_sample(dictionary)
+    counts = set()
+    for source, hypotheses in zip(SOURCES, draw([model], dictionary, sample)):
+        names = [name for name in "abcdefgh" if name not in source.split()]
+        for hypothesis in hypotheses:
+            fresh = fresh_of(dictionary, source, hypothesis["tokens"])
+            assert fresh == names[: len(fresh)]
+            counts.add((source, len(fresh)))
+    # Also where the source has no symbol.
+    assert {(source, number) for source in SOURCES for number in range(4)} <= counts
+
+
+@pytest.mark.parametrize(
+    "given, expected", [(None, ["h", "v0", "v1"]), ("q,g,p,r,s", ["q", "p", "r"])]
+)
+def test_names_beyond_the_dictionary(given, expected):
+    """Whatever was typed before, which the dictionary has learnt by then."""
+    dictionary = make_dictionary(pattern="[a-z][0-9]*")
+    model = make_model(dictionary, fresh_symbols=3, fresh_names=given).eval()
+    redraw(model)
+    source = "& & & & & & a b c d e f g"
+    sample = make_sample(dictionary, ["& y0 y1", source], ["1", "1"])
+    names = model.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
+    slots = model.vocabulary.names_with_fresh(names)
+    assert [dictionary[i] for i in slots[1, 7:].tolist()] == expected
+    answers = draw([model], dictionary, sample)[1]
+    found = [fresh_of(dictionary, source, hypothesis["tokens"]) for hypothesis in answers]
+    assert all(fresh == expected[: len(fresh)] for fresh in found) and expected in found
+
+
+def test_too_few_names_are_told():
+    dictionary = make_dictionary("abc")
+    model = build(dictionary, fresh_symbols=3)
+    with pytest.raises(UserError, match="sentence of 1 symbols leaves 2 names.*--fresh-names"):
+        generate([model], dictionary, make_sample(dictionary, ["! b"], ["1"]))
+    assert model.vocabulary.unreadable(encode(dictionary, ["! b"])[0]).startswith("leaves 2 names")
+    assert model.vocabulary.unreadable(encode(dictionary, ["! 0"])[0]) is None
+
+
+@pytest.mark.parametrize(
+    "names, reason", [("a,0", "'0' is no symbol"), ("a,b,a", "a name stands there twice")]
+)
+def test_names_that_cannot_be_given(names, reason):
+    with pytest.raises(UserError, match=f"--fresh-names {names}: {reason}"):
+        make_model(make_dictionary(), fresh_symbols=1, fresh_names=names)
+
+
+def test_a_prefix_may_introduce_fresh_symbols():
+    """They keep their names, no other gets one of these, and scoring agrees."""
+    dictionary = make_dictionary()
+    model, sample = build(dictionary, fresh_symbols=3), make_sample(dictionary)
+    prefix = encode(dictionary, ["h 1 h", "c", "b", "e h f e"])
+    prefix = prefix.masked_fill(prefix.eq(dictionary.eos()), dictionary.pad())
+    finished = draw([model], dictionary, sample, prefix)
+    more = 0
+    for row, hypotheses in enumerate(finished):
+        given = prefix[row][prefix[row].ne(dictionary.pad())]
+        own = set(SOURCES[row].split()) | set(dictionary.string(given).split())
+        free = [name for name in "abcdefgh" if name not in own]
+        for hypothesis in hypotheses:
+            tokens = hypothesis["tokens"]
+            assert torch.equal(tokens[: given.numel()], given)
+            new = fresh_of(dictionary, " ".join(own), tokens)
+            assert new == free[: len(new)]
+            more += len(new)
+            scored = score([model], dictionary, sample, row, tokens)
+            assert torch.equal(scored["tokens"], tokens)
+            assert torch.allclose(hypothesis["positional_scores"], scored["positional_scores"])
+    assert more > 0
+
+
+def test_a_prefix_of_more_fresh_symbols_than_there_are_is_refused():
+    dictionary = make_dictionary()
+    prefix = encode(dictionary, ["e f g"] * len(SOURCES))[:, :3]
+    with pytest.raises(UserError, match="cannot begin with 'g'.*--fresh-symbols"):
+        model = build(dictionary, fresh_symbols=2)
+        generate([model], dictionary, make_sample(dictionary), prefix)
+
+
+def test_members_of_an_ensemble_have_as_many_fresh_symbols():
+    dictionary = make_dictionary()
+    models = [build(dictionary, fresh_symbols=number) for number in (1, 2)]
+    with pytest.raises(UserError, match="--fresh-symbols"):
+        StreamSequenceGenerator(models, dictionary)
 
 
 def test_prefix_with_a_symbol_of_another_sentence_is_refused():

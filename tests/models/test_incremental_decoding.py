@@ -41,10 +41,16 @@ class Search:
         assert logits.size(1) == 1
         return logits[:, 0]
 
-    def append(self):
-        """Random tokens that exist in their sentence."""
-        widths = [self.model.vocabulary.num_base + SLOTS[s] for s in self.sentence]
-        drawn = [int(torch.randint(2, width, (1,))) for width in widths]
+    def append(self, likely_fresh=False):
+        """Random tokens that exist in their sentence; of reserved slots those that are taken and
+        the next, which may be made likely."""
+        drawn = []
+        for sentence, tokens in zip(self.sentence.tolist(), self.tokens):
+            first = self.model.vocabulary.num_base + SLOTS[sentence]
+            taken = int((tokens.max() - first + 1).clamp(min=0))
+            end = first + min(taken + 1, self.model.vocabulary.fresh_symbols)
+            begin = first if likely_fresh and torch.rand(()) < 0.5 else 2
+            drawn.append(int(torch.randint(begin, end, (1,))))
         self.tokens = torch.cat((self.tokens, torch.tensor(drawn).unsqueeze(1)), dim=1)
 
     def teacher_forced(self, row):
@@ -75,6 +81,51 @@ def shuffled_beams(search, hypotheses, keep):
 def test_steps_equal_teacher_forcing(pattern, hypotheses):
     dictionary, model = build(pattern, decoder_normalize_before=hypotheses == 1)
     check_steps(model, dictionary, hypotheses)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_reserved_slots_are_taken_step_by_step(pattern, hypotheses):
+    """Each hypothesis takes its own, in streams that go on from the one that stood for them."""
+    dictionary, model = build(pattern, fresh_symbols=3)
+    search = Search(model, dictionary, hypotheses)
+    first = model.vocabulary.num_base + torch.tensor(SLOTS)
+    seen = set()
+    for keep in [{0, 1, 2, 3}] * 4 + [{0, 1, 3}] * 2 + [{0, 1}] * 2:
+        search.check(search.step())
+        search.append(likely_fresh=True)
+        search.reorder(shuffled_beams(search, hypotheses, keep))
+        taken = (search.tokens.amax(1) - first[search.sentence] + 1).clamp(min=0)
+        seen.update(zip(search.sentence.tolist(), taken.tolist()))
+    search.check(search.step())
+    assert {taken for _, taken in seen} == {0, 1, 2, 3}
+
+
+def test_reserved_slots_without_state():
+    """Whole prefixes of hypotheses that have taken different numbers of slots."""
+    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=3)
+    search = Search(model, dictionary, 3)
+    for _ in range(4):
+        search.append(likely_fresh=True)
+    logits, _ = model.decoder(search.tokens, search.encoder_out)
+    search.check(logits[:, -1])
+
+
+def test_streams_of_reserved_slots_are_made_when_they_are_taken():
+    """One stream stands for all that no hypothesis has taken."""
+    dictionary, model = build(fresh_symbols=3)
+    search = Search(model, dictionary, 2)
+    assert search.encoder_out["encoder_out"][0].size(0) == sum(SLOTS) + len(SLOTS)
+    first = model.vocabulary.num_base + torch.tensor(SLOTS)[search.sentence]
+    next_tokens = [first, torch.where(torch.arange(8) % 2 == 0, first + 1, first), first]
+    counts = []
+    for tokens in next_tokens:
+        search.check(search.step())
+        counts.append(search.state["streams"].streams.num_slots.tolist())
+        search.tokens = torch.cat((search.tokens, tokens.unsqueeze(1)), dim=1)
+    search.check(search.step())
+    counts.append(search.state["streams"].streams.num_slots.tolist())
+    assert counts == [[n + taken for n in SLOTS] for taken in (0, 1, 2, 2)]
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
@@ -110,14 +161,15 @@ def test_hypotheses_without_state():
     search.check(logits[:, -1])
 
 
+@pytest.mark.parametrize("reserved", [0, 3])
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
-def test_ragged_orders(pattern):
+def test_ragged_orders(pattern, reserved):
     """Runs of unequal length, sentences out of order and repeated."""
-    dictionary, model = build(pattern)
+    dictionary, model = build(pattern, fresh_symbols=reserved)
     search = Search(model, dictionary, 2)
     for order in [[7, 0, 0, 1, 4, 5, 3], [0, 0, 6, 2, 3], [3, 4, 4, 4], [1, 0, 0, 2]]:
         search.check(search.step())
-        search.append()
+        search.append(likely_fresh=reserved > 0)
         search.reorder(torch.tensor(order))
     search.check(search.step())
 
@@ -149,10 +201,11 @@ def test_reordering_before_the_first_step():
     assert state == {}
 
 
+@pytest.mark.parametrize("reserved", [0, 2])
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DA-CA"])
-def test_dead_beams_disturb_nobody(pattern):
+def test_dead_beams_disturb_nobody(pattern, reserved):
     """A dead beam may hold any id: no slot, no column, a name of another sentence."""
-    dictionary, model = build(pattern)
+    dictionary, model = build(pattern, fresh_symbols=reserved)
     search = Search(model, dictionary, 3)
     dead = torch.zeros(search.sentence.numel(), dtype=torch.bool)
     dead[[1, 5, 6, 11]] = True

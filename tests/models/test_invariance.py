@@ -5,6 +5,7 @@ that errors are exactly zero on the level of a model; modules that are handed pe
 streams may differ by rounding.
 """
 
+import random
 from argparse import Namespace
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from conftest import (
     make_dictionary,
     make_model,
     make_sample,
+    random_formula,
     redraw,
 )
 from fairseq.models.transformer import TransformerModel, base_architecture
@@ -27,6 +29,7 @@ from sit_fairseq.symbols.streams import Streams, SymbolPositions
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
+    number_fresh,
     rename,
     renaming,
     renamings,
@@ -167,6 +170,105 @@ def test_beam_output_is_renamed(beam, rounded):
     produced = torch.cat([v for k, v in measure(sample).items() if k.startswith("tokens")])
     assert torch.isin(produced, symbols).any()
     assert_symbol_invariant(measure, sample, all_cases(dictionary), tolerance=0.0)
+
+
+# Targets for SOURCES with symbols that these lack.
+FRESH_TARGETS = ["e 1 b e 0 a", "a 1", "h g 0 d a g", "a f 1 c f e b"]
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EA-DA-CA"])
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_fresh_symbols_of_training(pattern, training):
+    """Names of the source and of what it lacks, in every combination."""
+    dictionary = make_dictionary()
+    model = make_model(dictionary, fresh_symbols=3, stream_attention=pattern, dropout=0.2)
+    redraw(model)
+    sample = make_sample(dictionary, targets=FRESH_TARGETS)
+    measure = training_measure(model.train(training))
+    assert_symbol_invariant(measure, sample, all_cases(dictionary), tolerance=0.0)
+    assert bool(measure(sample)["loss"].isfinite())
+
+
+def test_fresh_symbols_of_answers_to_fuzzed_sources():
+    """Each renaming gives the same answers with the same scores, up to what symbols are called
+    that the source lacks: these have different names, which the source does not hold."""
+    dictionary = make_dictionary()
+    model = make_model(dictionary, fresh_symbols=3)
+    train(model, make_sample(dictionary, targets=["e f g"] * 3 + ["e f g a"]), steps=12)
+    rng = random.Random(1)
+    sources = [*SOURCES[:2], *(random_formula(rng, SYMBOLS[:5], 3) for _ in range(6))]
+    generator = StreamSequenceGenerator([model], dictionary, beam_size=3, max_len_b=6)
+    cases = all_cases(dictionary)
+    cases = {case: cases[case] for case in ("swap", "cycle", "unseen names", list(cases)[3])}
+    produced = []
+
+    def measure(sample):
+        found = {}
+        source = sample["net_input"]["src_tokens"]
+        for row, hypotheses in enumerate(generator.generate([model], sample)):
+            for rank, hypothesis in enumerate(hypotheses):
+                tokens = hypothesis["tokens"]
+                numbers = number_fresh(tokens, source[row], dictionary)
+                assert tokens[numbers < 0].unique().numel() == numbers[numbers < 0].unique().numel()
+                produced.extend(numbers[numbers < 0].tolist())
+                found[f"answer {rank} of sentence {row}"] = numbers
+                for key in ("score", "positional_scores"):
+                    found[f"{key} {rank} of sentence {row}"] = hypothesis[key]
+        return found
+
+    sample = make_sample(dictionary, sources, ["1"] * len(sources))
+    assert_symbol_invariant(measure, sample, cases, tolerance=0.0)
+    assert set(produced) == {-1, -2, -3}
+
+
+@pytest.mark.parametrize("what", ["order", "merged", "base"])
+def test_control_other_fresh_symbols_are_no_renaming(what):
+    """A fresh symbol that comes again, is one of the source, or does not come again."""
+    dictionary = make_dictionary()
+    model = make_model(dictionary, fresh_symbols=3).eval()
+    redraw(model)
+    targets = {"order": "a f e f", "merged": "a f a e", "base": "a f 1 e"}
+    measure = training_measure(model)
+    losses = [
+        measure(make_sample(dictionary, ["! a"], [target]))["loss"]
+        for target in ("a f e e", targets[what], "a g h h")
+    ]
+    assert abs(losses[0] - losses[1]) > 1e-3 and losses[0] == losses[2]
+
+
+def test_control_fresh_symbols_by_name_fail():
+    """Reserved slots in the order of the dictionary instead of that in the target."""
+    dictionary = make_dictionary()
+    model = make_model(dictionary, fresh_symbols=8).eval()
+    redraw(model)
+    vocabulary, encode_rightly = model.vocabulary, model.vocabulary.encode
+
+    def encode_by_name(tokens, names):
+        canonical = encode_rightly(tokens, names)
+        fresh = canonical >= vocabulary.first_reserved(names).unsqueeze(1)
+        return torch.where(fresh, vocabulary.num_base + names.size(1) + tokens % 8, canonical)
+
+    vocabulary.encode = encode_by_name
+    sample = make_sample(dictionary, ["& a b"], ["g f a"])
+    cases = {"fresh": renaming(dictionary, {"f": "g", "g": "f"})}
+    with pytest.raises(AssertionError, match="under the renaming 'fresh'"):
+        assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+    vocabulary.encode = encode_rightly
+    assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+
+
+def test_reserved_slots_leave_weights_and_other_sentences_alone():
+    """They add no weight; a model that had none is what it was, to the last bit, in the names of
+    its weights too."""
+    dictionary = make_dictionary()
+    plain, reserving = make_model(dictionary), make_model(dictionary, fresh_symbols=3)
+    reserving.load_state_dict(plain.state_dict())
+    assert plain.state_dict().keys() == reserving.state_dict().keys()
+    sample = make_sample(dictionary)
+    expected = training_measure(plain)(sample)
+    reserving.vocabulary.fresh_symbols = 0
+    found = training_measure(reserving)(sample)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
 
 
 def permuted_streams(dictionary, model):

@@ -6,7 +6,7 @@ from pathlib import Path
 import literal
 import pytest
 import torch
-from conftest import SOURCES, make_dictionary, make_model, make_sample, redraw
+from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample, redraw
 from literal import PATTERNS
 from omegaconf import OmegaConf
 
@@ -55,6 +55,12 @@ ABSOLUTE = [
 ]
 
 
+# Of the sources' own 0, 1, 2 and 4 symbols, and fresh ones: as many as there are slots, none, and
+# some that come first, last, again, and between symbols of the source.
+RESERVED = 3
+FRESH_TARGETS = ["e 1 b e 0 a", "a 1", "h g 0 d a g", "a f 1 c f e b"]
+
+
 def build(dictionary, **options):
     """A model in float64 of which no parameter has its initial value."""
     model = make_model(dictionary, **options)
@@ -70,7 +76,9 @@ def package_logits(model, sample):
 
 
 def literal_logits(model, sample, **options):
-    """The oracle's logits, a (T, V_n + k) tensor per sentence."""
+    """The oracle's logits, a (T, V_n + k) tensor per sentence; reserved streams are written out
+    one by one."""
+    reserved = model.vocabulary.fresh_symbols
     vocabulary, pad = model.vocabulary, model.encoder.dictionary.pad()
     weights = model.state_dict(keep_vars=True)
     if model.decoder.output_projection is None:
@@ -103,15 +111,17 @@ def literal_logits(model, sample, **options):
     for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
         x, y = ([token for token in tokens if token != pad] for tokens in (x, y))
         formula = [arities[token] for token in x[:-1]]
-        k = int(slots.ne(pad).sum())
-        logits.append(literal.forward(weights, config, x, y, k, formula))
+        k = int(slots.ne(pad).sum()) + reserved
+        found = literal.forward(weights, config, x, y, k, formula)
+        first = vocabulary.num_base + k - reserved
+        logits.append(literal.close_reserved(found, y, first, reserved) if reserved else found)
     return logits
 
 
-def assert_agreement(options):
+def assert_agreement(options, sources=SOURCES, targets=TARGETS):
     """Compares values, and the gradients of a random function of them."""
     dictionary = make_dictionary()
-    model, sample = build(dictionary, **options), make_sample(dictionary)
+    model, sample = build(dictionary, **options), make_sample(dictionary, sources, targets)
     found = package_logits(model, sample)
     expected = literal_logits(model, sample, **options)
     total_found = total_expected = 0.0
@@ -160,6 +170,35 @@ def test_values_and_gradients_agree(case):
             "output_head": head,
         }
     )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_one_stream_for_reserved_slots_equals_a_stream_for_each(case):
+    """The oracle does not know that reserved streams are equal until they are taken."""
+    pattern, positions, pre_norm, head = case
+    options = {
+        "fresh_symbols": RESERVED,
+        "stream_attention": pattern,
+        "encoder_positions": positions,
+        "encoder_normalize_before": pre_norm,
+        "decoder_normalize_before": pre_norm,
+        "output_head": head,
+    }
+    assert_agreement(options, targets=FRESH_TARGETS)
+
+
+def test_reserved_slots_count_in_every_mean():
+    """One representative that counts once is not what the oracle computes."""
+    dictionary = make_dictionary()
+    model = build(dictionary, fresh_symbols=RESERVED)
+    sample = make_sample(dictionary, targets=FRESH_TARGETS)
+    fewer = build(dictionary, fresh_symbols=RESERVED - 1)
+    fewer.load_state_dict(model.state_dict())
+    known = [2, *range(4, model.vocabulary.num_base)]
+    found, other = (package_logits(m, sample)[:, 0, known] for m in (model, fewer))
+    difference = (found - other).abs().amax(1)
+    # Without symbols all streams are equal, whatever they count.
+    assert difference[0] < 1e-12 and difference[1:].min() > 1e-6
 
 
 @pytest.mark.parametrize("options", ABSOLUTE, ids=lambda options: "-".join(map(str, options)))

@@ -170,3 +170,18 @@ def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
     dictionary = make_dictionary("ab", ("!", "&", "0"), None)
     make_model(dictionary).load_state_dict(richer.state_dict())
     make_model(dictionary).load_state_dict(poorer.state_dict())
+
+
+def test_fresh_symbols_are_numbered_by_first_appearance_in_the_target():
+    dictionary = make_dictionary()
+    vocabulary = StreamVocabulary(dictionary, 2)
+    names = vocabulary.canonicalise(encode(dictionary, ["& b a", "! 0"]))[1]
+    base = vocabulary.num_base
+    canonical = vocabulary.encode(encode(dictionary, ["h a e h c e b", "c c 0 h b"]), names)
+    unk, zero = dictionary.unk(), vocabulary.rows(encode(dictionary, ["0"]))[0, 0]
+    assert canonical[0, :7].tolist() == [base + i for i in (2, 1, 3, 2)] + [unk, base + 3, base]
+    assert canonical[1, :5].tolist() == [base, base, zero, base + 1, unk]
+    targets = vocabulary.targets(encode(dictionary, ["h a e h c e b", "c c 0 h b"]), names)
+    assert targets[0, 4] == targets[1, 4] == dictionary.pad()  # it cannot be produced
+    assert vocabulary.first_reserved(names).tolist() == [base + 2, base]
+    assert vocabulary.num_columns(names) == base + 4

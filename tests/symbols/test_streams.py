@@ -94,3 +94,37 @@ def test_reorder_takes_every_stream_along(order):
     new, _, _, rows = streams.reorder(torch.tensor(order))
     moved = new.expand(label[order]) + new.slot.repeat_interleave(new.hypotheses).unsqueeze(1)
     assert torch.equal(over_streams[rows], moved)
+
+
+@pytest.mark.parametrize("hypotheses", [1, 2])
+def test_the_stream_of_reserved_slots_counts_as_often_as_they_are(hypotheses):
+    reserved = torch.tensor([3, 2, 0, 1])
+    streams = Streams.of_slots(SLOTS, hypotheses, reserved)
+    assert streams.slot.tolist() == [0, 1, 2, 0, 0, 1, 0, 1, 2, 3]
+    assert streams.num_streams.tolist() == [3, 1, 2, 4] and streams.most_slots == 5
+    h = torch.randn(10 * hypotheses, 5, dtype=torch.float64, requires_grad=True)
+    mean = streams.mean(h)
+    for sentence, (own, count) in enumerate(zip(SLOTS.tolist(), reserved.tolist())):
+        rows = [n for n in range(10) if streams.sentence[n] == sentence]
+        rows += [rows[-1]] * (count - 1) if count else []
+        rows = rows if count else rows[:-1]
+        assert len(rows) == own + count
+        for k in range(hypotheses):
+            average = sum(h[n * hypotheses + k] for n in rows) / len(rows)
+            torch.testing.assert_close(mean[sentence * hypotheses + k], average)
+    assert torch.autograd.gradcheck(streams.mean, h)
+
+
+def test_streams_of_their_own_continue_the_one_that_stood_for_them():
+    streams = Streams.of_slots(torch.tensor([2, 0]), 2, torch.tensor([2, 3]))
+    new, continued = streams.with_own_streams(torch.tensor([3, 2]))
+    assert new.num_slots.tolist() == [3, 2] and new.reserved.tolist() == [1, 1]
+    assert (new.hypotheses, new.most_slots) == (2, streams.most_slots)
+    assert continued.index.tolist() == [0, 1, 2, 2, 3, 3, 3]
+    assert continued.count.tolist() == [1, 1, 2, 3]
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.equal(continued(x), x[continued.index])
+    assert torch.autograd.gradcheck(continued, x)
+    moved, _, old_stream, _ = new.reorder(torch.tensor([3, 2, 0, 0]))
+    assert moved.num_slots.tolist() == [2, 3] and moved.reserved.tolist() == [1, 1]
+    assert old_stream.tolist() == [4, 5, 6, 0, 1, 2, 3]

@@ -1,0 +1,169 @@
+"""Answers with symbols that their sources lack, through fairseq's commands and our own."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+from command_line import generate, interactive, preprocess, sit, train
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.hub import Unanswered
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+
+SYMBOLS = "[a-ei-z][0-9]?"  # f, g and h are functions
+SHORT = ("--beam", 3, "--max-len-a", 1, "--max-len-b", 4)
+
+
+@pytest.fixture(scope="module")
+def binding(tmp_path_factory) -> SimpleNamespace:
+    """Terms with their A-normal form, and a model that writes bindings, right or wrong."""
+    root = tmp_path_factory.mktemp("binding")
+    options = ("--variables", "1-3", "--arguments", 2)
+    sit("generate", "binding", root / "train", "--size", 200, "--binders", "0-2", *options)
+    sit("generate", "binding", root / "test", "--size", 12, "--seed", 7, *options, "--binders", 1)
+    data = preprocess(
+        root / "bin",
+        *("--trainpref", root / "train", "--validpref", root / "test"),
+        *("--testpref", root / "test"),
+    )
+    options = ("--max-tokens", 400, "--encoder-positions", "rope", "--no-epoch-checkpoints")
+    model = train(
+        *(data, root / "model", *options, "--fresh-symbols", 2, "--max-update", 40),
+        *("--validate-semantics", "alpha", "--validate-samples", 4),
+        *("--best-checkpoint-metric", "correct"),
+        symbols=SYMBOLS,
+    )
+    return SimpleNamespace(root=root, data=data, model=model, options=options)
+
+
+def fresh_of(source, answer):
+    own = source.split()
+    new = dict.fromkeys(token for token in answer.split() if token not in own)
+    return [token for token in new if re.fullmatch(SYMBOLS, token)]
+
+
+def answers(out):
+    """Source and answers of each printed sentence."""
+    sources = dict(re.findall(r"^S-(\d+)\t(.*)$", out, re.M))
+    return [(sources[i], text) for i, text in re.findall(r"^D-(\d+)\t\S+\t(.*)$", out, re.M)]
+
+
+def test_generation_names_what_sources_lack(binding, capsys):
+    options = ("--nbest", 3, "--scoring", "semantic", "--semantics", "alpha", *SHORT)
+    names = "z,y,x,w,v,u"
+    generate(binding.data, binding.model, *options, "--fresh-names", names)
+    found = answers(capsys.readouterr().out)
+    assert len(found) == 36
+    for source, answer in found:
+        free = [name for name in names.split(",") if name not in source.split()]
+        fresh = fresh_of(source, answer)
+        assert fresh == free[: len(fresh)]
+    assert any(fresh_of(*pair) for pair in found)
+
+
+def test_prefixes_and_references_keep_their_names(binding, capsys):
+    generate(binding.data, binding.model, "--prefix-size", 3, *SHORT)
+    out = capsys.readouterr().out
+    targets = re.findall(r"^T-\d+\t(.*)$", out, re.M)
+    for target, (_, answer) in zip(targets, answers(out)):
+        assert answer.split()[:3] == target.split()[:3]
+    generate(binding.data, binding.model, "--score-reference")
+    assert [answer for _, answer in answers(capsys.readouterr().out)] == targets
+
+
+def test_two_models_vote(binding, capsys):
+    generate(binding.data, f"{binding.model}:{binding.model}", *SHORT)
+    twice = capsys.readouterr().out
+    generate(binding.data, binding.model, *SHORT)
+    assert answers(twice) == answers(capsys.readouterr().out)
+
+
+def test_typed_lines(binding, tmp_path, capsys):
+    """Names that were typed before are no names of fresh symbols for that."""
+    lines = ["f ( q1 , q2 )", "f ( g ( a ) )", "f ( f )", "f ( g ( q3 ) )"]
+    interactive(binding.data, binding.model, lines, tmp_path, *SHORT)
+    found = answers(capsys.readouterr().out)
+    assert [source for source, _ in found] == lines
+    symbols = torch.load(binding.model, weights_only=False)["cfg"]["task"]["symbols"]
+    assert symbols == SYMBOLS
+    assert {name for pair in found for name in fresh_of(*pair)} <= {"a", "b", "c", "d"} | set(
+        re.findall(r"\b[a-z]\b", (binding.root / "bin" / "dict.src.txt").read_text())
+    )
+    few = ("--fresh-names", "a,b", *SHORT)
+    with pytest.raises(UserError, match="1 of 4 lines could not be answered"):
+        interactive(binding.data, binding.model, lines, tmp_path, *few)
+    assert "leaves 1 names for the 2 symbols" in capsys.readouterr().out
+
+
+def test_in_python(binding):
+    folder, name = str(binding.model.parent), binding.model.name
+    hub = SymbolInvariantTransformerModel.from_pretrained(
+        folder, name, str(binding.data), fresh_names="x,y"
+    )
+    first, refused, other = hub.translate(["f ( g ( a ) )", "f ( x )", "f ( g ( b ) )"], beam=3)
+    assert isinstance(refused, Unanswered) and "leaves 1 names" in refused.reason
+    assert {*fresh_of("a", first), *fresh_of("b", other)} <= {"x", "y"}
+    assert first.replace("a", "b") == other
+
+
+def test_alpha_covariance_is_one_up_to_the_names_of_fresh_symbols(binding, tmp_path):
+    sit(
+        *("evaluate", "alpha-covariance", binding.root / "test", "--path", binding.model),
+        *("--result", tmp_path / "r.json", "--counts", "2", "--samples", 2, *SHORT),
+        *("--max-renamings", 4, "--data", binding.data),
+    )
+    assert json.loads((tmp_path / "r.json").read_text())["result"]["2"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize("kind", ["fixed", "canonical", "random"])
+def test_baselines_answer_too(binding, tmp_path, capsys, kind):
+    names = ("--fresh-names", "a,b,c,d,e,i,j")
+    model = train(
+        *(binding.data, tmp_path / kind, *binding.options, "--fresh-symbols", 2, *names),
+        *("--symbol-embedding", kind, "--stream-attention", "EP-DP-CP", "--max-update", 3),
+        *("--disable-validation",),
+        symbols=SYMBOLS,
+    )
+    options = ("--scoring", "semantic", "--semantics", "alpha")
+    generate(binding.data, model, *SHORT, *names, *options)
+    found = answers(capsys.readouterr().out)
+    assert len(found) == 12
+
+
+def test_data_with_more_of_them_are_refused(binding, tmp_path):
+    options = (*binding.options, "--fresh-symbols", 1, "--max-update", 1)
+    with pytest.raises(UserError, match="of the train target .* train with --fresh-symbols 2"):
+        train(binding.data, tmp_path / "x", *options, symbols=SYMBOLS)
+    with pytest.raises(UserError, match="--fresh-names a,b name the symbols .*--fresh-symbols"):
+        options = (*binding.options, "--fresh-names", "a,b", "--max-update", 1)
+        train(binding.data, tmp_path / "x", *options, symbols=SYMBOLS)
+
+
+def test_the_weights_are_those_of_a_model_without(binding, tmp_path, capsys):
+    """What was trained without goes on with them, and answers as before when it has none."""
+    lines = [line.split() for line in (binding.root / "train.src").read_text().splitlines()]
+    copies = tmp_path / "copies"
+    for side in ("src", "tgt"):
+        text = "".join(" ".join(line) + "\n" for line in lines[:50])
+        copies.with_suffix(f".{side}").write_text(text)
+    data = preprocess(
+        tmp_path / "bin",
+        *("--trainpref", copies, "--validpref", copies, "--testpref", copies),
+        *("--joined-dictionary", "--srcdict", binding.data / "dict.src.txt"),
+    )
+    options = (*binding.options, "--disable-validation", "--max-update", 1)
+    plain = train(data, tmp_path / "plain", *options, symbols=SYMBOLS)
+    tuned = train(
+        *(binding.data, tmp_path / "tuned", *options, "--fresh-symbols", 2),
+        *("--finetune-from-model", plain, "--lr", 0),
+        symbols=SYMBOLS,
+    )
+    one, other = (torch.load(path, weights_only=False)["model"] for path in (plain, tuned))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one if "weight" in name)
+    generate(data, plain, *SHORT)
+    expected = capsys.readouterr().out
+    generate(data, tuned, *SHORT, "--model-overrides", '{"fresh_symbols": 0}')
+    assert answers(capsys.readouterr().out) == answers(expected)
