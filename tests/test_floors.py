@@ -20,7 +20,7 @@ FLOORS = [
     {"criterions"},
     {"tasks"},
     {"scoring", "conversion", "evaluation"},
-    {"benchmark"},
+    {"benchmark", "deployment"},
     {"commands"},
     {"__main__"},
 ]

@@ -153,6 +153,16 @@ class CheckpointDecoder:
         return model.to(self._device)
 
     @property
+    def model(self) -> torch.nn.Module:
+        """The model that is asked."""
+        return self._model
+
+    @property
+    def task(self) -> StreamTranslationTask:
+        """What reads sentences for the model, and makes what searches for answers."""
+        return self._task
+
+    @property
     def base_tokens(self) -> List[str]:
         """The tokens with a fixed identity, beside fairseq's special ones."""
         return self._dictionary.base_tokens()
