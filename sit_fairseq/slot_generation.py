@@ -72,8 +72,8 @@ class _WatchedBeamSearch(BeamSearch):
     """fairseq's, which notes what it could go on with.
 
     Attributes:
-        best_unfinished: (B,) the best score at the last step among each sentence's candidates
-            that do not end.
+        best_unfinished: (B,) the best log-probability at the last step among each sentence's
+            candidates that do not end.
     """
 
     def step(self, *args, **kwargs):
@@ -89,18 +89,23 @@ class StreamSequenceGenerator(SequenceGenerator):
     Beam search also ends differently. fairseq ends a sentence as soon as as many
     hypotheses are finished as the beam is wide; short ones finish first, and AdaCos
     keeps probabilities flat enough for them to crowd out the answer that greedy decoding
-    finds. Here the search goes on while the best unfinished hypothesis scores better per
-    token than the best finished one, as the reference implementations compare them.
+    finds. Here the search goes on while an unfinished hypothesis may still come to a score
+    better than that of the ``nbest``-th finished one. No token adds to a log-probability, so
+    that no score will be better than that of an unfinished hypothesis if it is divided as for
+    the greatest length: the first ``nbest`` answers are those of the search that never ends
+    before that length. The reference implementations compare so too. What a list holds beyond
+    them may differ. A beam of 1 is greedy decoding, which ends with its answer.
 
     Args:
         models: an ensemble of stream models.
         tgt_dict: only its special tokens are used.
         beam_size: may exceed the number of columns.
+        nbest: number of answers to a sentence that will be used.
         **kwargs: as in fairseq, without language model fusion, suppressed tokens and
             lexical constraints.
     """
 
-    def __init__(self, models, tgt_dict, beam_size: int = 1, **kwargs) -> None:
+    def __init__(self, models, tgt_dict, beam_size: int = 1, *, nbest: int = 1, **kwargs) -> None:
         if kwargs.get("lm_model") is not None or kwargs.get("tokens_to_suppress"):
             raise UserError("--lm-path and suppressed tokens are not supported with streams")
         check_same_columns(models)
@@ -108,12 +113,14 @@ class StreamSequenceGenerator(SequenceGenerator):
             kwargs["search_strategy"] = _WatchedBeamSearch(tgt_dict)
         super().__init__(_SlotSpaceEnsemble(models), tgt_dict, beam_size=beam_size, **kwargs)
         self.beam_size = beam_size
+        self._ends_by_bound = beam_size > 1 and isinstance(self.search, _WatchedBeamSearch)
+        self._nbest = min(nbest, beam_size)
         if self.repeat_ngram_blocker is not None:
             self.repeat_ngram_blocker = _RepeatedNgramBlocker(self.repeat_ngram_blocker)
 
     def is_finished(self, step, unfin_idx, max_len, finalized_sent_len, beam_size) -> bool:
         """Whether fairseq's own bookkeeping ends a sentence: at the greatest length only."""
-        if not isinstance(self.search, _WatchedBeamSearch):
+        if not self._ends_by_bound:
             return super().is_finished(step, unfin_idx, max_len, finalized_sent_len, beam_size)
         return step == max_len
 
@@ -143,7 +150,7 @@ class StreamSequenceGenerator(SequenceGenerator):
         """
         rest = (tokens, scores)
         common = (finished, beam_size, attn, src_lengths, max_len)
-        if not isinstance(self.search, _WatchedBeamSearch):
+        if not self._ends_by_bound:
             return super().finalize_hypos(step, bbsz_idx, eos_scores, *rest, finalized, *common)
         sentences = [sentence for sentence, done in enumerate(finished) if not done]
         new: List[List[Dict[str, Tensor]]] = [[] for _ in finalized]
@@ -152,15 +159,38 @@ class StreamSequenceGenerator(SequenceGenerator):
             hypotheses.extend(added)
             hypotheses.sort(key=lambda hypothesis: -float(hypothesis["score"]))
             del hypotheses[beam_size:]
-        length = (step + 1) ** self.len_penalty if self.normalize_scores else 1.0
+        bound = self._best_possible(self.search.best_unfinished, step, max_len)
         for position in torch.unique(bbsz_idx // beam_size).tolist():
             sentence = sentences[position]
             best = finalized[sentence]
-            alive = float(self.search.best_unfinished[position]) / length
-            if not finished[sentence] and len(best) == beam_size and alive <= best[0]["score"]:
+            if finished[sentence] or len(best) < beam_size:
+                continue
+            if bound[position] <= best[self._nbest - 1]["score"]:
                 finished[sentence] = True
                 ended.append(position)
         return ended
+
+    def _best_possible(self, unfinished: Tensor, step: int, max_len: int) -> Tensor:
+        """The best scores that unfinished hypotheses can come to.
+
+        Args:
+            unfinished: (B,) their log-probabilities.
+            step: the last one, from 0.
+            max_len: the greatest number of tokens without ``</s>``.
+
+        Returns:
+            (B,) scores.
+        """
+        if self.unk_penalty < 0:  # a bonus, which each token to come may earn
+            unfinished = unfinished - self.unk_penalty * (max_len - step)
+        if not self.normalize_scores:
+            return unfinished
+        # With its </s> a hypothesis will have step + 2 to max_len + 1 tokens. What it is divided
+        # by rises or falls all the way.
+        shortest, longest = (
+            unfinished / length**self.len_penalty for length in (step + 2, max_len + 1)
+        )
+        return torch.maximum(shortest, longest)
 
     def _generate(
         self,

@@ -130,6 +130,7 @@ class CheckpointDecoder:
             [self._model],
             Namespace(
                 beam=options.beam,
+                nbest=options.nbest,
                 lenpen=options.lenpen,
                 max_len_a=options.max_len_a,
                 max_len_b=options.max_len_b,

@@ -386,7 +386,10 @@ class StreamTranslationTask(TranslationTask):
                 raise refusals.unsupported("prefix_allowed_tokens_fn")
             if getattr(args, "score_reference", False):
                 return StreamSequenceScorer(self.target_dictionary)
-            seq_gen_cls = seq_gen_cls or StreamSequenceGenerator
+            if seq_gen_cls is None:
+                seq_gen_cls = StreamSequenceGenerator
+                nbest = getattr(args, "nbest", 1)
+                extra_gen_cls_kwargs = {"nbest": nbest, **(extra_gen_cls_kwargs or {})}
         return super().build_generator(
             models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
         )

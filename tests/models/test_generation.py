@@ -242,6 +242,116 @@ def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
     assert worse == 0
 
 
+class _FullSearch(StreamSequenceGenerator):
+    """Never ends before the greatest length.
+
+    Attributes:
+        bounds: (step, (B,) best possible scores) whenever a hypothesis finished.
+    """
+
+    def _best_possible(self, unfinished, step, max_len):
+        self.bounds.append((step, super()._best_possible(unfinished, step, max_len)))
+        return torch.full_like(unfinished, math.inf)
+
+    def generate(self, models, sample, **kwargs):
+        self.bounds = []
+        return super().generate(models, sample, **kwargs)
+
+
+class _Chain:
+    """Stands in for the decoder: what comes next depends on the last token and its place.
+
+    <unk> is likely, and </s> nearly certain at the greatest length, so that bounds are reached.
+
+    Args:
+        sharpness: how far from equal the probabilities are.
+        shape: greatest length and number of columns.
+
+    Attributes:
+        rows: hypotheses that were asked for, in all steps.
+    """
+
+    def __init__(self, sharpness, shape):
+        length, columns = shape
+        self.logits = sharpness * torch.randn(length, columns, columns)
+        self.logits[:, :, 3] += 2 * sharpness
+        self.logits[-1, :, 2] += 50 * sharpness
+        self.rows = 0
+
+    def __call__(self, tokens, encoder_out=None, incremental_state=None):
+        self.rows += tokens.size(0)
+        return self.logits[tokens.size(1) - 1, tokens[:, -1:]], {"attn": [None]}
+
+
+SEARCHES = {
+    "plain": {},
+    "longer is better": {"len_penalty": 2.0},
+    "shorter is better": {"len_penalty": 0.3},
+    "sums": {"len_penalty": 0.0},
+    "negative": {"len_penalty": -1.0},
+    "unnormalised": {"normalize_scores": False},
+    "least length": {"min_len": 5},
+    "negative, least length": {"len_penalty": -0.5, "min_len": 5},
+    "bonus": {"unk_penalty": -0.7},
+    "temperature": {"temperature": 3.0},
+    "no bigram twice": {"no_repeat_ngram_size": 2},
+}
+
+
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_answers_are_those_of_the_search_that_never_ends_early(options):
+    """The first nbest answers with their scores, bit for bit, and in fewer steps; no finished
+    hypothesis beats the bound of any step before."""
+    dictionary = make_dictionary()
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES[3:] * 2)}}
+    model = make_model(dictionary, encoder_layers=1).eval()
+    ours = full = 0
+    for seed in range(3):
+        torch.manual_seed(seed)
+        chain = model.decoder.forward = _Chain(1.0 + 4 * seed, (13, 15))
+        for beam, nbest in ((2, 1), (3, 3), (9, 4)):
+            given = {"max_len_b": 12, **options}
+            complete = _FullSearch([model], dictionary, beam, **given)
+            chain.rows = 0
+            expected = complete.generate([model], sample)
+            full += chain.rows
+            chain.rows = 0
+            found = StreamSequenceGenerator(
+                [model], dictionary, beam, nbest=nbest, **given
+            ).generate([model], sample)
+            ours += chain.rows
+            for row, (one, other) in enumerate(zip(found, expected)):
+                for mine, theirs in zip(one[:nbest], other[:nbest]):
+                    assert torch.equal(mine["tokens"], theirs["tokens"])
+                    assert mine["score"] == theirs["score"]
+                for step, bound in complete.bounds:
+                    later = [h["score"] for h in other if h["tokens"].numel() > step + 1]
+                    assert all(score <= bound[row] for score in later)
+    assert 0 < ours < full
+
+
+@pytest.mark.parametrize("beam", [2, 3, 8])
+def test_answers_of_models_are_those_of_the_full_search(beam):
+    dictionary = make_dictionary()
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    differs = 0
+    for seed in range(2):
+        torch.manual_seed(seed)
+        model = build(dictionary)
+        best, full, stock = (
+            [
+                hypotheses[0]["tokens"].tolist()
+                for hypotheses in kind([model], dictionary, beam, max_len_b=12).generate(
+                    [model], sample
+                )
+            ]
+            for kind in (StreamSequenceGenerator, _FullSearch, _StockEnding)
+        )
+        assert best == full
+        differs += stock != full
+    assert differs
+
+
 def answers(kind, **options):
     """Token by token, of one untrained model."""
     dictionary = make_dictionary()
