@@ -10,7 +10,7 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [
     {"errors", "orphans", "transfers"},
-    {"files"},
+    {"files", "hub_folder"},
     {"logic", "precision", "copies", "journal", "hub", "interactive"},
     {"symbols"},
     {"known_models"},
