@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
+import onnx
 from sit_fairseq.deployment.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.deployment.plain_model import plain_copy
 from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
@@ -224,7 +226,19 @@ def _export(
             opset_version=_OPSET,
             dynamo=True,
         )
-        program.save(path, external_data=False)
+    onnx.save(_without_origins(program.model_proto), path)
+
+
+def _without_origins(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without what the exporter notes of where its parts came from: files of this
+    machine, for one."""
+    graph = model.graph
+    values = (graph.input, graph.output, graph.value_info, graph.initializer)
+    for part in itertools.chain(graph.node, *values, model.functions, [graph, model]):
+        del part.metadata_props[:]
+    for node in itertools.chain.from_iterable(function.node for function in model.functions):
+        del node.metadata_props[:]
+    return model
 
 
 @contextlib.contextmanager
