@@ -22,9 +22,8 @@ from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.files import partial_files
+from sit_fairseq.models.symbol_embeddings import SYMBOL_EMBEDDINGS
 from sit_fairseq.modules.tree_positions import TreePositions
-from sit_fairseq.symbols.baseline_vocabularies import FixedVocabulary
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
 
@@ -43,10 +42,10 @@ def check_exportable(model: nn.Module) -> None:
     Raises:
         UserError: naming the option.
     """
-    if type(model.vocabulary) not in (StreamVocabulary, FixedVocabulary):
+    kind = next(name for name, (of, _) in SYMBOL_EMBEDDINGS.items() if type(model.vocabulary) is of)
+    if kind not in ("streams", "fixed"):
         raise UserError(
-            "a model of --symbol-embedding canonical or random cannot be exported; streams and "
-            "fixed can"
+            f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed can"
         )
     if getattr(model.vocabulary, "fresh_symbols", 0):
         raise UserError("a model trained with --fresh-symbols cannot be exported")
@@ -233,11 +232,9 @@ def _without_origins(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without what the exporter notes of where its parts came from: files of this
     machine, for one."""
     graph = model.graph
-    values = (graph.input, graph.output, graph.value_info, graph.initializer)
-    for part in itertools.chain(graph.node, *values, model.functions, [graph, model]):
+    parts = (graph.node, graph.input, graph.output, graph.value_info, graph.initializer)
+    for part in itertools.chain(*parts, [graph, model]):
         del part.metadata_props[:]
-    for node in itertools.chain.from_iterable(function.node for function in model.functions):
-        del node.metadata_props[:]
     return model
 
 

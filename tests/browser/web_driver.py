@@ -61,9 +61,7 @@ class Browser:
 
     def press(self, keys: str) -> None:
         """Presses keys, one after the other, wherever the focus is."""
-        actions = [
-            {"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")
-        ]
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         body = {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
         self._ask("POST", "/actions", body)
 

@@ -5,20 +5,21 @@ import json
 import numpy
 import pytest
 import torch
-from command_line import sit
+from command_line import ROOT, sit
 from deployment.conftest import save_checkpoint
 
 from sit_fairseq.deployment.answer import CannotAnswer, ExportedModel
-from sit_fairseq.deployment.exporting import FILES, export_onnx, write
+from sit_fairseq.deployment.exporting import FILES, export_onnx
 from sit_fairseq.deployment.self_check import Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+
+SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 
 # More symbols, tokens and hypotheses than in the example that the exporter is given.
 SENTENCES = Sentences(number=12, symbols=6, tokens=13)
 
 KINDS = {
-    "default": dict(),
     "both cross-attentions": dict(
         stream_attention="EP-DP-DA-CA-CP",
         encoder_positions="sinusoidal",
@@ -33,7 +34,6 @@ KINDS = {
         layernorm_embedding=True,
         share_embeddings="none",
     ),
-    "no cache": dict(stream_attention="EA-CA", encoder_positions="none", decoder_positions="none"),
     "projected trees": dict(
         stream_attention="EP-DA-CP",
         tree_depth=20,
@@ -51,18 +51,46 @@ def default(tmp_path_factory):
     torch.manual_seed(1)
     folder = tmp_path_factory.mktemp("default")
     checkpoint = save_checkpoint(folder / "model.pt")
-    export_onnx(str(checkpoint), str(folder / "onnx"), SENTENCES)
+    agree(checkpoint, folder / "onnx")
     return checkpoint, folder / "onnx"
+
+
+def agree(checkpoint, folder) -> None:
+    """Exports a checkpoint, and looks at how the answers compare."""
+    agreement = export_onnx(str(checkpoint), str(folder), SENTENCES)
+    assert (agreement.sentences, agreement.symbols, agreement.ties) == (12, 6, 0)
+    assert agreement.tokens >= 12
+    assert 0 <= agreement.difference < 1e-5
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path):
     checkpoint = save_checkpoint(tmp_path / "model.pt", **KINDS[kind])
-    agreement = export_onnx(str(checkpoint), str(tmp_path / "onnx"), SENTENCES)
-    assert (agreement.sentences, agreement.symbols, agreement.ties) == (12, 6, 0)
-    assert agreement.tokens >= 12
-    assert 0 <= agreement.difference < 1e-5
-    assert sorted(path.name for path in (tmp_path / "onnx").iterdir()) == sorted(FILES)
+    agree(checkpoint, tmp_path / "onnx")
+    if kind == "one stream":
+        with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
+            ExportedModel(tmp_path / "onnx").answer("& a z")
+
+
+def test_the_command_says_what_it_compared(tmp_path, capsys):
+    # Without self-attention of the decoder, which has no cache.
+    checkpoint = save_checkpoint(
+        tmp_path / "model.pt",
+        stream_attention="EA-CA",
+        encoder_positions="none",
+        decoder_positions="none",
+    )
+    sit("export-onnx", checkpoint, tmp_path / "a", "--check-symbols", 2, "--check-tokens", 3)
+    said = capsys.readouterr().out
+    assert said.startswith("200 sentences of up to 2 symbols and 3 tokens: greedy and beam 3")
+    assert f"{tmp_path}/a/decoder.onnx: 0." in said
+
+
+def test_the_shipped_files_are_those_of_the_shipped_model():
+    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"), DecodingOptions())
+    agreement = compare(decoder, str(SHIPPED), Sentences(number=15, tokens=20))
+    assert agreement.sentences == 15 and agreement.ties == 0
 
 
 def test_another_model_is_told_from_its_files(default):
@@ -74,8 +102,8 @@ def test_another_model_is_told_from_its_files(default):
         compare(decoder, str(folder), SENTENCES)
 
 
-def test_renamed_sentences_have_renamed_answers_and_equal_scores(default):
-    model = ExportedModel(default[1], symbols=r"(?!xor$)\w+|\W")
+def test_renamed_sentences_have_renamed_answers_and_equal_scores():
+    model = ExportedModel(SHIPPED, symbols=r"\S+")
     plain = model.answer("xor & a b | ! c a", max_length=20)
     renamed = model.answer("xor & 🦊 x1 | ! longer 🦊", max_length=20)
     names = {"a": "🦊", "b": "x1", "c": "longer"}
@@ -118,6 +146,12 @@ def test_what_cannot_be_read_is_said(default, line, reason):
         ExportedModel(default[1]).read(line)
 
 
+def test_files_do_not_say_where_they_were_made(default):
+    for name in FILES:
+        data = (default[1] / name).read_bytes()
+        assert b"one_sentence.py" not in data and str(ROOT).encode() not in data
+
+
 def test_paths_are_those_of_the_package(default):
     sentence = ExportedModel(default[1]).read("& ! a xor b & c 0")
     paths = numpy.full((8 + 1, 12), -1)
@@ -125,16 +159,6 @@ def test_paths_are_those_of_the_package(default):
     for row, path in zip(paths, steps):
         row[: len(path)] = path
     assert (sentence.source["tree"] == paths).all()
-
-
-def test_one_stream_has_no_other_symbols(tmp_path):
-    checkpoint = save_checkpoint(tmp_path / "model.pt", **KINDS["one stream"])
-    decoder = CheckpointDecoder(str(checkpoint), DecodingOptions())
-    write(decoder.model, str(tmp_path))
-    model = ExportedModel(tmp_path)
-    assert model.answer("& a b", max_length=5).text
-    with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
-        model.answer("& a z")
 
 
 @pytest.mark.parametrize("kind", ["canonical", "random"])
