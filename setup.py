@@ -27,6 +27,8 @@ setup(
         "ltl": ["spottl"],
         "text": ["sentencepiece"],
         "plots": ["matplotlib"],
+        "onnx": ["onnx", "onnxscript", "onnxruntime"],
+        "hub": ["safetensors"],
         "dev": ["pytest"],
     },
 )

@@ -17,6 +17,7 @@ from fairseq import checkpoint_utils
 from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.hub_folder import as_checkpoint
 from sit_fairseq.known_models import refuse_other_shapes, refuse_unknown_kinds
 from sit_fairseq.precision import forget_autocast
 
@@ -147,7 +148,8 @@ def explain_unreadable_checkpoints() -> None:
     def load_or_explain(path, arg_overrides=None, *args, **kwargs):
         options = "--path, --restore-file or --finetune-from-model"
         with explained(path, f"name another file with {options}"):
-            state = load(path, arg_overrides, *args, **kwargs)
+            with as_checkpoint(path) as file:
+                state = load(file, arg_overrides, *args, **kwargs)
             complaint = incomplete(state)
             if complaint:
                 raise LookupError(complaint)

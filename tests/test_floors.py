@@ -10,7 +10,7 @@ PACKAGE = Path(sit_fairseq.__file__).parent
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [
     {"errors", "orphans", "transfers"},
-    {"files"},
+    {"files", "hub_folder"},
     {"logic", "precision", "copies", "journal", "interactive"},
     {"symbols"},
     {"known_models"},
@@ -21,7 +21,7 @@ FLOORS = [
     {"criterions"},
     {"tasks"},
     {"scoring", "conversion", "evaluation"},
-    {"benchmark"},
+    {"benchmark", "deployment"},
     {"commands"},
     {"__main__"},
 ]

@@ -1,10 +1,13 @@
 """Small checkpoints to be shipped: half precision, no optimizer, no paths."""
 
+import contextlib
+import json
 import os
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from omegaconf import OmegaConf
 
+from sit_fairseq import hub_folder
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import partial_files
@@ -25,6 +28,22 @@ _LOCAL = {
         "finetune_from_model": None,
     },
 }
+
+# What a card says of a model that has none.
+_DESCRIBED = (
+    *("symbol_embedding", "stream_attention", "encoder_positions", "decoder_positions"),
+    *("encoder_layers", "decoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim"),
+    *("encoder_attention_heads", "output_head"),
+)
+
+_TAGS = """\
+license: mit
+library_name: sit_fairseq
+tags:
+- symbol-invariant-transformer
+- fairseq
+- symbolic-reasoning
+"""
 
 
 def _languages(task: Mapping[str, Any]) -> Dict[str, str]:
@@ -71,18 +90,80 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
+    state, tokens = _stream_model(checkpoint, folder)
+    with _in_folder(folder, state, tokens, "model.pt") as partials:
+        writing.save(exported(state), partials[0])
+    return os.path.join(folder, "model.pt")
+
+
+def export_hub(checkpoint: str, folder: str) -> str:
+    """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.hub_folder`.
+
+    Args:
+        checkpoint: a trained stream model; ``README.md`` beside it becomes the card.
+        folder: where the files go; it is made if there is none.
+
+    Returns:
+        The name of the file of weights.
+
+    Raises:
+        UserError: the checkpoint is not that of a stream model, or cannot be read.
+    """
+    state, tokens = _stream_model(checkpoint, folder)
+    small = exported(state)
+    names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
+    beside = os.path.join(os.path.dirname(checkpoint), hub_folder.CARD)
+    card = _card(small["cfg"], beside)
+    with _in_folder(folder, state, tokens, *names) as partials:
+        hub_folder.write_weights(small["model"], partials[0])
+        texts = (json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n", card)
+        for partial, text in zip(partials[1:], texts):
+            with open(partial, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    return os.path.join(folder, hub_folder.WEIGHTS)
+
+
+def _stream_model(checkpoint: str, folder: str) -> Tuple[Dict[str, Any], List[str]]:
+    """A checkpoint and its base tokens."""
     if os.path.isfile(folder):
         raise UserError(f"{folder} is a file; name a folder for DIR.")
     state = reading.read_state(checkpoint)
     vocabulary = saved_vocabulary(state["model"])
     if vocabulary is None or state.get("cfg") is None:
         raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first.")
+    return state, vocabulary[0]
+
+
+@contextlib.contextmanager
+def _in_folder(
+    folder: str, state: Dict[str, Any], tokens: List[str], *names: str
+) -> Iterator[List[str]]:
+    """Names to write files of a folder to; the dictionaries are written, too."""
     os.makedirs(folder, exist_ok=True)
-    model = os.path.join(folder, "model.pt")
-    names = sorted({f"dict.{name}.txt" for name in _languages(state["cfg"]["task"]).values()})
-    with partial_files(model, *(os.path.join(folder, name) for name in names)) as partials:
-        writing.save(exported(state), partials[0])
-        for partial in partials[1:]:
-            with open(partial, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{token} 1\n" for token in vocabulary[0])
-    return model
+    languages = _languages(state["cfg"]["task"]).values()
+    names += tuple(sorted({f"dict.{language}.txt" for language in languages}))
+    with partial_files(*(os.path.join(folder, name) for name in names)) as partials:
+        yield partials
+        for name, partial in zip(names, partials):
+            if name.startswith("dict."):
+                with open(partial, "w", encoding="utf-8", newline="\n") as file:
+                    file.writelines(f"{token} 1\n" for token in tokens)
+
+
+def _card(cfg: Dict[str, Any], path: str) -> str:
+    """The card with what hubs read at its head.
+
+    Args:
+        cfg: options of the checkpoint.
+        path: the text of the card; if there is no such file it is a table of options.
+    """
+    if os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    else:
+        model, task = cfg["model"], cfg["task"]
+        rows = [("symbols", task["symbols"])]
+        rows += [(name.replace("_", " "), model[name]) for name in _DESCRIBED if name in model]
+        table = "".join(f"| {name} | `{value}` |\n" for name, value in rows)
+        text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
+    return f"---\n{_TAGS}---\n\n{text}"

@@ -176,6 +176,16 @@ class CheckpointDecoder:
         return 0 if self._closed else self._model.vocabulary.fresh_symbols
 
     @property
+    def model(self) -> torch.nn.Module:
+        """The model that is asked."""
+        return self._model
+
+    @property
+    def task(self) -> StreamTranslationTask:
+        """What reads sentences for the model, and makes what searches for answers."""
+        return self._task
+
+    @property
     def base_tokens(self) -> List[str]:
         """The tokens with a fixed identity, beside fairseq's special ones."""
         return self._dictionary.base_tokens()

@@ -49,6 +49,7 @@ class StreamDecoder(FairseqIncrementalDecoder):
         self.layer_norm = cfg.optional_norm(cfg.final_norm)
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
+        self.positions = cfg.positions
         self._max_positions = cfg.max_positions
 
     def forward(

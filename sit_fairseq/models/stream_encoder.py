@@ -40,6 +40,7 @@ class StreamEncoder(FairseqEncoder):
             StreamEncoderLayer(cfg.layer, cfg.pattern) for _ in range(cfg.num_layers)
         )
         self.layer_norm = cfg.optional_norm(cfg.final_norm)
+        self.positions = cfg.positions
         self._max_positions = cfg.max_positions
 
     def forward(
@@ -74,6 +75,40 @@ class StreamEncoder(FairseqEncoder):
             part if part is None else upload(part, device)
             for part in (canonical, names, padding, tree, codes, vectors)
         )
+        x = self.encode(canonical, streams, tree, padding, codes, vectors)
+        return {
+            "encoder_out": [x],
+            "encoder_padding_mask": [padding],
+            "streams": [streams],
+            "names": [names],
+            "canonical": [canonical],
+            "codes": [codes],
+            "vectors": [vectors],
+        }
+
+    def encode(
+        self,
+        canonical: Tensor,
+        streams: Streams,
+        tree: Optional[Tensor] = None,
+        padding: Optional[Tensor] = None,
+        codes: Optional[Tensor] = None,
+        vectors: Optional[Tensor] = None,
+    ) -> Tensor:
+        """Encodes a batch that has no names any more.
+
+        Args:
+            canonical: (B, T) canonical ids, padded on the right.
+            streams: those of the sentences.
+            tree: (B, T, D) paths of :func:`tree_paths`, for positions in trees.
+            padding: (B, T) True at padding, None if there is none.
+            codes: see :meth:`TiedEmbedding.draw_codes`.
+            vectors: (B, S + R) those of the slots in baselines, None otherwise.
+
+        Returns:
+            (N, T, C) output of the last layer.
+        """
+        vocabulary = self.embed_tokens.vocabulary
         positions = SymbolPositions.of(canonical, vocabulary.num_base, streams)
         ids = canonical
         if vectors is not None:
@@ -90,15 +125,7 @@ class StreamEncoder(FairseqEncoder):
             x = layer(x, positions, mask)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        return {
-            "encoder_out": [x],
-            "encoder_padding_mask": [padding],
-            "streams": [streams],
-            "names": [names],
-            "canonical": [canonical],
-            "codes": [codes],
-            "vectors": [vectors],
-        }
+        return x
 
     def reorder_encoder_out(self, encoder_out: Dict[str, List], new_order: Tensor):
         """Makes the hypotheses ``new_order`` names out of those there are.

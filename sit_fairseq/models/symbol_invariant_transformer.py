@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import StreamHubInterface
+from sit_fairseq.hub_folder import weights_file
 from sit_fairseq.models.stack_config import StackConfig
 from sit_fairseq.models.stream_decoder import StreamDecoder
 from sit_fairseq.models.stream_encoder import StreamEncoder
@@ -204,10 +205,10 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         **kwargs: Any,
     ) -> StreamHubInterface:
         """Loads a model to use in Python; see fairseq, of whose interface it has a kind of its
-        own."""
+        own. A folder of ``sit export --hub`` needs no other argument."""
         loaded = hub_utils.from_pretrained(
             model_name_or_path,
-            checkpoint_file,
+            weights_file(model_name_or_path, checkpoint_file),
             data_name_or_path,
             archive_map=cls.hub_models(),
             **kwargs,

@@ -63,7 +63,7 @@ def feed_forward(
 
     Args:
         x: (..., C).
-        fc1: C to F channels.
+        fc1: C to F channels; one of torch's own is left to torch, and so is ``fc2`` then.
         fc2: F to C channels.
         activation: elementwise.
         dropout_rate: applied to hidden channels.
@@ -71,7 +71,7 @@ def feed_forward(
     Returns:
         (..., C).
     """
-    if x.is_cuda or dropout_rate:
+    if x.is_cuda or dropout_rate or not isinstance(fc1, Linear):
         return fc2(dropout(activation(fc1(x)), dropout_rate))
     weights = (fc1.weight, fc1.bias, fc2.weight, fc2.bias)
     out = _FeedForward.apply(x.reshape(-1, x.size(-1)), *weights, activation, _inner_dtype(x))

@@ -142,7 +142,8 @@ class StreamEmbedding(TiedEmbedding):
         """
         num_base = self.vocabulary.num_base
         tokens = streams.expand(canonical)
-        slot = streams.slot.repeat_interleave(streams.hypotheses).unsqueeze(1)
+        # Not repeat_interleave, which PyTorch 2.13 exports to ONNX in a wrong order.
+        slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
         special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
         return self._lookup(torch.where(tokens < num_base, tokens, special), codes)
 

@@ -1,10 +1,13 @@
 """Small checkpoints to be shipped."""
 
+import shutil
+
 import pytest
 import torch
 from command_line import ROOT, sit
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
 SHIPPED = ROOT / "checkpoints" / "prop"
 
@@ -38,3 +41,36 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     assert not (tmp_path / "small").exists()
     with pytest.raises(UserError, match="other.pt is a file; name a folder"):
         sit("export", SHIPPED / "model.pt", tmp_path / "other.pt")
+
+
+def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):
+    sit("export", SHIPPED / "model.pt", tmp_path / "hub", "--hub")
+    names = ["README.md", "config.json", "dict.src.txt", "dict.tgt.txt", "model.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "hub").iterdir()) == names
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert card.startswith("---\nlicense: mit\n") and "\n---\n\n# prop" in card
+    ours, theirs = (
+        SymbolInvariantTransformerModel.from_pretrained(str(folder))
+        for folder in (tmp_path / "hub", SHIPPED)
+    )
+    weights = theirs.models[0].state_dict()
+    assert ours.models[0].state_dict().keys() == weights.keys()
+    for name, value in ours.models[0].state_dict().items():
+        assert torch.equal(value, weights[name]), name
+    lines = ["xor a & b c", "<-> p ! q"]
+    assert ours.translate(lines) == theirs.translate(lines)
+
+
+def test_a_card_is_made_where_there_is_none(tmp_path):
+    shutil.copy(SHIPPED / "model.pt", tmp_path)
+    sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert "| symbols | `[a-z]` |" in card
+    assert "| stream attention | `EP-DP-EA-DA-CP` |" in card
+
+
+def test_a_folder_without_its_options_is_refused(tmp_path):
+    sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(UserError, match="config.json does not hold the options of .*safetensors"):
+        SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))

@@ -1,0 +1,1 @@
+../../sit_fairseq/deployment/answer.py

@@ -1,0 +1,1 @@
+"""Models that leave Python: ONNX files, and folders to upload."""

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Answers sentences by a model that `sit export-onnx` wrote. Needs numpy and onnxruntime only.
+
+    python answer.py DIR [--beam 3] <sentences
+
+prints one answer a line. Symbols are numbered by first appearance (their slots) before anything is
+computed, and get their names back at the end: sentences that differ by a renaming get the renamed
+answer with the very same score. A line that cannot be answered gives an empty one, its reason on
+stderr, and exit status 1 at the end.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime
+
+FORMAT = 1  # of vocabulary.json
+
+
+class CannotAnswer(ValueError):
+    """A sentence that the model cannot read; the message says why."""
+
+
+@dataclass
+class Sentence:
+    """What the model reads of a sentence, in which no name is left, and the names."""
+
+    inputs: dict  # of both networks: the slot of each stream
+    source: dict  # of the encoder alone: canonical ids, and paths in the tree of a formula
+    names: list  # by slot
+
+
+@dataclass
+class Answer:
+    """The text of an answer; its score, the log-probability of a token on average."""
+
+    text: str
+    score: np.float32
+
+
+class ExportedModel:
+    """The files of a folder.
+
+    Args:
+        folder: where encoder.onnx, decoder.onnx and vocabulary.json are.
+        symbols: a regular expression of the tokens to take for symbols; None for the model's own.
+    """
+
+    def __init__(self, folder, symbols=None):
+        with open(os.path.join(folder, "vocabulary.json"), encoding="utf-8") as file:
+            self.vocabulary = json.load(file)
+        if self.vocabulary["format"] != FORMAT or self.vocabulary["fresh_symbols"]:
+            raise SystemExit(f"{folder} was exported for another version of answer.py")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # more would only wait for each other
+        self.encoder, self.decoder = (
+            onnxruntime.InferenceSession(os.path.join(folder, name), options)
+            for name in ("encoder.onnx", "decoder.onnx")
+        )
+        self.tokens = self.vocabulary["tokens"]
+        self.rows = {token: row for row, token in enumerate(self.tokens) if row > 3}
+        self.pattern = re.compile(symbols or self.vocabulary["symbols"])
+        self.pad, self.eos = (self.vocabulary["specials"][name] for name in ("pad", "eos"))
+
+    def read(self, line):
+        """Takes the names away: base tokens become their rows, symbols V + slot."""
+        words = line.split()
+        if not words:
+            raise CannotAnswer("the sentence is empty")
+        if len(words) >= self.vocabulary["longest"]["source"]:
+            raise CannotAnswer(
+                f"{len(words)} tokens are more than {self.vocabulary['longest']['source'] - 1}"
+            )
+        names, ids = [], []
+        for word in words:
+            if word in self.rows:
+                ids.append(self.rows[word])
+            elif not self.pattern.fullmatch(word):
+                raise CannotAnswer(f"{word!r} is no symbol and no token that the model knows")
+            elif self.vocabulary["symbol_embedding"] == "fixed":
+                raise CannotAnswer(f"the model has no embedding for {word!r}")
+            else:
+                if word not in names:
+                    names.append(word)
+                ids.append(len(self.tokens) + names.index(word))
+        slots = list(range(len(names))) or [-1]  # one anonymous stream if there are no symbols
+        source = {"tokens": np.array([*ids, self.eos])}
+        if self.vocabulary["tree"]:
+            source["tree"] = self.tree(words)
+        return Sentence({"slots": np.array(slots)}, source, names)
+
+    def tree(self, words):
+        """The path from each token of a prefix formula up to the root: 0 for a step from a first
+        operand, 1 from a second one, -1 beyond the root and for </s>."""
+        arity, depth = self.vocabulary["tree"]["arity"], self.vocabulary["tree"]["depth"]
+        paths = np.full((len(words) + 1, depth), -1)
+        waiting = [[[], 0, 1]]  # operators without all their operands: path, how many, of how many
+        for row, word in enumerate(words):
+            if not waiting:
+                raise CannotAnswer(f"the formula is complete after token {row}, but more follow")
+            parent, number, _ = waiting[-1]
+            path = [min(number, 1), *parent] if row else []
+            if len(path) > depth:
+                raise CannotAnswer(
+                    f"the formula is deeper than {depth}, as deep as the model reads"
+                )
+            paths[row, : len(path)] = path
+            waiting[-1][1] += 1
+            waiting.append([path, 0, arity.get(word, 0)])
+            while waiting and waiting[-1][1] == waiting[-1][2]:
+                waiting.pop()
+        if waiting:
+            raise CannotAnswer("the formula ends too early: operands are missing")
+        return paths
+
+    def answer(self, line, beam=3, lenpen=1.0, max_length=200):
+        """The best answer to a sentence.
+
+        Args:
+            line: tokens with spaces between them.
+            beam: hypotheses kept at each step; 1 is greedy decoding.
+            lenpen: exponent of the length by which a log-probability is divided.
+            max_length: tokens of the longest answer.
+        """
+        sentence = self.read(line)
+        ids, score = self.search(sentence, beam, lenpen, max_length)
+        words = [*self.tokens, *sentence.names]
+        return Answer(" ".join(words[token] for token in ids), score)
+
+    def search(self, sentence, beam, lenpen, max_length):
+        """Beam search over canonical ids, as in sit_fairseq/slot_generation.py.
+
+        It goes on while an unfinished hypothesis may still come to the best score. No token adds
+        to a log-probability, so that none will be better than that of now, divided as for the
+        length that favours it most.
+        """
+        memory = self.encoder.run(None, {**sentence.inputs, **sentence.source})
+        constant = {f"memory_{kind}": part for kind, part in zip(self.vocabulary["cross"], memory)}
+        streams = len(sentence.inputs["slots"])
+        cache_names = [f"cache_{kind}" for kind in self.vocabulary["caches"]]
+        caches = [
+            np.zeros([1, *(streams if size == "S" else size for size in shape)], np.float32)
+            for shape in self.vocabulary["caches"].values()
+        ]
+        longest = min(max_length, self.vocabulary["longest"]["target"] - 1)
+        hypotheses, scores = [[]], np.zeros(1, np.float32)
+        finished = []
+        for step in range(longest + 1):
+            last = [hypothesis[-1] if hypothesis else self.eos for hypothesis in hypotheses]
+            log_probabilities, *caches = self.decoder.run(
+                None,
+                {
+                    "tokens": np.array(last),
+                    "position": np.array(step),
+                    **sentence.inputs,
+                    **constant,
+                    **dict(zip(cache_names, caches)),
+                },
+            )
+            log_probabilities[:, self.pad] = -np.inf
+            if step == 0:  # no answer is empty
+                log_probabilities[:, self.eos] = -np.inf
+            if step == longest:  # nothing but the end
+                ends = np.arange(log_probabilities.shape[1]) == self.eos
+                log_probabilities[:, ~ends] = -np.inf
+            totals = scores[:, None] + log_probabilities
+            order = np.argsort(-totals, axis=None, kind="stable")[: 2 * beam]
+            found = [(*divmod(place, totals.shape[1]), totals.flat[place]) for place in order]
+            found = [candidate for candidate in found if candidate[2] > -np.inf]
+            ended = [candidate for candidate in found[:beam] if candidate[1] == self.eos]
+            alive = [candidate for candidate in found if candidate[1] != self.eos][:beam]
+            for parent, _, total in ended:
+                finished.append((total / np.float32((step + 1) ** lenpen), hypotheses[parent]))
+            finished = sorted(finished, key=lambda hypothesis: -hypothesis[0])[:beam]
+            if not alive:
+                break
+            if ended and len(finished) == beam:
+                possible = max(alive[0][2] / length**lenpen for length in (step + 2, longest + 1))
+                if beam == 1 or possible <= finished[0][0]:
+                    break
+            parents = [parent for parent, _, _ in alive]
+            hypotheses = [[*hypotheses[parent], token] for parent, token, _ in alive]
+            scores = np.array([total for _, _, total in alive], np.float32)
+            caches = [cache[parents] for cache in caches]
+        score, ids = finished[0]
+        return ids, score
+
+
+def main():
+    """Answers the lines of the standard input."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", metavar="DIR", help="of `sit export-onnx`")
+    parser.add_argument("--beam", type=int, default=3, help="1 is greedy decoding (default: 3)")
+    parser.add_argument("--lenpen", type=float, default=1.0, help="exponent of the length")
+    parser.add_argument("--max-length", type=int, default=200, help="tokens of an answer, at most")
+    parser.add_argument("--symbols", metavar="REGEX", help="what is a symbol (default: as trained)")
+    parser.add_argument("--scores", action="store_true", help="print the score before the answer")
+    args = parser.parse_args()
+    if args.beam < 1 or args.max_length < 1:
+        parser.error("--beam and --max-length must be at least 1")
+    model = ExportedModel(args.folder, args.symbols)
+    status = 0
+    for number, line in enumerate(sys.stdin, start=1):
+        try:
+            answer = model.answer(line, args.beam, args.lenpen, args.max_length)
+            print(f"{answer.score!s}\t{answer.text}" if args.scores else answer.text, flush=True)
+        except CannotAnswer as error:
+            print(flush=True)
+            print(f"line {number}: {error}", file=sys.stderr)
+            status = 1
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

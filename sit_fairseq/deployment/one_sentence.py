@@ -1,0 +1,204 @@
+"""Encoder and decoder for one sentence, with nothing but tensors in and out.
+
+Shapes: S streams, T source tokens, K hypotheses, P earlier steps, L layers of the decoder, H heads,
+C channels, V columns. S, T, K and P may change from call to call.
+"""
+
+from dataclasses import dataclass, field
+from typing import List, Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.deployment.plain_model import CACHE
+from sit_fairseq.symbols.streams import Streams
+
+
+@dataclass(frozen=True)
+class _OneSentence(Streams):
+    """The streams of one sentence, repeated and averaged by torch's own operators."""
+
+    @classmethod
+    def of(cls, slots: Tensor, hypotheses: int = 1) -> "_OneSentence":
+        """The layout.
+
+        Args:
+            slots: (S,) the slot of each stream; -1 for that of a sentence without symbols.
+            hypotheses: K.
+        """
+        return cls(
+            num_slots=(slots >= 0).sum().view(1),
+            sentence=torch.zeros_like(slots),
+            slot=slots,
+            first=torch.zeros(1, dtype=torch.long),
+            hypotheses=hypotheses,
+            most_slots=slots.size(0),
+        )
+
+    def row_of(self, slot: Tensor) -> Tensor:
+        """(K, ...) slots to the rows over streams of each hypothesis' streams for them."""
+        hypothesis = torch.arange(slot.size(0)).view(-1, *(1 for _ in slot.shape[1:]))
+        return slot.clamp(min=0, max=self.slot.size(0) - 1) * self.hypotheses + hypothesis
+
+    def expand(self, x: Tensor) -> Tensor:
+        """(K, ...) -> (S*K, ...)."""
+        return x.unsqueeze(0).expand(self.slot.size(0), *x.shape).flatten(0, 1)
+
+    def mean(self, x: Tensor) -> Tensor:
+        """(S*K, ...) -> (K, ...)."""
+        return x.unflatten(0, (self.slot.size(0), self.hypotheses)).mean(0)
+
+
+@dataclass
+class _Entries:
+    """The keys and values of one attention in each layer.
+
+    Attributes:
+        streams: the layout of the queries.
+        num_heads: H.
+        stored: (K, L, 2, P, S, C), or (K, L, 2, P, C) where streams share them; K may be 1 for
+            hypotheses that do.
+        new: those of the step, by layer, (K, 2, S, C) or (K, 2, C).
+    """
+
+    streams: Streams
+    num_heads: int
+    stored: Tensor
+    new: List[Tensor] = field(default_factory=list)
+
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> None:
+        """Adds the entries of this step of the next layer, both (S*K, C) or (K, C)."""
+        if self.stored.dim() == 6:
+            rows = (self.streams.slot.size(0), self.streams.hypotheses)
+            keys, values = (x.unflatten(0, rows).transpose(0, 1) for x in (keys, values))
+        self.new.append(torch.stack((keys, values), dim=1))
+
+    def all(self) -> Tensor:
+        """The stored entries, with those of this step after them."""
+        return torch.cat((self.stored, torch.stack(self.new, dim=1).unsqueeze(3)), dim=3)
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        """Attends from (S*K, C) queries, with a result of that shape."""
+        entries = self.stored[:, layer]
+        if self.new:
+            entries = torch.cat((entries, self.new[layer].unsqueeze(2)), dim=2)
+        if entries.dim() == 4:
+            entries = entries.unsqueeze(3)
+        entries = entries.unflatten(4, (self.num_heads, -1))  # K x 2 x P x S x H x D
+        keys, values = (entries[:, half].permute(0, 2, 3, 1, 4) for half in (0, 1))
+        rows = (self.streams.slot.size(0), self.streams.hypotheses)
+        queries = queries.unflatten(1, (self.num_heads, 1, -1)).unflatten(0, rows).transpose(0, 1)
+        scores = (queries * queries.size(4) ** -0.5) @ keys.transpose(3, 4)
+        attended = scores.softmax(4) @ values  # K x S x H x 1 x D
+        return attended.transpose(0, 1).flatten(2).flatten(0, 1)
+
+
+@dataclass
+class _Step:
+    """What a decoder takes for its :class:`KeyValueCache`."""
+
+    position: Tensor
+    self_attn: Optional[_Entries]
+    aggregated_attn: Optional[_Entries]
+    encoder_attn: Sequence[_Entries]
+
+    def advance(self) -> None:
+        """Nothing: every step has an object of its own."""
+
+
+class SentenceEncoder(nn.Module):
+    """The encoder, with what the decoder needs of its output.
+
+    Args:
+        model: of :func:`plain_copy`.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, tokens: Tensor, slots: Tensor, tree: Optional[Tensor] = None
+    ) -> Tuple[Tensor, ...]:
+        """Encodes a sentence.
+
+        Args:
+            tokens: (T,) canonical ids with ``</s>``.
+            slots: (S,) 0 .. S - 1, or -1 alone for a sentence without symbols.
+            tree: (T, depth) paths of :func:`tree_paths` for positions in trees, -1 beyond the root.
+
+        Returns:
+            For each cross-attention of the pattern its keys and values, (L, 2, T, S, C) to streams
+            (CP) and (L, 2, T, C) to their aggregated view (CA).
+        """
+        decoder, streams = self.model.decoder, _OneSentence.of(slots)
+        canonical = tokens.unsqueeze(0)
+        x = self.model.encoder.encode(
+            canonical, streams, tree=None if tree is None else tree.unsqueeze(0)
+        )
+        views = decoder._project_encoder(
+            {"encoder_out": [x], "streams": [streams], "canonical": [canonical]}
+        )
+        memories = []
+        for letters, layers in zip(decoder.pattern.cross, zip(*views)):
+            memory = torch.stack([torch.stack(tuple(view)) for view in layers])
+            memory = memory.permute(0, 1, 4, 2, 3, 5).flatten(4)  # L x 2 x T x S x C
+            memories.append(memory if letters == "CP" else memory.squeeze(3))
+        return tuple(memories)
+
+
+class SentenceDecoder(nn.Module):
+    """One step of the decoder, for all hypotheses of a sentence.
+
+    Args:
+        model: of :func:`plain_copy`.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        tokens: Tensor,
+        slots: Tensor,
+        position: Tensor,
+        memories: Sequence[Tensor],
+        caches: Sequence[Tensor],
+    ) -> Tuple[Tensor, ...]:
+        """Computes what may come next.
+
+        Args:
+            tokens: (K,) the last canonical id of each hypothesis; ``</s>`` at the first step.
+            slots: (S,) as for the encoder.
+            position: () the number of the step, from 0.
+            memories: of the encoder.
+            caches: (K, L, 2, P, S, C) for DP, then (K, L, 2, P, C) for DA, as the pattern has them;
+                P is 0 at the first step.
+
+        Returns:
+            (K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
+        """
+        decoder, pattern = self.model.decoder, self.model.decoder.pattern
+        streams = _OneSentence.of(slots, tokens.size(0))
+        num_heads = decoder._layer_config.num_heads
+
+        def entries(stored: Tensor) -> _Entries:
+            return _Entries(streams, num_heads, stored)
+
+        own = [entries(cache) for cache in caches]
+        step = _Step(
+            position,
+            own[0] if pattern.decoder_per_stream else None,
+            own[-1] if pattern.decoder_aggregated else None,
+            [entries(memory.unsqueeze(0)) for memory in memories],
+        )
+        encoder_out = {
+            "streams": [streams],
+            "codes": [None],
+            "encoder_padding_mask": [None],
+            "names": [None],
+        }
+        output = decoder(tokens.unsqueeze(1), encoder_out, incremental_state={CACHE: step})
+        log_probabilities = decoder.get_normalized_probs(output, log_probs=True).squeeze(1)
+        return (log_probabilities, *(cache.all() for cache in own))

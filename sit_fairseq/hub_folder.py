@@ -1,0 +1,109 @@
+"""Checkpoints as folders to upload: weights as safetensors, options as JSON.
+
+They are read wherever fairseq reads a checkpoint, under the name of the file of weights.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+from typing import Any, Dict, Iterator
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+
+WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
+
+_MODEL_TYPE = "symbol_invariant_transformer"
+
+
+def _safetensors():
+    try:
+        import safetensors.torch
+    except ModuleNotFoundError:
+        raise UserError(f"{WEIGHTS} needs the package safetensors: pip install safetensors")
+    return safetensors.torch
+
+
+def write_weights(weights: Dict[str, Tensor], path: str) -> None:
+    """Writes ``model.safetensors``.
+
+    Args:
+        weights: by name; matrices with several names are written once for each.
+        path: the file.
+    """
+    copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
+    _safetensors().save_file(copies, path, metadata={"format": "pt"})
+
+
+def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
+    """What ``config.json`` holds.
+
+    Args:
+        cfg: the options of a checkpoint, as plain data.
+    """
+    return {"model_type": _MODEL_TYPE, "library_name": "sit_fairseq", "cfg": cfg}
+
+
+def read_state(path: str) -> Dict[str, Any]:
+    """A checkpoint as fairseq would have saved it.
+
+    Args:
+        path: the file of weights; ``config.json`` is beside it.
+
+    Raises:
+        UserError: the folder lacks its options, or they are no JSON.
+    """
+    beside = os.path.join(os.path.dirname(path), CONFIG)
+    try:
+        with open(beside, encoding="utf-8") as file:
+            options = json.load(file)
+        cfg = options["cfg"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
+            "name a folder of sit export --hub"
+        )
+    return {
+        "args": None,
+        "cfg": cfg,
+        "model": _safetensors().load_file(path),
+        "extra_state": {"train_iterator": {"epoch": 1}},
+        "optimizer_history": [
+            {
+                "criterion_name": None,
+                "optimizer_name": None,
+                "lr_scheduler_state": {},
+                "num_updates": 0,
+            }
+        ],
+    }
+
+
+@contextlib.contextmanager
+def as_checkpoint(path: str) -> Iterator[str]:
+    """Names a file that fairseq can read in place of a checkpoint.
+
+    Args:
+        path: the checkpoint.
+
+    Yields:
+        ``path`` itself, or a temporary file with the contents of a folder, if it names its
+        weights.
+    """
+    if not path.endswith(".safetensors"):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "model.pt")
+        torch.save(read_state(path), file)
+        yield file
+
+
+def weights_file(folder: str, name: str) -> str:
+    """The file of weights in a folder, if it is one of those and lacks the file named."""
+    if os.path.exists(os.path.join(folder, name)):
+        return name
+    return WEIGHTS if os.path.exists(os.path.join(folder, WEIGHTS)) else name

@@ -1,0 +1,175 @@
+"""Exported files answer as fairseq does, for every kind of model."""
+
+import json
+
+import numpy
+import pytest
+import torch
+from command_line import ROOT, sit
+from deployment.conftest import save_checkpoint
+
+from sit_fairseq.deployment.answer import CannotAnswer, ExportedModel
+from sit_fairseq.deployment.exporting import FILES, export_onnx
+from sit_fairseq.deployment.self_check import Sentences, compare
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+
+SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
+
+# More symbols, tokens and hypotheses than in the example that the exporter is given.
+SENTENCES = Sentences(number=12, symbols=6, tokens=13)
+
+KINDS = {
+    "both cross-attentions": dict(
+        stream_attention="EP-DP-DA-CA-CP",
+        encoder_positions="sinusoidal",
+        decoder_positions="learned",
+        encoder_normalize_before=True,
+        decoder_normalize_before=True,
+    ),
+    "nothing aggregated": dict(
+        stream_attention="EP-DP-CP",
+        encoder_positions="rope",
+        output_head="linear",
+        layernorm_embedding=True,
+        share_embeddings="none",
+    ),
+    "projected trees": dict(
+        stream_attention="EP-DA-CP",
+        tree_depth=20,
+        aggregated_normalize_before=True,
+        scale_cosine_embedding=True,
+        decoder_positions="sinusoidal",
+    ),
+    "one stream": dict(stream_attention="EP-DP-CP", symbol_embedding="fixed"),
+}
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    """The checkpoint of a model with streams, and its files."""
+    torch.manual_seed(1)
+    folder = tmp_path_factory.mktemp("default")
+    checkpoint = save_checkpoint(folder / "model.pt")
+    agree(checkpoint, folder / "onnx")
+    return checkpoint, folder / "onnx"
+
+
+def agree(checkpoint, folder) -> None:
+    """Exports a checkpoint, and looks at how the answers compare."""
+    agreement = export_onnx(str(checkpoint), str(folder), SENTENCES)
+    assert (agreement.sentences, agreement.symbols, agreement.ties) == (12, 6, 0)
+    assert agreement.tokens >= 12
+    assert 0 <= agreement.difference < 1e-5
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path):
+    checkpoint = save_checkpoint(tmp_path / "model.pt", **KINDS[kind])
+    agree(checkpoint, tmp_path / "onnx")
+    if kind == "one stream":
+        with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
+            ExportedModel(tmp_path / "onnx").answer("& a z")
+
+
+def test_the_command_says_what_it_compared(tmp_path, capsys):
+    # Without self-attention of the decoder, which has no cache.
+    checkpoint = save_checkpoint(
+        tmp_path / "model.pt",
+        stream_attention="EA-CA",
+        encoder_positions="none",
+        decoder_positions="none",
+    )
+    sit("export-onnx", checkpoint, tmp_path / "a", "--check-symbols", 2, "--check-tokens", 3)
+    said = capsys.readouterr().out
+    assert said.startswith("200 sentences of up to 2 symbols and 3 tokens: greedy and beam 3")
+    assert f"{tmp_path}/a/decoder.onnx: 0." in said
+
+
+def test_the_shipped_files_are_those_of_the_shipped_model():
+    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"), DecodingOptions())
+    agreement = compare(decoder, str(SHIPPED), Sentences(number=15, tokens=20))
+    assert agreement.sentences == 15 and agreement.ties == 0
+
+
+def test_another_model_is_told_from_its_files(default):
+    checkpoint, folder = default
+    decoder = CheckpointDecoder(str(checkpoint), DecodingOptions())
+    with torch.no_grad():
+        decoder.model.decoder.layers[0].fc1.bias.add_(0.01)
+    with pytest.raises(UserError, match="the exported files answer .* fairseq with"):
+        compare(decoder, str(folder), SENTENCES)
+
+
+def test_renamed_sentences_have_renamed_answers_and_equal_scores():
+    model = ExportedModel(SHIPPED, symbols=r"\S+")
+    plain = model.answer("xor & a b | ! c a", max_length=20)
+    renamed = model.answer("xor & 🦊 x1 | ! longer 🦊", max_length=20)
+    names = {"a": "🦊", "b": "x1", "c": "longer"}
+    assert renamed.text == " ".join(names.get(token, token) for token in plain.text.split())
+    assert set(names) & set(plain.text.split())
+    assert renamed.score == plain.score
+
+
+def test_the_vocabulary_says_what_a_program_needs(default):
+    description = json.loads((default[1] / "vocabulary.json").read_text())
+    assert description["tokens"] == [
+        *("<s>", "<pad>", "</s>", "<unk>"),
+        *("!", "&", "0", "1", "<->", "xor", "|"),
+    ]
+    assert description["never_answered"] == ["<s>", "<pad>", "<unk>"]
+    assert description["symbols"] == "[a-z]"
+    assert description["positions"] == {"encoder": "tree", "decoder": "rope"}
+    assert description["tree"] == {
+        "arity": {"!": 1, "&": 2, "<->": 2, "xor": 2, "|": 2},
+        "depth": 12,
+    }
+    assert description["longest"] == {"source": 60, "target": 50}
+    assert description["caches"] == {"DP": [1, 2, 0, "S", 24], "DA": [1, 2, 0, 24]}
+
+
+@pytest.mark.parametrize(
+    "line, reason",
+    [
+        ("", "the sentence is empty"),
+        ("& a B", "'B' is no symbol and no token"),
+        ("& a <pad>", "'<pad>' is no symbol and no token"),
+        ("& a", "ends too early"),
+        ("! a b", "complete after token 2, but more follow"),
+        ("! " * 13 + "a", "deeper than 12"),
+        ("& a " * 30 + "b", "61 tokens are more than 59"),
+    ],
+)
+def test_what_cannot_be_read_is_said(default, line, reason):
+    with pytest.raises(CannotAnswer, match=reason):
+        ExportedModel(default[1]).read(line)
+
+
+def test_files_do_not_say_where_they_were_made(default):
+    for name in FILES:
+        data = (default[1] / name).read_bytes()
+        assert b"one_sentence.py" not in data and str(ROOT).encode() not in data
+
+
+def test_paths_are_those_of_the_package(default):
+    sentence = ExportedModel(default[1]).read("& ! a xor b & c 0")
+    paths = numpy.full((8 + 1, 12), -1)
+    steps = [[], [0], [0, 0], [1], [0, 1], [1, 1], [0, 1, 1], [1, 1, 1]]
+    for row, path in zip(paths, steps):
+        row[: len(path)] = path
+    assert (sentence.source["tree"] == paths).all()
+
+
+@pytest.mark.parametrize("kind", ["canonical", "random"])
+def test_what_cannot_be_exported_is_refused_by_name(kind, tmp_path):
+    checkpoint = save_checkpoint(
+        tmp_path / "model.pt", stream_attention="EP-DP-CP", symbol_embedding=kind
+    )
+    with pytest.raises(UserError, match=f"--symbol-embedding {kind} cannot be exported"):
+        sit("export-onnx", checkpoint, tmp_path / "onnx")
+    with pytest.raises(UserError, match="model.pt is a file; name a folder"):
+        sit("export-onnx", checkpoint, checkpoint)
+    with pytest.raises(UserError, match="--check-tokens must be at least 1"):
+        sit("export-onnx", checkpoint, tmp_path / "onnx", "--check-tokens", "0")
+    assert not (tmp_path / "onnx").exists()
