@@ -47,7 +47,7 @@ def check_exportable(model: nn.Module) -> None:
         raise UserError(
             f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed can"
         )
-    if getattr(model.vocabulary, "fresh_symbols", 0):
+    if model.vocabulary.fresh_symbols:
         raise UserError("a model trained with --fresh-symbols cannot be exported")
 
 

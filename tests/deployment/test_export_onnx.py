@@ -161,12 +161,17 @@ def test_paths_are_those_of_the_package(default):
     assert (sentence.source["tree"] == paths).all()
 
 
-@pytest.mark.parametrize("kind", ["canonical", "random"])
-def test_what_cannot_be_exported_is_refused_by_name(kind, tmp_path):
-    checkpoint = save_checkpoint(
-        tmp_path / "model.pt", stream_attention="EP-DP-CP", symbol_embedding=kind
-    )
-    with pytest.raises(UserError, match=f"--symbol-embedding {kind} cannot be exported"):
+@pytest.mark.parametrize(
+    "options, option",
+    [
+        (dict(stream_attention="EP-DP-CP", symbol_embedding="canonical"), "embedding canonical"),
+        (dict(stream_attention="EP-DP-CP", symbol_embedding="random"), "embedding random"),
+        (dict(fresh_symbols=2), "--fresh-symbols"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
+    checkpoint = save_checkpoint(tmp_path / "model.pt", **options)
+    with pytest.raises(UserError, match=f"{option} cannot be exported"):
         sit("export-onnx", checkpoint, tmp_path / "onnx")
     with pytest.raises(UserError, match="model.pt is a file; name a folder"):
         sit("export-onnx", checkpoint, checkpoint)
