@@ -1,4 +1,4 @@
-"""The commands of the README, on less data."""
+"""The commands of the reference page, on less data."""
 
 import os
 import re
@@ -8,8 +8,10 @@ import sys
 from command_line import ROOT
 
 
-def test_readme_commands_run_as_printed(tmp_path):
-    blocks = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+def test_commands_run_as_printed(tmp_path):
+    blocks = re.findall(
+        r"```bash\n(.*?)```", (ROOT / "examples" / "REFERENCE.md").read_text(), re.S
+    )
     [commands] = [block for block in blocks if "fairseq-train" in block]
     for printed, shorter in (
         ("bash scripts/setup.sh && ", ""),
