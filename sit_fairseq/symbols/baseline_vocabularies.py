@@ -178,7 +178,10 @@ class CanonicalVocabulary(_OneStreamVocabulary):
 
     def encode(self, tokens: Tensor, names: Tensor) -> Tensor:
         """See :meth:`StreamVocabulary.encode`; fresh symbols, too, have the rows there are."""
-        return self._within_rows(super().encode(tokens, names))
+        canonical = super().encode(tokens, names)
+        # Without fresh ones there are no slots beyond them, and to read their number from a GPU
+        # is to wait for it.
+        return self._within_rows(canonical) if self.fresh_symbols else canonical
 
     def vectors(self, names: Tensor) -> Optional[Tensor]:
         """(B, S + R) the vector of each slot, -1 for those beyond the rows there are."""
