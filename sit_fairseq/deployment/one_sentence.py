@@ -196,6 +196,7 @@ class SentenceDecoder(nn.Module):
         encoder_out = {
             "streams": [streams],
             "codes": [None],
+            "vectors": [None],
             "encoder_padding_mask": [None],
             "names": [None],
         }
