@@ -4,12 +4,14 @@ A new process would spend most of its time on importing fairseq; that the comman
 in one of their own is tested in test_processes.py.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import List
 from unittest import mock
 
 import fairseq_cli.generate
+import fairseq_cli.hydra_train
 import fairseq_cli.interactive
 import fairseq_cli.preprocess
 import fairseq_cli.train
@@ -39,6 +41,17 @@ def run(command, *arguments) -> None:
         # It takes away some of the log's handlers, which may be pytest's.
         with mock.patch.object(fairseq_cli.validate, "reset_logging"):
             command.cli_main()
+
+
+def hydra_train(*arguments) -> None:
+    """Runs fairseq-hydra-train; its log would go to what is standard output now, in later tests
+    too."""
+    words = ["fairseq-hydra-train", *map(str, arguments), "hydra.output_subdir=null"]
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(sys, "argv", words))
+        for module in ("hydra._internal.hydra", "hydra.core.utils"):
+            patches.enter_context(mock.patch(f"{module}.configure_log"))
+        fairseq_cli.hydra_train.cli_main()
 
 
 def sit(*arguments) -> None:

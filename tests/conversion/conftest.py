@@ -1,16 +1,13 @@
 """Vanilla models of many kinds, trained for a moment by fairseq's own commands."""
 
 import random
-import sys
 from pathlib import Path
 from types import SimpleNamespace
-from unittest import mock
 
-import fairseq_cli.hydra_train
 import fairseq_cli.preprocess
 import fairseq_cli.train
 import pytest
-from command_line import IN_PROCESS, UNVALIDATED, run, sit
+from command_line import IN_PROCESS, UNVALIDATED, hydra_train, run, sit
 from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
 
 
@@ -43,11 +40,7 @@ def vanilla(data, tmp_path_factory):
         directory = data.separate if kind.startswith("separate") else data.joined
         if kind == "hydra":
             (root / "hydra.yaml").write_text(HYDRA.format(data=directory, save_dir=root / kind))
-            arguments = ["fairseq-hydra-train", "--config-dir", root, "--config-name", "hydra"]
-            # Hydra's log would go to what is standard output now, in later tests too.
-            arguments += ["hydra/job_logging=disabled", "hydra/hydra_logging=disabled"]
-            with mock.patch.object(sys, "argv", [*map(str, arguments)]):
-                fairseq_cli.hydra_train.cli_main()
+            hydra_train("--config-dir", root, "--config-name", "hydra")
         else:
             run(
                 fairseq_cli.train,

@@ -1,11 +1,7 @@
 """What a training could not validate by is refused before its first update."""
 
-import sys
-from unittest import mock
-
-import fairseq_cli.hydra_train
 import pytest
-from command_line import ROOT, UNVALIDATED, generate, preprocess_lines, train
+from command_line import ROOT, UNVALIDATED, generate, hydra_train, preprocess_lines, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging import spot_judge
@@ -67,16 +63,13 @@ def test_metrics_that_are_reported_choose_the_best(data, tmp_path, options):
 
 def test_refused_under_hydra(data, tmp_path):
     words = [
-        *("fairseq-hydra-train", "--config-dir", ROOT / "examples/prop/hydra"),
+        *("--config-dir", ROOT / "examples/prop/hydra"),
         *("--config-name", "mini", f"task.data={data}", "task.validate_semantics=null"),
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", f"common.tensorboard_logdir={tmp_path}"),
         *("common.cpu=true", f"hydra.run.dir={tmp_path}", f"checkpoint.save_dir={tmp_path}"),
-        # Hydra's log would go to what is standard output now, in later tests too.
-        *("hydra/job_logging=disabled", "hydra/hydra_logging=disabled", "hydra.output_subdir=null"),
     ]
-    with mock.patch.object(sys, "argv", list(map(str, words))):
-        with pytest.raises(UserError, match="metric correct needs .* --validate-semantics"):
-            fairseq_cli.hydra_train.cli_main()
+    with pytest.raises(UserError, match="metric correct needs .* --validate-semantics"):
+        hydra_train(*words)
 
 
 def test_validation_by_a_judge_that_is_not_installed(data, tmp_path, monkeypatch):
