@@ -272,6 +272,8 @@ def _stack_config(
         )
     if not cfg.layer_norm_eps > 0:
         raise UserError(f"--layer-norm-eps {cfg.layer_norm_eps} must be positive, such as 1e-5")
+    if cfg.tree_depth < 0:
+        raise UserError(f"--tree-depth {cfg.tree_depth} must be a number of operators, or 0")
     before = cfg[f"{side}_normalize_before"]
     layer = LayerConfig(
         embed_dim=dim,

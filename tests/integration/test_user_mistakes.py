@@ -78,6 +78,10 @@ def test_layer_norm_without_a_positive_term(prop, tmp_path):
         )
 
 
+def test_tree_depth_below_zero(prop, tmp_path):
+    failing(lambda: train(prop.data, tmp_path, "--tree-depth", -3), "--tree-depth -3", "or 0")
+
+
 def test_tree_depth_option_is_the_way_out(prop, tmp_path):
     deep = " ".join(["!"] * 34 + ["a"])
     data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")
