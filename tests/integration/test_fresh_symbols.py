@@ -32,7 +32,7 @@ def binding(tmp_path_factory) -> SimpleNamespace:
     model = train(
         *(data, root / "model", *options, "--fresh-symbols", 2, "--max-update", 40),
         *("--validate-semantics", "alpha", "--validate-samples", 4),
-        *("--best-checkpoint-metric", "correct"),
+        *("--best-checkpoint-metric", "correct", "--maximize-best-checkpoint-metric"),
         symbols=SYMBOLS,
     )
     return SimpleNamespace(root=root, data=data, model=model, options=options)
