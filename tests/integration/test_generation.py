@@ -78,7 +78,9 @@ def test_formulas_deeper_than_the_model_reads_are_unread(prop, tmp_path, capsys,
     assert (unread.source, unread.best.text, unread.best.verdict) == (deep, "", "unread")
     generate(preprocess_lines(tmp_path / "rest", lines, targets), prop.trained, "--max-len-b", 12)
     rest = sentences(capsys.readouterr().out, tmp_path)
-    assert [s.best.text for s in found] == [s.best.text for s in rest]
+    # Beside a longer sentence sums are rounded differently, which may turn a tie.
+    scores = [float(s.best.score) for s in rest]
+    assert [float(s.best.score) for s in found] == pytest.approx(scores, abs=1e-5)
     alone = preprocess_lines(tmp_path / "alone", [deep] * 2, ["a 1"] * 2)
     generate(alone, prop.trained, *SEMANTIC)
     assert "0/2 correct" in capsys.readouterr().out
