@@ -384,7 +384,7 @@ class StreamTranslationTask(TranslationTask):
         if keep is not None:
             ids = sample["id"]
             sample = unread.part_of(sample, keep, self.tgt_dict.pad())
-        if sample["nsentences"]:
+        if keep is None or bool(keep.any()):
             loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
         else:
             loss, sample_size, logging_output = 0.0, 0, dict.fromkeys(unread.NO_LOSS, 0)
