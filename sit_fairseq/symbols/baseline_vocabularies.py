@@ -159,9 +159,10 @@ class CanonicalVocabulary(_OneStreamVocabulary):
             symbols, the slots of :class:`StreamVocabulary`.
         """
         canonical, slots = super().canonicalise(tokens)
-        if self.fresh_symbols:
-            return self._within_rows(canonical), slots
         num_rows, unk = self.num_symbol_rows, self.dictionary.unk()
+        canonical = self._within_rows(canonical, num_rows)
+        if self.fresh_symbols:
+            return canonical, slots
         if slots.size(1) > num_rows and not self._warned:
             self._warned = True
             logger.warning(
@@ -174,14 +175,16 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         names = tokens.new_full((tokens.size(0), num_rows), unk)
         slots = slots[:, :num_rows]
         names[:, : slots.size(1)] = slots.masked_fill(slots.eq(self.dictionary.pad()), unk)
-        return self._within_rows(canonical), names
+        return canonical, names
 
     def encode(self, tokens: Tensor, names: Tensor) -> Tensor:
         """See :meth:`StreamVocabulary.encode`; fresh symbols, too, have the rows there are."""
         canonical = super().encode(tokens, names)
         # Without fresh ones there are no slots beyond them, and to read their number from a GPU
         # is to wait for it.
-        return self._within_rows(canonical) if self.fresh_symbols else canonical
+        if not self.fresh_symbols:
+            return canonical
+        return self._within_rows(canonical, self.num_symbol_rows)
 
     def vectors(self, names: Tensor) -> Optional[Tensor]:
         """(B, S + R) the vector of each slot, -1 for those beyond the rows there are."""
@@ -191,9 +194,9 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         vectors = vectors.masked_fill(vectors >= self.num_base + self.num_symbol_rows, -1)
         return vectors.expand(names.size(0), -1)
 
-    def _within_rows(self, canonical: Tensor) -> Tensor:
-        end = self.num_base + self.num_symbol_rows
-        return canonical.masked_fill(canonical >= end, self.dictionary.unk())
+    def _within_rows(self, canonical: Tensor, num_rows: int) -> Tensor:
+        beyond = canonical >= self.num_base + num_rows
+        return canonical.masked_fill(beyond, self.dictionary.unk())
 
     def same_columns(self, other: StreamVocabulary) -> bool:
         """As for streams; the rows for symbols must be equally many."""
