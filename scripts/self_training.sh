@@ -82,7 +82,7 @@ self_training() {
     : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAM:=25}"
     read -r base state < <(python - "$model" <<'PYTHON'
 import sys, torch
-found = torch.load(sys.argv[1], map_location="cpu", weights_only=False)
+found = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
 print(found["optimizer_history"][-1]["num_updates"], int("last_optimizer_state" in found))
 PYTHON
     )

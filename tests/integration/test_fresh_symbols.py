@@ -86,7 +86,7 @@ def test_typed_lines(binding, tmp_path, capsys):
     interactive(binding.data, binding.model, lines, tmp_path, *SHORT)
     found = answers(capsys.readouterr().out)
     assert [source for source, _ in found] == lines
-    symbols = torch.load(binding.model, weights_only=False)["cfg"]["task"]["symbols"]
+    symbols = torch.load(binding.model, weights_only=True)["cfg"]["task"]["symbols"]
     assert symbols == SYMBOLS
     assert {name for pair in found for name in fresh_of(*pair)} <= {"a", "b", "c", "d"} | set(
         re.findall(r"\b[a-z]\b", (binding.root / "bin" / "dict.src.txt").read_text())
@@ -160,7 +160,7 @@ def test_the_weights_are_those_of_a_model_without(binding, tmp_path, capsys):
         *("--finetune-from-model", plain, "--lr", 0),
         symbols=SYMBOLS,
     )
-    one, other = (torch.load(path, weights_only=False)["model"] for path in (plain, tuned))
+    one, other = (torch.load(path, weights_only=True)["model"] for path in (plain, tuned))
     assert one.keys() == other.keys()
     assert all(torch.equal(one[name], other[name]) for name in one if "weight" in name)
     generate(data, plain, *SHORT)
