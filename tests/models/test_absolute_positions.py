@@ -13,7 +13,6 @@ LINES = ["& a b", "! c"]
 
 def added(model, tokens):
     """What the encoder adds to the embeddings of left-aligned tokens."""
-    padding = tokens.eq(model.encoder.dictionary.pad())
     canonical, _ = model.vocabulary.canonicalise(tokens)
     return model.encoder.embed_positions(canonical)
 

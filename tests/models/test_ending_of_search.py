@@ -1,0 +1,220 @@
+"""A search ends when no better answer can come."""
+
+import math
+
+import pytest
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, redraw
+from fairseq import ngram_repeat_block
+from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch
+from fairseq.sequence_generator import SequenceGenerator
+from searches import build, generate
+
+from sit_fairseq.slot_generation import StreamSequenceGenerator
+
+
+class _StockEnding(StreamSequenceGenerator):
+    """Ends a sentence when fairseq would."""
+
+    is_finished = SequenceGenerator.is_finished
+    finalize_hypos = SequenceGenerator.finalize_hypos
+
+
+@pytest.mark.parametrize("beam", [2, 4])
+def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
+    dictionary = make_dictionary()
+    better = worse = 0
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model = make_model(dictionary).eval()
+        redraw(model)
+        sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+        best = [
+            [
+                float(hypotheses[0]["score"])
+                for hypotheses in kind(
+                    [model], dictionary, beam, max_len_b=12, unk_penalty=100.0
+                ).generate([model], sample)
+            ]
+            for kind in (StreamSequenceGenerator, _StockEnding)
+        ]
+        # The two differ in which sentences share a batch, hence in the last bits.
+        better += sum(ours > stock + 1e-5 for ours, stock in zip(*best))
+        worse += sum(ours < stock - 1e-5 for ours, stock in zip(*best))
+    assert better > 0
+    assert worse == 0
+
+
+class _FullSearch(StreamSequenceGenerator):
+    """Never ends before the greatest length.
+
+    Attributes:
+        bounds: (step, (B,) best possible scores) whenever a hypothesis finished.
+    """
+
+    def _best_possible(self, unfinished, step, max_len):
+        self.bounds.append((step, super()._best_possible(unfinished, step, max_len)))
+        return torch.full_like(unfinished, math.inf)
+
+    def generate(self, models, sample, **kwargs):
+        self.bounds = []
+        return super().generate(models, sample, **kwargs)
+
+
+class _Chain:
+    """Stands in for the decoder: what comes next depends on the last token and its place.
+
+    <unk> is likely, and </s> nearly certain at the greatest length, so that bounds are reached.
+
+    Args:
+        sharpness: how far from equal the probabilities are.
+        shape: greatest length and number of columns.
+
+    Attributes:
+        rows: hypotheses that were asked for, in all steps.
+    """
+
+    def __init__(self, sharpness, shape):
+        length, columns = shape
+        self.logits = sharpness * torch.randn(length, columns, columns)
+        self.logits[:, :, 3] += 2 * sharpness
+        self.logits[-1, :, 2] += 50 * sharpness
+        self.rows = 0
+
+    def __call__(self, tokens, encoder_out=None, incremental_state=None):
+        self.rows += tokens.size(0)
+        return self.logits[tokens.size(1) - 1, tokens[:, -1:]], {"attn": [None]}
+
+
+SEARCHES = {
+    "plain": {},
+    "longer is better": {"len_penalty": 2.0},
+    "shorter is better": {"len_penalty": 0.3},
+    "sums": {"len_penalty": 0.0},
+    "negative": {"len_penalty": -1.0},
+    "unnormalised": {"normalize_scores": False},
+    "least length": {"min_len": 5},
+    "negative, least length": {"len_penalty": -0.5, "min_len": 5},
+    "bonus": {"unk_penalty": -0.7},
+    "temperature": {"temperature": 3.0},
+    "no bigram twice": {"no_repeat_ngram_size": 2},
+}
+
+
+@pytest.mark.parametrize("options", SEARCHES.values(), ids=SEARCHES)
+def test_answers_are_those_of_the_search_that_never_ends_early(options):
+    """The first nbest answers with their scores, bit for bit, and in fewer steps; no finished
+    hypothesis beats the bound of any step before."""
+    dictionary = make_dictionary()
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES[3:] * 2)}}
+    model = make_model(dictionary, encoder_layers=1).eval()
+    ours = full = 0
+    for seed in range(3):
+        torch.manual_seed(seed)
+        chain = model.decoder.forward = _Chain(1.0 + 4 * seed, (13, 15))
+        for beam, nbest in ((2, 1), (3, 3), (9, 4)):
+            given = {"max_len_b": 12, **options}
+            complete = _FullSearch([model], dictionary, beam, **given)
+            chain.rows = 0
+            expected = complete.generate([model], sample)
+            full += chain.rows
+            chain.rows = 0
+            found = StreamSequenceGenerator(
+                [model], dictionary, beam, nbest=nbest, **given
+            ).generate([model], sample)
+            ours += chain.rows
+            for row, (one, other) in enumerate(zip(found, expected)):
+                for mine, theirs in zip(one[:nbest], other[:nbest]):
+                    assert torch.equal(mine["tokens"], theirs["tokens"])
+                    assert mine["score"] == theirs["score"]
+                for step, bound in complete.bounds:
+                    later = [h["score"] for h in other if h["tokens"].numel() > step + 1]
+                    assert all(score <= bound[row] for score in later)
+    assert 0 < ours < full
+
+
+@pytest.mark.parametrize("beam", [2, 3, 8])
+def test_answers_of_models_are_those_of_the_full_search(beam):
+    dictionary = make_dictionary()
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    differs = 0
+    for seed in range(2):
+        torch.manual_seed(seed)
+        model = build(dictionary)
+        best, full, stock = (
+            [
+                hypotheses[0]["tokens"].tolist()
+                for hypotheses in kind([model], dictionary, beam, max_len_b=12).generate(
+                    [model], sample
+                )
+            ]
+            for kind in (StreamSequenceGenerator, _FullSearch, _StockEnding)
+        )
+        assert best == full
+        differs += stock != full
+    assert differs
+
+
+def answers(kind, **options):
+    """Token by token, of one untrained model."""
+    dictionary = make_dictionary()
+    torch.manual_seed(2)
+    model = make_model(dictionary).eval()
+    redraw(model)
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    generator = kind([model], dictionary, 4, max_len_b=12, unk_penalty=100.0, **options)
+    found = generator.generate([model], sample)
+    return [[h["tokens"].tolist() for h in hypotheses] for hypotheses in found]
+
+
+def test_beam_search_goes_on_whoever_names_it():
+    """The task hands fairseq's own search over."""
+    named = answers(StreamSequenceGenerator, search_strategy=BeamSearch(make_dictionary()))
+    assert named == answers(StreamSequenceGenerator)
+    assert named != answers(_StockEnding)
+
+
+class _OtherBeamSearch(BeamSearch):
+    """Somebody's own."""
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        _OtherBeamSearch,
+        lambda dictionary: DiverseBeamSearch(dictionary, 2, 0.5),
+        lambda dictionary: DiverseSiblingsSearch(dictionary, 0.5),
+    ],
+    ids=["other", "groups", "siblings"],
+)
+def test_other_searches_end_as_in_fairseq(search):
+    ours, stock = (
+        answers(kind, search_strategy=search(make_dictionary()))
+        for kind in (StreamSequenceGenerator, _StockEnding)
+    )
+    assert ours == stock
+
+
+def test_fairseqs_extension_for_gpus_is_not_used(monkeypatch):
+    """It blocks repeated n-grams where fairseq's search is; this one is on the CPU."""
+    monkeypatch.setattr(ngram_repeat_block, "is_cuda_extension_usable", lambda: True)
+    dictionary = make_dictionary()
+    options = {"no_repeat_ngram_size": 2, "min_len": 8, "max_len_b": 12}
+    for hypotheses in generate([build(dictionary)], dictionary, make_sample(dictionary), **options):
+        tokens = hypotheses[0]["tokens"].tolist()
+        pairs = list(zip(tokens, tokens[1:]))
+        assert len(pairs) > 5 and len(set(pairs)) == len(pairs)
+
+
+def test_greedy_decoding_ends_where_fairseq_ends_it():
+    dictionary = make_dictionary()
+    model = make_model(dictionary).eval()
+    redraw(model)
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    ours, stock = (
+        kind([model], dictionary, 1, max_len_b=12).generate([model], sample)
+        for kind in (StreamSequenceGenerator, _StockEnding)
+    )
+    for one, other in zip(ours, stock):
+        assert torch.equal(one[0]["tokens"], other[0]["tokens"])
+        assert one[0]["score"] == other[0]["score"]
