@@ -3,7 +3,7 @@
 # command. Read from the environment:
 #   ROUNDS   how many (4)                    SIZE    formulas tried in each (20000)
 #   UPDATES  of training in each (1000)      LR      greatest learning rate (0.001)
-#   CHOOSE   first or shortest (first)       BEAM    of the harvest (25)
+#   CHOOSE   first or shortest (first)       BEAMS   of the harvest (3,25)
 
 # measured MODEL NAME: a model's answers within the sizes of training and beyond them.
 measured() {
@@ -79,7 +79,7 @@ PYTHON
 # which then begins afresh.
 self_training() {
     local model=$1 round base first=() state
-    : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAM:=25}"
+    : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAMS:=3,25}"
     read -r base state < <(python - "$model" <<'PYTHON'
 import sys, torch
 found = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
@@ -94,7 +94,7 @@ PYTHON
         step "round $round: formulas, answers, training"
         untried "$round"
         [ -f "$out/harvest$round.json" ] || sit harvest "$data/untried$round.src" \
-            "$out/harvest$round" --path "$model" --semantics "$example" --beam "$BEAM" \
+            "$out/harvest$round" --path "$model" --semantics "$example" --verify-beams "$BEAMS" \
             --choose "$CHOOSE" --max-len-b "$most" ||
             [ -f "$out/harvest$round.json" ]
         mixed "$round"

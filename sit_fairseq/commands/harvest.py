@@ -1,6 +1,7 @@
-"""Finds pairs for training: a model's own answers that a judge accepts.
+r"""Finds pairs for training: a model's own answers that a judge accepts.
 
-    sit harvest formulas.txt data/harvest --path model/checkpoint_best.pt --semantics prop --beam 25
+    sit harvest formulas.txt data/harvest --path model/checkpoint_best.pt --semantics prop \
+        --verify-beams 3,25
 
 reads formulas without labels (a prefix stands for PREFIX.src) and writes data/harvest.src and
 .tgt, the formulas with a verified answer and that answer. The share that was verified, by length
@@ -28,11 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_path(parser)
     options.add_semantics(parser)
     add("--beam", type=int, default=25, help="hypotheses to judge (default: %(default)s)")
+    options.add_verify_beams(parser)
     add(
         "--choose",
         choices=("first", "shortest"),
         default="first",
-        help="which of the accepted ones (default: the first, which is the best)",
+        help="which of a beam's accepted ones (default: the first, which is the best)",
     )
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
     options.add_checkpoint_options(parser)

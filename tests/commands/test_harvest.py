@@ -65,6 +65,15 @@ def test_the_shortest(tmp_path, model):
     assert all(short <= long for short, long in lengths)
 
 
+def test_narrow_beams_first(tmp_path, model):
+    """As many formulas get an answer as by the widest beam alone, or more."""
+    wide = harvest(tmp_path, model, FORMULAS, "--beam", 12)
+    first = harvest(tmp_path, model, FORMULAS, "--verify-beams", "1", "--restart")
+    found = harvest(tmp_path, model, FORMULAS, "--verify-beams", "1,12", "--restart")
+    assert set(first) < set(found)
+    assert {source for source, _ in wide} <= {source for source, _ in found}
+
+
 def test_an_interrupted_run_is_continued(tmp_path, model, monkeypatch):
     whole = tmp_path / "whole"
     whole.mkdir()

@@ -111,9 +111,14 @@ def add_beam(parser: argparse.ArgumentParser) -> None:
 
 def add_verify_options(parser: argparse.ArgumentParser) -> None:
     """Adds the choice of verified answers, for metrics that may ask for them."""
-    add = parser.add_argument
-    add("--verify", metavar="SEMANTICS", help="answer by what a judge of these accepts")
-    add(
+    help_ = "answer by what a judge of these accepts"
+    parser.add_argument("--verify", metavar="SEMANTICS", help=help_)
+    add_verify_beams(parser)
+
+
+def add_verify_beams(parser: argparse.ArgumentParser) -> None:
+    """Adds how far to search for an answer that is accepted."""
+    parser.add_argument(
         "--verify-beams",
         metavar="3,25",
         help="widths for that: what is not verified is searched again, wider (default: --beam)",
