@@ -46,13 +46,24 @@ mixed() {
     mv "$data/mixed$1.tgt.partial" "$data/mixed$1.tgt"
 }
 
-# table: the rounds so far.
+# ceiling MODEL NAME: whether one of a model's first 25 answers is right, which no choice among them
+# can surpass.
+ceiling() {
+    [ -f "$out/$2.top.json" ] || sit evaluate top-n "$data/grid" --semantics "$example" \
+        --path "$1" --max-len-b "$most" --n 1,25 --training-length "$longest" \
+        --full-brightness 5 --result "$out/$2.top.json" >"$out/$2.top.log" 2>&1 ||
+        { tail -n 1 "$out/$2.top.log" >&2; exit 1; }
+}
+
+# table: what is measured so far.
 table() {
     python - "$out" <<'PYTHON'
 import json, os, sys
 from sit_fairseq.evaluation.result_file import markdown_table
 
-folder, rows = sys.argv[1], [["round", "in the box", "outside", "heat map", "verified of those tried"]]
+folder = sys.argv[1]
+head = ["round", "in the box", "outside", "heat map", "outside, one of 25", "verified of those tried"]
+rows = [head]
 
 def share(name, *path):
     file = os.path.join(folder, name)
@@ -65,20 +76,33 @@ def share(name, *path):
     low, high = found["interval_95"]
     return f"{100 * found['share']:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {found['total']}"
 
-for number in range(100):
-    if not os.path.exists(os.path.join(folder, f"round{number}.grid.json")):
-        break
-    cells = [share(f"round{number}.test.json", "correct")]
-    cells += [share(f"round{number}.grid.json", part) for part in ("outside_box", "overall")]
-    rows.append([number, *cells, share(f"harvest{number + 1}.json", "verified")])
+for number in (*range(100), "control"):
+    name = number if number == "control" else f"round{number}"
+    if os.path.exists(os.path.join(folder, f"{name}.grid.json")):
+        cells = [share(f"{name}.test.json", "correct")]
+        cells += [share(f"{name}.grid.json", part) for part in ("outside_box", "overall")]
+        cells.append(share(f"{name}.top.json", "25", "outside_box"))
+        cells.append("—" if name == number else share(f"harvest{number + 1}.json", "verified"))
+        rows.append([number if name != number else "none: as many updates of labelled data", *cells])
 print("\n" + markdown_table(rows))
 PYTHON
 }
 
-# self_training BASE: the rounds, from a model on. One that was shipped has no state of its optimizer,
-# which then begins afresh.
+# continued NAME BINARISED BASE UPDATES FROM...: training up to BASE + UPDATES; FROM are overrides that
+# say where it begins. The learning rate falls over all rounds.
+continued() {
+    local name=$1 binarised=$2 base=$3 updates=$4 from=("${@:5}")
+    [ -f "$out/$name/checkpoint_last.pt" ] && from=()
+    train "$name" "$binarised" "${from[@]}" optimization.lr="[$LR]" \
+        optimization.max_update=$((base + updates)) optimization.stop_time_hours=0 \
+        lr_scheduler.warmup_updates=$((base + 100)) \
+        ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
+}
+
+# self_training BASE: the rounds, from a model on, and for comparison as many updates of labelled data
+# alone. A model that was shipped has no state of its optimizer, which then begins afresh.
 self_training() {
-    local model=$1 round base first=() state
+    local model=$1 round base first from state
     : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAMS:=3,25}"
     read -r base state < <(python - "$model" <<'PYTHON'
 import sys, torch
@@ -89,7 +113,9 @@ PYTHON
     first=(checkpoint.restore_file="$(realpath "$model")" checkpoint.reset_dataloader=true
         checkpoint.reset_meters=true checkpoint.reset_lr_scheduler=true)
     [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); base=0; }
+    from=("${first[@]}")
     measured "$model" round0
+    ceiling "$model" round0
     for round in $(seq "$ROUNDS"); do
         step "round $round: formulas, answers, training"
         untried "$round"
@@ -99,15 +125,16 @@ PYTHON
             [ -f "$out/harvest$round.json" ]
         mixed "$round"
         binarise "$out/bin$round" --trainpref "$data/mixed$round" --validpref "$data/valid"
-        [ -f "$out/model$round/checkpoint_last.pt" ] && first=()
-        train "model$round" "bin$round" "${first[@]}" optimization.lr="[$LR]" \
-            optimization.max_update=$((base + round * UPDATES)) optimization.stop_time_hours=0 \
-            lr_scheduler.warmup_updates=$((base + 100)) \
-            ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
+        continued "model$round" "bin$round" "$base" $((round * UPDATES)) "${from[@]}"
         model=$out/model$round/checkpoint_last.pt
-        first=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
+        from=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
             checkpoint.reset_meters=true)
         measured "$model" "round$round"
         table
     done
+    step "as many updates of labelled data alone"
+    binarise "$out/bin0" --trainpref "$data/train" --validpref "$data/valid"
+    continued control bin0 "$base" $((ROUNDS * UPDATES)) "${first[@]}"
+    measured "$out/control/checkpoint_last.pt" control
+    table
 }

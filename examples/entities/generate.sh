@@ -6,8 +6,8 @@ start entities "$@"
 needs "$data/test.tgt" prepare
 needs "$out/model/checkpoint_last.pt" train
 step "meanings of the test sentences"
-for name in test unseen; do
-    answer "$name" --beam 3 --batch-size 50 --max-len-a 2 --max-len-b 20 \
+for name in test unseen more; do
+    answer "$name" --scoring semantic --semantics exact --beam 3 --batch-size 50 --max-len-a 2 --max-len-b 20 \
         --bpe sentencepiece --sentencepiece-model "$data/spm.model"
 done
 echo '<ent77> gave <ent3> to <ent41> after <ent3> slept' |

@@ -6,7 +6,7 @@
 from collections import Counter
 from itertools import repeat
 from random import Random
-from typing import List, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.drawing import Drawn, excluded_keys, unique_pairs
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
@@ -31,6 +31,8 @@ _JOINS: List[Tuple[List[str], str]] = [
 ]
 
 _PARTS = ("A", "B", "C", "X", "Y")
+# The most entities of a sentence.
+MOST_ENTITIES = 6
 # All words that are no entities.
 _WORDS = {
     word
@@ -75,12 +77,18 @@ def draw_sentence(rng: Random, joined: bool, names: Sequence[str]) -> Pair:
 
 
 def generate_entities(
-    names: Sequence[str], size: int, seed: int, exclude: Sequence[str], prefix: str
+    names: Sequence[str],
+    distinct: Optional[Tuple[int, int]],
+    size: int,
+    seed: int,
+    exclude: Sequence[str],
+    prefix: str,
 ) -> Drawn:
     """Generates a data set.
 
     Args:
         names: the entities.
+        distinct: the fewest and the most different ones of a sentence, None for any number.
         size: number of pairs.
         seed: the same one brings the same pairs.
         exclude: files, or prefixes of pairs of files, of whose sources no sentence may be a
@@ -104,6 +112,9 @@ def generate_entities(
     excluded = excluded_keys(exclude, read_sentences, entities)
     rng = Random(seed)
     drawn = (draw_sentence(rng, rng.random() < 0.8, names) for _ in repeat(None))
+    if distinct is not None:
+        fewest, most = distinct
+        drawn = (pair for pair in drawn if fewest <= len(entities(tokenize(pair[0]))) <= most)
     skipped: Counter = Counter()
     lengths = write_pairs(prefix, unique_pairs(drawn, size, excluded, skipped, entities))
     return Drawn(lengths, skipped)

@@ -14,6 +14,7 @@ from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming
 
 
@@ -84,7 +85,9 @@ class GeneratedSet:
     seconds: Optional[str]
 
 
-def read_generated_set(folder: str, name: str, semantics: str) -> GeneratedSet:
+def read_generated_set(
+    folder: str, name: str, semantics: str, symbols: Optional[str] = None
+) -> GeneratedSet:
     """Reads the answers to a test set.
 
     Args:
@@ -92,6 +95,7 @@ def read_generated_set(folder: str, name: str, semantics: str) -> GeneratedSet:
             ``NAME.renamed1.txt`` and so on, those on renamed copies; and ``NAME.log``, its log.
         name: of the test set.
         semantics: what sentences mean.
+        symbols: matches symbols in full; None for the leaves of formulas.
 
     Returns:
         The answers and their measures.
@@ -115,6 +119,7 @@ def read_generated_set(folder: str, name: str, semantics: str) -> GeneratedSet:
         [sentence.target for sentence in sentences],
         [sentence.best.text for sentence in sentences],
         [Verdict(sentence.best.verdict) for sentence in sentences],
+        None if symbols is None else SymbolPattern(symbols).is_symbol,
     )
     agreement = measure_agreement(sentences, copies) if copies else None
     return GeneratedSet(result, sentences, copies, agreement, _decoding_time(f"{prefix}.log"))
@@ -163,13 +168,16 @@ def generated_table(sets: Mapping[str, GeneratedSet]) -> List[List[Any]]:
     return [*rows, covariance, equal, seconds]
 
 
-def report_generated(folder: str, labels: Mapping[str, str], semantics: str) -> str:
+def report_generated(
+    folder: str, labels: Mapping[str, str], semantics: str, symbols: Optional[str] = None
+) -> str:
     """What the answers to test sets are worth, for people.
 
     Args:
         folder: where ``fairseq-generate`` left them, see :func:`read_generated_set`.
         labels: what is said of each test set, by its name.
         semantics: what sentences mean.
+        symbols: matches symbols in full; None for the leaves of formulas.
 
     Returns:
         The table; if there are renamed copies also how many of their answers agree, and one
@@ -178,7 +186,10 @@ def report_generated(folder: str, labels: Mapping[str, str], semantics: str) -> 
     Raises:
         UserError: a file cannot be used.
     """
-    sets = {label: read_generated_set(folder, name, semantics) for name, label in labels.items()}
+    sets = {
+        label: read_generated_set(folder, name, semantics, symbols)
+        for name, label in labels.items()
+    }
     text = markdown_table(generated_table(sets))
     compared = [found for found in sets.values() if found.agreement is not None]
     if not compared:

@@ -51,6 +51,16 @@ def test_there_are_no_renamings(text, tmp_path, capsys):
     assert len(new) == 600 and not old & new
 
 
+def test_number_of_entities(tmp_path):
+    options = ("--symbols", "<ent10>..<ent29>", "--size", 300, "--seed", 4)
+    sit("generate", "entities", tmp_path / "more", *options, "--distinct-symbols", "5-6")
+    numbers = {len(set(re.findall(r"<ent\d+>", line))) for line in lines(tmp_path / "more.src")}
+    assert numbers == {5, 6}
+    with pytest.raises(UserError, match="5-7: a sample has at most 6 different symbols"):
+        sit("generate", "entities", tmp_path / "x", *options, "--distinct-symbols", "5-7")
+    assert not (tmp_path / "x.src").exists()
+
+
 def test_words_are_no_entities(tmp_path):
     with pytest.raises(UserError, match="'slept' is a word"):
         sit("generate", "entities", tmp_path / "x", "--symbols", "a,b,slept", "--size", 1)

@@ -72,6 +72,24 @@ def test_numbers_are_those_of_sit_evaluate(folder):
     assert (found.seconds, found.agreement) == ("1.5", None)
 
 
+def test_symbols_of_what_is_no_formula(folder):
+    """Answers that are compared with references are counted by the symbols of their source."""
+    lines = [
+        ("a met b", "meet a b", "meet a b", "satisfied"),
+        ("b slept", "sleep b", "b", "violated"),
+    ]
+    (folder / "words.txt").write_text(
+        "".join(
+            f"S-{n}\t{source}\nT-{n}\t{target}\nH-{n}\t-0.1\t{answer}\nD-{n}\t-0.1\t{answer}\n"
+            f"I-{n}\t{verdict}\n"
+            for n, (source, target, answer, verdict) in enumerate(lines)
+        )
+    )
+    assert "correct_by_symbols" not in read_generated_set(str(folder), "words", "exact").result
+    found = read_generated_set(str(folder), "words", "exact", symbols="[a-b]").result
+    assert found["correct_by_symbols"] == {"1": Proportion(0, 1), "2": Proportion(1, 1)}
+
+
 def test_table_has_intervals_and_what_became_of_renamed_copies(folder):
     write(folder / "test.renamed1.txt", COPY)
     write(folder / "plain.txt", COPY)

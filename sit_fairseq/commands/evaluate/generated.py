@@ -5,7 +5,8 @@
 reads what ``fairseq-generate --scoring semantic`` left in DIR of each test set: its output
 ``test.txt``, its log ``test.log``, and its outputs on renamed copies, ``test.renamed1.txt``
 and so on. With such copies it counts the sentences that got the renamed answer with the same
-score to the last printed digit, and shows one of them.
+score to the last printed digit, and shows one of them. Where answers are compared with references,
+``--symbols REGEX`` says which tokens are symbols; right answers are then counted by their number.
 """
 
 import argparse
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("folder", metavar="DIR", help="has the outputs")
     add("sets", metavar="SET=LABEL", nargs="+", type=_labelled, help="test sets in order")
     options.add_semantics(parser)
+    add("--symbols", metavar="REGEX", help="matches symbols in full, for what is no formula")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -37,4 +39,4 @@ def main(args: argparse.Namespace) -> None:
     Raises:
         UserError: an option or a file cannot be used.
     """
-    print("\n" + report_generated(args.folder, dict(args.sets), args.semantics))
+    print("\n" + report_generated(args.folder, dict(args.sets), args.semantics, args.symbols))

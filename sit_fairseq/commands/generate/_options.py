@@ -70,7 +70,7 @@ def parse_distinct(
     Args:
         args: the parsed options.
         n_symbols: how many symbols there are.
-        room: how many different ones a sample of ``--max-length`` can have.
+        room: how many different ones a sample (of ``--max-length``, if there is one) can have.
         least: how many each sample must have, 0 or 1.
 
     Returns:
@@ -91,9 +91,10 @@ def parse_distinct(
     if most > n_symbols:
         raise UserError(f"--distinct-symbols {text}: --symbols {args.symbols} has not so many.")
     if most > room:
+        length = getattr(args, "max_length", None)
+        of_length = "" if length is None else f" of --max-length {length} tokens"
         raise UserError(
-            f"--distinct-symbols {text}: a sample of --max-length {args.max_length} tokens has at "
-            f"most {room} different symbols."
+            f"--distinct-symbols {text}: a sample{of_length} has at most {room} different symbols."
         )
     return fewest, most
 
