@@ -46,7 +46,7 @@ class Journal:
         path: the file; it is made if there is none, and its folder too.
         kind: what the entries are, in the plural, for the header and for messages.
         depends: what they depend on, as JSON: settings, and hashes of files. Entries that were
-            made under other ones are refused.
+            made under other ones are refused; a journal without entries is begun anew.
         restart: discard what is there.
         advice: ends the sentence that refuses a file, e.g. "pass --restart to discard it".
         where: the option that names the file, for messages.
@@ -159,11 +159,11 @@ class Journal:
         if theirs["journal"] != self._kind:
             raise self._foreign()
         difference = _difference(theirs, header)
-        if difference:
+        if difference and self.entries:
             raise UserError(
                 f"{self.path} has {self._kind} of another run ({difference}); {self._advice}."
             )
-        return len(data)
+        return 0 if difference else len(data)  # without entries there is nothing to keep
 
     def damaged(self, number: int) -> UserError:
         """The error to raise if a line is not as it should be.

@@ -96,6 +96,13 @@ def test_entries_of_other_settings_are_refused_and_kept(path, theirs, ours, word
     assert b'"n": 1}\n' not in path.read_bytes()
 
 
+def test_a_journal_without_entries_is_begun_anew(path):
+    fill(path, beam=3)
+    fill(path, {"n": 1}, beam=5)
+    with open_journal(path, beam=5) as journal:
+        assert journal.entries == [{"n": 1}]
+
+
 def test_a_journal_of_something_else_is_refused(path):
     fill(path)
     with pytest.raises(UserError, match="is no journal of cells; pass --restart"):
@@ -155,7 +162,7 @@ def test_another_process_is_refused_until_this_one_is_killed(path):
 
 
 def test_a_refused_journal_is_free_again(path):
-    fill(path, beam=3)
+    fill(path, {"n": 1}, beam=3)
     with pytest.raises(UserError):
         open_journal(path, beam=5)
     open_journal(path, beam=3).close()

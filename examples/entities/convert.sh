@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # fairseq's own transformer on the same sentences, converted: it then understands entities
-# that it has never seen. After prepare.sh.
+# that it has never seen, and more of them, without any training. After prepare.sh.
 #   bash examples/entities/convert.sh [mini] [DIR]
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start entities "$@"
@@ -19,7 +19,18 @@ step "conversion"
 [ -f "$out/converted.pt" ] ||
     sit convert "$out/vanilla/checkpoint_last.pt" "$out/converted.pt" \
         --symbols '<ent[0-9]+>' --actual '<ent0>' --placeholder '<ent1>' --verify
-echo '<ent77> gave <ent3> to <ent41>' |
-    fairseq-interactive "$out/bin" "${plug_in[@]}" --path "$out/converted.pt" --beam 3 \
-        --bpe sentencepiece --sentencepiece-model "$data/spm.model" 2>"$out/interactive.log" |
-    grep '^[SD]-' || { cat "$out/interactive.log" >&2; exit 1; }
+step "meanings of the test sentences, before and after the conversion"
+limits=(--max-len-a 2 --max-len-b 20)
+binarise "$out/bin.vanilla" --srcdict "$out/bin/dict.src.txt" --trainpref "$data/test" \
+    --testpref "$data/test"
+[ -f "$out/vanilla.txt" ] ||
+    fairseq-generate "$out/bin.vanilla" --user-dir sit_fairseq --task translation \
+        --path "$out/vanilla/checkpoint_last.pt" --beam 3 "${limits[@]}" \
+        --required-batch-size-multiple 1 --num-workers 0 >"$out/vanilla.txt" 2>"$out/vanilla.log" ||
+    { cat "$out/vanilla.log" >&2; rm "$out/vanilla.txt"; exit 1; }
+sit evaluate correct "$data/test" --semantics exact --generated "$out/vanilla.txt" \
+    --symbols '<ent[0-9]+>' --result "$out/vanilla.json"
+for name in test unseen more; do
+    sit evaluate correct "$data/$name" --semantics exact --path "$out/converted.pt" "${limits[@]}" \
+        --result "$out/converted.$name.json"
+done

@@ -74,6 +74,9 @@ def read_generate_output(path: str) -> List[Sentence]:
             score, _, text = rest.partition("\t")
             verdict = "" if sentence.hypotheses else sentence.verdict
             sentence.hypotheses.append(Hypothesis(score, text, verdict))
+        elif kind == "D" and sentence.hypotheses:
+            # As S- and T- lines are: what a tokenizer or subwords had divided is one again.
+            sentence.hypotheses[-1].text = rest.partition("\t")[2]
         elif kind == "I" and sentence.hypotheses:
             sentence.hypotheses[-1].verdict = rest
     return [sentences[number] for number in sorted(sentences)]

@@ -113,6 +113,15 @@ def test_report_counts_equal_answers_and_shows_one(folder):
     assert "renamed sentences" not in report_generated(str(folder), {"plain": "Plain"}, "prop")
 
 
+def test_answers_are_compared_as_words(tmp_path):
+    """With ``--bpe`` the sentence, its reference and the D- line are words, the H- line pieces."""
+    (tmp_path / "test.txt").write_text(
+        "S-0\ta slept\nT-0\tsleep a\nH-0\t-0.1\t▁sl eep ▁a\nD-0\t-0.1\tsleep a\nI-0\tsatisfied\n"
+    )
+    found = read_generated_set(str(tmp_path), "test", "exact").result
+    assert found["exact"] == Proportion(1, 1) and found["mean_edit_distance"] == 0
+
+
 @pytest.mark.parametrize("lost", ["I-1\tviolated\n", "H-1\t-0.2\ta 1\n"])
 def test_answers_that_were_not_judged_are_refused(folder, lost):
     text = (folder / "test.txt").read_text()
