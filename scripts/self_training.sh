@@ -4,6 +4,29 @@
 #   ROUNDS   how many (4)                    SIZE    formulas tried in each (20000)
 #   UPDATES  of training in each (1000)      LR      greatest learning rate (0.001)
 #   CHOOSE   first or shortest (first)       BEAM    of the harvest (25)
+#   LABELLED pairs beside it (100000)        PER_CELL formulas of a cell of the heat map (5)
+
+# begin SHIPPED MINI: sets base, the model to go on from, and longest, the most tokens of a formula
+# that it was trained on: SHIPPED that of checkpoints, MINI that of the scale mini, 35 others.
+begin() {
+    base=$out/model/checkpoint_last.pt
+    longest=35
+    case $scale in
+        shipped) base=checkpoints/$example/model.pt longest=$1 ;;
+        mini) longest=$2 ;;
+    esac
+    needs "$base" train
+}
+
+# labelled SHORTEST OPTIONS...: labelled pairs, those of the test of at least SHORTEST tokens.
+labelled() {
+    local options=(--symbols 5 --max-length "$longest" "${@:2}")
+    step "data: formulas of at most $longest tokens over the symbols a to e, and a heat map"
+    pairs train "$example" "${options[@]}" --size "${LABELLED:-100000}" --seed 1
+    pairs valid "$example" "${options[@]}" --size 500 --seed 2 --exclude "$data/train"
+    pairs test "$example" "${options[@]}" --min-length "$1" --size 1000 --seed 3 \
+        --exclude "$data"/{train,valid}
+}
 
 # measured MODEL NAME: a model's answers within the sizes of training and beyond them.
 measured() {
@@ -46,8 +69,8 @@ mixed() {
     mv "$data/mixed$1.tgt.partial" "$data/mixed$1.tgt"
 }
 
-# table: the rounds so far.
-table() {
+# table_of_rounds: those so far.
+table_of_rounds() {
     python - "$out" <<'PYTHON'
 import json, os, sys
 from sit_fairseq.evaluation.result_file import markdown_table
@@ -75,20 +98,22 @@ print("\n" + markdown_table(rows))
 PYTHON
 }
 
-# self_training BASE: the rounds, from a model on. One that was shipped has no state of its optimizer,
-# which then begins afresh.
+# self_training: the rounds, from base on. A model that was shipped has no state of its optimizer, which
+# then begins afresh.
 self_training() {
-    local model=$1 round base first=() state
+    local model=$base round updates first=() state
     : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAM:=25}"
-    read -r base state < <(python - "$model" <<'PYTHON'
-import sys, torch
-found = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
+    read -r updates state < <(python - "$model" <<'PYTHON'
+import sys
+from sit_fairseq.conversion.reading import read_state
+
+found = read_state(sys.argv[1])
 print(found["optimizer_history"][-1]["num_updates"], int("last_optimizer_state" in found))
 PYTHON
     )
     first=(checkpoint.restore_file="$(realpath "$model")" checkpoint.reset_dataloader=true
         checkpoint.reset_meters=true checkpoint.reset_lr_scheduler=true)
-    [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); base=0; }
+    [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); updates=0; }
     measured "$model" round0
     for round in $(seq "$ROUNDS"); do
         step "round $round: formulas, answers, training"
@@ -101,13 +126,13 @@ PYTHON
         binarise "$out/bin$round" --trainpref "$data/mixed$round" --validpref "$data/valid"
         [ -f "$out/model$round/checkpoint_last.pt" ] && first=()
         train "model$round" "bin$round" "${first[@]}" optimization.lr="[$LR]" \
-            optimization.max_update=$((base + round * UPDATES)) optimization.stop_time_hours=0 \
-            lr_scheduler.warmup_updates=$((base + 100)) \
+            optimization.max_update=$((updates + round * UPDATES)) optimization.stop_time_hours=0 \
+            lr_scheduler.warmup_updates=$((updates + 100)) \
             ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
         model=$out/model$round/checkpoint_last.pt
         first=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
             checkpoint.reset_meters=true)
         measured "$model" "round$round"
-        table
+        table_of_rounds
     done
 }
