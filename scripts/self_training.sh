@@ -98,8 +98,8 @@ print("\n" + markdown_table(rows))
 PYTHON
 }
 
-# self_training: the rounds, from base on. A model that was shipped has no state of its optimizer, which
-# then begins afresh.
+# self_training: the rounds, from base on. A model that was shipped has no state of its optimizer,
+# which then begins afresh.
 self_training() {
     local model=$base round updates first=() state
     : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAM:=25}"
