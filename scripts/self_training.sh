@@ -4,6 +4,29 @@
 #   ROUNDS   how many (4)                    SIZE    formulas tried in each (20000)
 #   UPDATES  of training in each (1000)      LR      greatest learning rate (0.001)
 #   CHOOSE   first or shortest (first)       BEAMS   of the harvest (3,25)
+#   LABELLED pairs beside it (100000)        PER_CELL formulas of a cell of the heat map (5)
+
+# begin SHIPPED MINI: sets base, the model to go on from, and longest, the most tokens of a formula
+# that it was trained on: SHIPPED that of checkpoints, MINI that of the scale mini, 35 others.
+begin() {
+    base=$out/model/checkpoint_last.pt
+    longest=35
+    case $scale in
+        shipped) base=checkpoints/$example/model.pt longest=$1 ;;
+        mini) longest=$2 ;;
+    esac
+    needs "$base" train
+}
+
+# labelled SHORTEST OPTIONS...: labelled pairs, those of the test of at least SHORTEST tokens.
+labelled() {
+    local options=(--symbols 5 --max-length "$longest" "${@:2}")
+    step "data: formulas of at most $longest tokens over the symbols a to e, and a heat map"
+    pairs train "$example" "${options[@]}" --size "${LABELLED:-100000}" --seed 1
+    pairs valid "$example" "${options[@]}" --size 500 --seed 2 --exclude "$data/train"
+    pairs test "$example" "${options[@]}" --min-length "$1" --size 1000 --seed 3 \
+        --exclude "$data"/{train,valid}
+}
 
 # measured MODEL NAME: a model's answers within the sizes of training and beyond them.
 measured() {
@@ -55,8 +78,8 @@ ceiling() {
         { tail -n 1 "$out/$2.top.log" >&2; exit 1; }
 }
 
-# table: what is measured so far.
-table() {
+# table_of_rounds: what is measured so far.
+table_of_rounds() {
     python - "$out" <<'PYTHON'
 import json, os, sys
 from sit_fairseq.evaluation.result_file import markdown_table
@@ -88,31 +111,33 @@ print("\n" + markdown_table(rows))
 PYTHON
 }
 
-# continued NAME BINARISED BASE UPDATES FROM...: training up to BASE + UPDATES; FROM are overrides that
+# continued NAME BINARISED BEGUN UPDATES FROM...: training up to BEGUN + UPDATES; FROM are overrides that
 # say where it begins. The learning rate falls over all rounds.
 continued() {
-    local name=$1 binarised=$2 base=$3 updates=$4 from=("${@:5}")
+    local name=$1 binarised=$2 begun=$3 updates=$4 from=("${@:5}")
     [ -f "$out/$name/checkpoint_last.pt" ] && from=()
     train "$name" "$binarised" "${from[@]}" optimization.lr="[$LR]" \
-        optimization.max_update=$((base + updates)) optimization.stop_time_hours=0 \
-        lr_scheduler.warmup_updates=$((base + 100)) \
+        optimization.max_update=$((begun + updates)) optimization.stop_time_hours=0 \
+        lr_scheduler.warmup_updates=$((begun + 100)) \
         ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
 }
 
-# self_training BASE: the rounds, from a model on, and for comparison as many updates of labelled data
-# alone. A model that was shipped has no state of its optimizer, which then begins afresh.
+# self_training: the rounds, from base on, and for comparison as many updates of labelled data alone.
+# A model that was shipped has no state of its optimizer, which then begins afresh.
 self_training() {
-    local model=$1 round base first from state
+    local model=$base round begun first from state
     : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAMS:=3,25}"
-    read -r base state < <(python - "$model" <<'PYTHON'
-import sys, torch
-found = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
+    read -r begun state < <(python - "$model" <<'PYTHON'
+import sys
+from sit_fairseq.conversion.reading import read_state
+
+found = read_state(sys.argv[1])
 print(found["optimizer_history"][-1]["num_updates"], int("last_optimizer_state" in found))
 PYTHON
     )
     first=(checkpoint.restore_file="$(realpath "$model")" checkpoint.reset_dataloader=true
         checkpoint.reset_meters=true checkpoint.reset_lr_scheduler=true)
-    [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); base=0; }
+    [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); begun=0; }
     from=("${first[@]}")
     measured "$model" round0
     ceiling "$model" round0
@@ -125,16 +150,16 @@ PYTHON
             [ -f "$out/harvest$round.json" ]
         mixed "$round"
         binarise "$out/bin$round" --trainpref "$data/mixed$round" --validpref "$data/valid"
-        continued "model$round" "bin$round" "$base" $((round * UPDATES)) "${from[@]}"
+        continued "model$round" "bin$round" "$begun" $((round * UPDATES)) "${from[@]}"
         model=$out/model$round/checkpoint_last.pt
         from=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
             checkpoint.reset_meters=true)
         measured "$model" "round$round"
-        table
+        table_of_rounds
     done
     step "as many updates of labelled data alone"
     binarise "$out/bin0" --trainpref "$data/train" --validpref "$data/valid"
-    continued control bin0 "$base" $((ROUNDS * UPDATES)) "${first[@]}"
+    continued control bin0 "$begun" $((ROUNDS * UPDATES)) "${first[@]}"
     measured "$out/control/checkpoint_last.pt" control
-    table
+    table_of_rounds
 }

@@ -24,7 +24,7 @@ def _safetensors():
         import safetensors.torch
     except ModuleNotFoundError:
         raise UserError(f"{WEIGHTS} needs the package safetensors: pip install safetensors")
-    return safetensors.torch
+    return safetensors
 
 
 def write_weights(weights: Dict[str, Tensor], path: str) -> None:
@@ -35,7 +35,7 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
         path: the file.
     """
     copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
-    _safetensors().save_file(copies, path, metadata={"format": "pt"})
+    _safetensors().torch.save_file(copies, path, metadata={"format": "pt"})
 
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
@@ -54,7 +54,7 @@ def read_state(path: str) -> Dict[str, Any]:
         path: the file of weights; ``config.json`` is beside it.
 
     Raises:
-        UserError: the folder lacks its options, or they are no JSON.
+        UserError: the folder lacks its options, or they are no JSON, or the weights are damaged.
     """
     beside = os.path.join(os.path.dirname(path), CONFIG)
     try:
@@ -66,10 +66,15 @@ def read_state(path: str) -> Dict[str, Any]:
             f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
             "name a folder of sit export --hub"
         )
+    safetensors = _safetensors()
+    try:
+        weights = safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise UserError(f"{path} is damaged ({error}); name another file")
     return {
         "args": None,
         "cfg": cfg,
-        "model": _safetensors().load_file(path),
+        "model": weights,
         "extra_state": {"train_iterator": {"epoch": 1}},
         "optimizer_history": [
             {

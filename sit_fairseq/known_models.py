@@ -23,7 +23,7 @@ _STREAMS = "symbol_invariant_transformer"
 _KNOWN = {
     "model": (_STREAMS, "transformer"),
     "task": ("stream_translation", "translation"),
-    "criterion": ("adacos", "cross_entropy", "label_smoothed_cross_entropy"),
+    "criterion": ("adacos", "minimum_risk", "cross_entropy", "label_smoothed_cross_entropy"),
 }
 
 # Options of fairseq's transformer that it evaluates, and what they may hold: numbers.

@@ -247,8 +247,8 @@ class StreamSequenceGenerator(SequenceGenerator):
             token = vocabulary.dictionary[int(prefix[impossible][0])]
             raise UserError(
                 f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source (nor within --fresh-symbols) and no token that answers can hold; change the prefix, or lower "
-                "--prefix-size"
+                "its source (nor within --fresh-symbols) and no token that answers can hold; "
+                "change the prefix, or lower --prefix-size"
             )
         return canonical
 

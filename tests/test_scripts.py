@@ -68,6 +68,24 @@ def test_data_of_an_earlier_version_have_the_default_labels(bash, tmp_path):
     assert bash(CHOOSE, "mini", "old")[1].startswith("depth-first\n")
 
 
+def test_self_training_goes_on_from_the_model_of_its_scale(bash, tmp_path):
+    shutil.copy(ROOT / "scripts" / "self_training.sh", tmp_path / "scripts")
+    (tmp_path / "examples" / "prop" / "hydra" / "shipped.yaml").write_text("")
+    begin = 'source scripts/self_training.sh; start prop "$@"; begin 20 10; echo "$base $longest"'
+    for scale, file, longest in (
+        ("mini", "some-mini/model/checkpoint_last.pt", 10),
+        ("paper", "some-paper/model/checkpoint_last.pt", 35),
+        ("shipped", "checkpoints/prop/model.pt", 20),
+    ):
+        folder = tmp_path / f"some-{scale}"
+        status, _, said = bash(begin, scale, folder.name)
+        assert status == 1 and f"{file} is missing; run examples/prop/train.sh first" in said
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text("")
+        base = file if scale == "shipped" else tmp_path / file
+        assert bash(begin, scale, folder.name)[1] == f"{base} {longest}\n"
+
+
 def test_every_script_of_the_table_exists():
     """Each command of REPRODUCE.md that is a script of ours, and no row lacks a command."""
     text = (ROOT / "examples" / "REPRODUCE.md").read_text()

@@ -7,17 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 source scripts/self_training.sh
 start prop "${1:-shipped}" "${@:2}"
 most=30  # tokens of an answer
-case $scale in
-    shipped) base=checkpoints/prop/model.pt longest=20 ;;
-    mini) base=$out/model/checkpoint_last.pt longest=10 ;;
-    *) base=$out/model/checkpoint_last.pt longest=35 ;;
-esac
-needs "$base" train
-formulas() { pairs "$1" prop --symbols 5 --max-length "$longest" --labels smallest "${@:2}"; }
-
-step "data: formulas of at most $longest tokens over the symbols a to e, and a heat map"
-formulas train --size "${LABELLED:-100000}" --seed 1
-formulas valid --size 500 --seed 2 --exclude "$data/train"
-formulas test --min-length 7 --size 1000 --seed 3 --exclude "$data"/{train,valid}
+begin 20 10
+labelled 7 --labels smallest
 grid --semantics prop --per-cell "${PER_CELL:-5}" --exclude "$data"/{train,valid,test}
-self_training "$base"
+self_training

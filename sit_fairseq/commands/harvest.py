@@ -15,6 +15,7 @@ then 1; all others are in the files.
 import argparse
 from dataclasses import replace
 
+from sit_fairseq.commands._options import add_semantics
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.evaluation.harvest import harvest
 from sit_fairseq.evaluation.settings import Judging
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("formulas", metavar="FORMULAS", help="a file with one formula a line, or PREFIX")
     add("out", metavar="OUT", help="write OUT.src, OUT.tgt and OUT.json")
     options.add_path(parser)
-    options.add_semantics(parser)
+    add_semantics(parser)
     add("--beam", type=int, default=25, help="hypotheses to judge (default: %(default)s)")
     options.add_verify_beams(parser)
     add(
@@ -49,7 +50,7 @@ def main(args: argparse.Namespace) -> None:
     """
     accepting_judge(args.semantics, "--semantics")
     args.result, args.seed = f"{args.out}.json", 1
-    with options.evaluation_run("harvest", args) as run:
+    with options.evaluation_run("harvest", args, "OUT") as run:
         model = options.checkpoint(args, args.beam)
         search = replace(model.search, verify=args.semantics, verify_choose=args.choose)
         harvest(

@@ -7,9 +7,10 @@
     sit judge --semantics alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
 
 With exact an answer is right if it equals its reference, and the references take the place of the
-problems; with alpha, if it does up to the names of the symbols that its problem lacks. Exact and copies get their mean edit distance, too, at the end of the last line.
-What it took goes to standard error: answers per second, the start of the processes not
-included, and what a judge needs for half and for 99 in 100 of the answers.
+problems; with alpha, if it does up to the names of the symbols that its problem lacks. Exact and
+copies get their mean edit distance, too, at the end of the last line. What it took goes to standard
+error: answers per second, the start of the processes not included, and what a judge needs for half
+and for 99 in 100 of the answers.
 """
 
 import argparse
@@ -17,8 +18,9 @@ import sys
 import time
 from typing import List
 
+from sit_fairseq.commands._options import add_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import JUDGES, Judge, make_judge
+from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.report import fault, speed
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
@@ -28,15 +30,12 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
     add = parser.add_argument
     add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
-    add("--semantics", required=True, help=f"what they mean ({', '.join(JUDGES)})")
-    add("--judge", help=f"who decides, by default the first ({choices})")
+    add_judge(parser)
     add("--references", metavar="FILE", help="alpha: a right answer to each")
     add("--symbols", metavar="REGEX", help="alpha: matches the interchangeable tokens in full")
-    add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
     add(
         "--memory",
         type=float,

@@ -100,12 +100,13 @@ class MinimumRiskCriterion(AdaCosCriterion):
         loss, sample_size, logging_output = super().forward(model, sample, reduce)
         if not (model.training and reduce):
             return loss, sample_size, logging_output
-        answers = self._answers(model, sample)
+        plain = _unwrapped(model)
+        answers = self._answers(plain, sample)
         refused = self._refused(sample, answers)
         mixed = [place for place, row in enumerate(refused) if len(set(row)) > 1]
         risk = sum(float(all(row)) for row in refused)
         if mixed:
-            risks = self._risk(model, sample, mixed, answers, refused)
+            risks = self._risk(plain, sample, mixed, answers, refused)
             loss = loss + self._weight * risks.sum()
             risk += float(risks.detach().sum())
         logging_output.update(risk=risk, mixed=len(mixed))
@@ -127,14 +128,13 @@ class MinimumRiskCriterion(AdaCosCriterion):
         """The answers of the beam to each sentence, in indices of the dictionary."""
         longest = 2 * sample["target"].size(1) + 10
         options = Namespace(beam=self._beam, max_len_b=longest)
-        plain = getattr(model, "module", model)
-        generator = self.task.build_generator([plain], options)  # which ends the training mode
+        generator = self.task.build_generator([model], options)  # which ends the training mode
         inputs = {
             name: value
             for name, value in sample["net_input"].items()
             if name != "prev_output_tokens"
         }
-        found = generator.generate([plain], {"net_input": inputs})
+        found = generator.generate([model], {"net_input": inputs})
         model.train()
         return [[hypothesis["tokens"] for hypothesis in nbest] for nbest in found]
 
@@ -170,3 +170,14 @@ class MinimumRiskCriterion(AdaCosCriterion):
         values = [float(r) for place in places for r in refused[place]]
         wrong = wrong.index_put((row, column), totals.new_tensor(values))
         return expected_risk(grid, wrong)
+
+
+def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """The model itself, without what fairseq wraps it in for several ranks, one in another.
+
+    Only it can generate; and ranks differ in whether they ask it for a risk, which its wrappers
+    need not know, as the gradients are those of the same parameters.
+    """
+    while hasattr(model, "module"):
+        model = model.module
+    return model

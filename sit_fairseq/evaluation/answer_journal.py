@@ -29,6 +29,7 @@ class AnswerJournal(Journal):
         path: the file, which may be that of an interrupted run.
         origin: what the answers depend on (checkpoint, data, options), as JSON.
         restart: discard what is there.
+        where: the option that names the file, for messages.
 
     Attributes:
         answered: the answers by position.
@@ -37,13 +38,15 @@ class AnswerJournal(Journal):
         UserError: see :class:`~sit_fairseq.journal.Journal`.
     """
 
-    def __init__(self, path: str, origin: Dict[str, Any], restart: bool = False) -> None:
+    def __init__(
+        self, path: str, origin: Dict[str, Any], restart: bool = False, where: str = "--result"
+    ) -> None:
         super().__init__(
             path,
             "answers",
             origin,
-            advice="pass --restart to discard them, or another --result to keep them",
-            where="--result",
+            advice=f"pass --restart to discard them, or another {where} to keep them",
+            where=where,
             restart=restart,
         )
         self.answered: Dict[int, Answered] = {}

@@ -78,11 +78,12 @@ class Result:
     result: Dict[str, Any]
     versions: Dict[str, Optional[str]] = field(default_factory=versions)
 
-    def write(self, path: str) -> None:
+    def write(self, path: str, where: str = "--result") -> None:
         """Writes the file; one that was there is replaced.
 
         Args:
             path: its name.
+            where: the option that names it, for messages.
 
         Raises:
             UserError: it cannot be written.
@@ -93,7 +94,7 @@ class Result:
                 # A path may have bytes that are no UTF-8; they become JSON escapes.
                 file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
         except OSError as error:
-            raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")
+            raise UserError(f"Cannot write {path}: {error.strerror}; change {where}.")
 
 
 def markdown_table(rows: Sequence[Sequence[Any]]) -> str:

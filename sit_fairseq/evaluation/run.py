@@ -26,21 +26,29 @@ class EvaluationRun:
         seed: the seed of everything drawn at random.
         path: the result file; the journal and figures get names that begin like it.
         restart: discard the journal of an interrupted run.
+        where: the option that names the result file, for messages.
 
     Raises:
         UserError: there can be no file of that name.
     """
 
     def __init__(
-        self, metric: str, command: List[str], seed: int, path: str, restart: bool = False
+        self,
+        metric: str,
+        command: List[str],
+        seed: int,
+        path: str,
+        restart: bool = False,
+        where: str = "--result",
     ) -> None:
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         except OSError as error:
-            raise UserError(f"Cannot write {path}: {error.strerror}; change --result.")
+            raise UserError(f"Cannot write {path}: {error.strerror}; change {where}.")
         self._metric, self._command, self._seed = metric, command, seed
         self._path = path
         self._restart = restart
+        self._where = where
         self._files: Dict[str, str] = {}
         self._options: Dict[str, Any] = {}
         # What the answers depend on.
@@ -108,7 +116,8 @@ class EvaluationRun:
         problems = sources if judges is None else judges.judge.problems(sources, references)
         if problems is not sources:  # the verdicts depend on them
             origin["references"] = sha256_of("\n".join(problems).encode())
-        with AnswerJournal(self.beside(".answers.jsonl"), origin, self._restart) as journal:
+        path = self.beside(".answers.jsonl")
+        with AnswerJournal(path, origin, self._restart, self._where) as journal:
             answered = answer_all(decoder, sources, journal, judges, problems)
         self._seconds = sum(entry.seconds for entry in answered)
         return answered
@@ -131,5 +140,5 @@ class EvaluationRun:
             samples=samples,
             seconds=own if self._seconds is None else self._seconds,
             result=result,
-        ).write(self._path)
+        ).write(self._path, self._where)
         print(markdown_table(table))

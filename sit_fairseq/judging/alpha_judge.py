@@ -38,7 +38,7 @@ class AlphaJudge(Judge):
     def problems(
         self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]
     ) -> List[str]:
-        """Pattern, source and reference, separated by tabs, which no token has.
+        """Pattern, source and reference, separated by tabs, of which the last two have none.
 
         Raises:
             UserError: there are no references.
@@ -50,7 +50,7 @@ class AlphaJudge(Judge):
         ]
 
     def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
-        regex, source, reference = problem.split("\t")
+        regex, source, reference = problem.rsplit("\t", 2)
         if not regex:
             return Verdict.unavailable
         pattern = SymbolPattern(regex)

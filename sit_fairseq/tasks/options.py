@@ -73,8 +73,8 @@ class StreamTranslationConfig(TranslationConfig):
     verify: Optional[str] = field(
         default=None,
         metadata={
-            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl or copy "
-            "finds satisfied, by the best one where there is none; a V- line says which"
+            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl or "
+            "copy finds satisfied, by the best one where there is none; a V- line says which"
         },
     )
     verify_beams: Optional[str] = field(

@@ -213,13 +213,14 @@ def check_metric(cfg: StreamTranslationConfig, criterion: Any) -> None:
                 "--maximize-best-checkpoint-metric too"
             )
         return
-    if criterion._name not in ("adacos", "cross_entropy", "label_smoothed_cross_entropy"):
-        return
+    cosine = criterion._name in ("adacos", "minimum_risk")
     smoothed = criterion._name == "label_smoothed_cross_entropy"
+    if not (cosine or smoothed or criterion._name == "cross_entropy"):
+        return
     found = ["loss", "ppl"]
     found += ["nll_loss"] if smoothed or criterion.sentence_avg else []
     found += ["accuracy"] if smoothed and criterion.report_accuracy else []
-    found += ["scale"] if criterion._name == "adacos" else []
+    found += ["scale"] if cosine else []
     found += ["bleu"] if cfg.eval_bleu else []
     if metric not in found:
         raise UserError(

@@ -142,16 +142,19 @@ class StreamTranslationTask(StreamDataTask):
     def valid_step(self, sample, model, criterion):
         """Computes the loss and, if asked, judges generated answers."""
         criterion = criterion_in_precision(self.cfg, criterion)
-        ids, keep = None, self._readable(sample)
-        if keep is not None:
-            ids = sample["id"]
-            sample = unread.part_of(sample, keep, self.tgt_dict.pad())
+        pad, eos = self.tgt_dict.pad(), self.tgt_dict.eos()
+        keep = self._readable(sample)
+        readable = sample if keep is None else unread.part_of(sample, keep, pad)
         if keep is None or bool(keep.any()):
-            loss, sample_size, logging_output = super().valid_step(sample, model, criterion)
+            loss, sample_size, logging_output = super().valid_step(readable, model, criterion)
         else:
-            loss, sample_size, logging_output = 0.0, 0, dict.fromkeys(unread.NO_LOSS, 0)
+            given = unread.stand_in(sample, pad, eos)
+            loss, sample_size, logging_output = super().valid_step(given, model, criterion)
+            loss, sample_size = 0 * loss, 0 * sample_size
+            logging_output = {name: 0 * value for name, value in logging_output.items()}
         if self._judged is not None:
-            logging_output.update(self._judged.judge(sample, model, ids))
+            ids = None if keep is None else sample["id"]
+            logging_output.update(self._judged.judge(readable, model, ids))
         return loss, sample_size, logging_output
 
     def _readable(self, sample) -> Optional[Tensor]:

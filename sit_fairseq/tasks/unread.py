@@ -11,9 +11,6 @@ from torch import Tensor
 
 from sit_fairseq.data.sentence_checks import SentenceChecker
 
-# What a criterion reports of a batch without sentences.
-NO_LOSS = ("loss", "nll_loss", "ntokens", "nsentences", "sample_size")
-
 
 def readable(sample: Dict[str, Any], checker: SentenceChecker) -> Tensor:
     """(B,) whether the model can read each source of a batch, on the batch's device."""
@@ -43,6 +40,34 @@ def part_of(sample: Dict[str, Any], keep: Tensor, pad: int) -> Dict[str, Any]:
         part["target"] = sample["target"][keep]
         part["ntokens"] = int(part["target"].ne(pad).sum())
     return part
+
+
+def stand_in(sample: Dict[str, Any], pad: int, eos: int) -> Dict[str, Any]:
+    """A batch that can be read, for one of which no sentence can.
+
+    What a criterion reports of it is to count for nothing, but has the names that it has on other
+    ranks, whose reports are added up by place.
+
+    Args:
+        sample: of a :class:`~sit_fairseq.data.stream_pairs.StreamPairDataset`.
+        pad: index of ``<pad>``.
+        eos: index of ``</s>``.
+
+    Returns:
+        The last leaf of the first formula, which is a formula of its own, with an empty target.
+    """
+    source = sample["net_input"]["src_tokens"][0]
+    leaf = source[source.ne(pad)][-2:].unsqueeze(0)
+    target = leaf.new_full((1, 1), eos)
+    net_input = {"src_tokens": leaf, "src_lengths": target.new_full((1,), leaf.size(1))}
+    net_input["prev_output_tokens"] = target
+    return {
+        "id": target[0],
+        "nsentences": 1,
+        "ntokens": 1,
+        "net_input": net_input,
+        "target": target,
+    }
 
 
 def with_unread(

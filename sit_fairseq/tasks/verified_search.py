@@ -77,9 +77,14 @@ class _Sentence:
     verified: bool = False
 
     @property
+    def answered(self) -> bool:
+        """Whether the model can read it."""
+        return "unread" not in self.hypotheses[0]
+
+    @property
     def answerable(self) -> bool:
         """Whether judge and model can read it."""
-        return self.readable and not any("unread" in answer for answer in self.hypotheses)
+        return self.readable and self.answered
 
 
 class VerifiedSearch:
@@ -145,7 +150,7 @@ class VerifiedSearch:
         work: Iterator = zip(samples, batches)
         for number, (width, generator) in enumerate(self._generators.items()):
             if number:
-                work = self._left(sentences, batches, samples[0]["net_input"]["src_tokens"].device)
+                work = self._left(batches, samples[0]["net_input"]["src_tokens"].device)
             with ThreadPoolExecutor(max_workers=1) as judging:
                 settled = [
                     judging.submit(self._settle, batch, search(generator, sample), width)
@@ -155,7 +160,7 @@ class VerifiedSearch:
                 future.result()
         for sentence in sentences:
             best = sentence.hypotheses[0]
-            if "unread" in best:
+            if not sentence.answered:
                 verdict = Verdict.unread
             elif sentence.readable:
                 verdict = sentence.verdicts[self._text(best)]
@@ -222,14 +227,18 @@ class VerifiedSearch:
             ranks.sort(key=lambda rank: len(hypotheses[rank]["tokens"]))
         return ranks
 
-    def _left(self, sentences: List[_Sentence], batches: List[List[_Sentence]], device) -> Iterator:
+    def _left(self, batches: List[List[_Sentence]], device) -> Iterator:
         """Yields batches of the sentences that may still get a verified answer."""
+        # Of what the model cannot read no data set can be made, and it has cost nothing.
+        read = [[sentence for sentence in batch if sentence.answered] for batch in batches]
+        read = [batch for batch in read if batch]
+        sentences = [sentence for batch in read for sentence in batch]
         left = [place for place, s in enumerate(sentences) if s.answerable and not s.verified]
         if not left:
             return
         lengths = [sentence.tokens.numel() for sentence in sentences]
         dataset = self._make_dataset([sentence.tokens for sentence in sentences], lengths)
-        ends = numpy.cumsum([len(batch) for batch in batches])[:-1]
+        ends = numpy.cumsum([len(batch) for batch in read])[:-1]
         costs = [
             dataset.num_tokens_vec(batch).max() * dataset.num_streams[batch].sum()
             for batch in numpy.split(numpy.arange(len(sentences)), ends)

@@ -69,6 +69,16 @@ def test_a_card_is_made_where_there_is_none(tmp_path):
     assert "| stream attention | `EP-DP-EA-DA-CP` |" in card
 
 
+def test_damaged_weights_are_one_sentence(tmp_path):
+    sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
+    weights = tmp_path / "model.safetensors"
+    content = weights.read_bytes()
+    for damaged in (b"", content[:5000], b"\xff" * 8 + content[8:]):
+        weights.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"model\.safetensors is damaged \(.*\); name another"):
+            SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))
+
+
 def test_a_folder_without_its_options_is_refused(tmp_path):
     sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
     (tmp_path / "config.json").write_text("[]")

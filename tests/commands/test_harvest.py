@@ -56,7 +56,7 @@ def test_every_pair_is_verified_and_in_order(tmp_path, model, capsys):
 
 def test_the_shortest(tmp_path, model):
     first = dict(harvest(tmp_path, model, FORMULAS, "--beam", 12))
-    with pytest.raises(UserError, match="answers of another run.*choose"):
+    with pytest.raises(UserError, match="answers of another run.*choose.*or another OUT to keep"):
         harvest(tmp_path, model, FORMULAS, "--beam", 12, "--choose", "shortest")
     options = ("--beam", 12, "--choose", "shortest", "--restart")
     shortest = dict(harvest(tmp_path, model, FORMULAS, *options))
@@ -128,6 +128,13 @@ def test_what_cannot_be_harvested(tmp_path, model, semantics, reason):
     with pytest.raises(UserError, match=reason):
         harvest(tmp_path, model, FORMULAS, "--semantics", semantics)
     assert not (tmp_path / "out.src").exists()
+
+
+def test_the_place_that_cannot_be_written_is_called_as_on_the_command_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out"
+    with pytest.raises(UserError, match="Cannot write .*out.json: .*; change OUT"):
+        sit("harvest", tmp_path / "file", out, "--path", tmp_path / "none", *OPTIONS)
 
 
 def test_the_table():

@@ -28,7 +28,7 @@ def run_command(*arguments):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from conftest import make_dictionary, make_model, make_sample, redraw
+from fairseq.distributed.module_proxy_wrapper import ModuleProxyWrapper
 
 from sit_fairseq.criterions import minimum_risk
 from sit_fairseq.criterions.adacos import AdaCosCriterion
@@ -65,12 +66,6 @@ def test_answers_that_are_all_alike_move_nothing(refused):
     assert log_probs.grad.abs().max() < 1e-7
 
 
-def beams(criterion, model, sample, text):
-    """Log-probabilities of the answers of the beam, by sentence and text."""
-    answers = criterion._answers(model, sample)
-    return answers, [[text(answer) for answer in nbest] for nbest in answers]
-
-
 def test_the_loss_is_that_of_adacos_and_the_risk_of_the_beam(build):
     dictionary, model, criterion, task = build(risk_beam=4, risk_weight=3.0)
     sample = make_sample(dictionary)
@@ -78,10 +73,11 @@ def test_the_loss_is_that_of_adacos_and_the_risk_of_the_beam(build):
     assert model.training
     plain, plain_size, _ = AdaCosCriterion(task, False)(model, sample)
     model.eval()
-    answers, texts = beams(criterion, model, sample, dictionary.text)
+    answers = criterion._answers(model, sample)
+    texts = [[dictionary.text(answer) for answer in nbest] for nbest in answers]
     total, mixed = 0.0, 0
     model.eval()
-    for place, (nbest, words) in enumerate(zip(answers, texts)):
+    for place, words in enumerate(texts):
         assert len(set(words)) == 4
         scores = []
         for answer in words:
@@ -138,6 +134,26 @@ def test_sentences_whose_answers_are_alike_cost_nothing(build, verdict):
     plain, _, _ = AdaCosCriterion(task, False)(model, sample)
     assert float(loss) == float(plain)
     assert (log["risk"], log["mixed"]) == (0 if verdict else len(sample["target"]), 0)
+
+
+class Wrapper(torch.nn.Module):
+    """Stands for PyTorch's and fairseq's wrappers of a model that several ranks train."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.module = model
+
+    def forward(self, **inputs):
+        return self.module(**inputs)
+
+
+def test_a_wrapped_model_has_the_same_loss(build):
+    dictionary, model, criterion, task = build()
+    sample = make_sample(dictionary)
+    loss, _, log = criterion(model, sample)
+    wrapped, _, wrapped_log = criterion(ModuleProxyWrapper(Wrapper(model)), sample)
+    assert log["mixed"] and model.training
+    assert (float(wrapped), wrapped_log["risk"]) == (float(loss), log["risk"])
 
 
 def test_validation_has_the_loss_of_adacos(build):

@@ -110,17 +110,6 @@ INDICES = {
 }
 
 
-@pytest.mark.parametrize("side", ["src", "tgt"])
-@pytest.mark.parametrize("change", list(INDICES.values()), ids=list(INDICES))
-def test_malformed_indices(trained, tmp_path, change, side):
-    data, checkpoint = trained
-    broken = shutil.copytree(data, tmp_path / "bin")
-    index = broken / f"train.src-tgt.{side}.idx"
-    index.write_bytes(change(index.read_bytes()))
-    for command in commands(broken, checkpoint, tmp_path):
-        refused(command, index.with_suffix(""), "fairseq-preprocess")
-
-
 DATA = {
     "empty": lambda content: b"",
     "cut in a token": lambda content: content[:-1],
@@ -129,12 +118,16 @@ DATA = {
 }
 
 
+BINARISED = {f"{name} idx": ("idx", change) for name, change in INDICES.items()}
+BINARISED.update({f"{name} bin": ("bin", change) for name, change in DATA.items()})
+
+
 @pytest.mark.parametrize("side", ["src", "tgt"])
-@pytest.mark.parametrize("change", list(DATA.values()), ids=list(DATA))
-def test_malformed_data(trained, tmp_path, change, side):
+@pytest.mark.parametrize("ending, change", list(BINARISED.values()), ids=list(BINARISED))
+def test_malformed_data(trained, tmp_path, ending, change, side):
     data, checkpoint = trained
     broken = shutil.copytree(data, tmp_path / "bin")
-    file = broken / f"train.src-tgt.{side}.bin"
+    file = broken / f"train.src-tgt.{side}.{ending}"
     file.write_bytes(change(file.read_bytes()))
     for command in commands(broken, checkpoint, tmp_path):
         refused(command, file.with_suffix(""), "fairseq-preprocess")

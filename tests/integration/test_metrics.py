@@ -15,6 +15,7 @@ def data(tmp_path_factory):
 
 
 SMOOTHED = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1)
+RISK = ("--criterion", "minimum_risk")
 ARGUMENTS = ("--validate-semantics", "prop", "--validate-args")
 HIGHER = "--maximize-best-checkpoint-metric"
 
@@ -27,6 +28,7 @@ HIGHER = "--maximize-best-checkpoint-metric"
         (("--best-checkpoint-metric", "exact", *ARGUMENTS, "{}"), f"the worst.* pass {HIGHER}"),
         (("--best-checkpoint-metric", "korrect"), "metric korrect is .*choose it from loss, ppl,"),
         (("--best-checkpoint-metric", "accuracy"), "metric accuracy .* --criterion adacos"),
+        (("--best-checkpoint-metric", "risk", *RISK), "--criterion minimum_risk; .*ppl, scale, or"),
         ((*SMOOTHED, "--best-checkpoint-metric", "accuracy"), "from loss, ppl, nll_loss, or"),
         (("--validate-semantics", "sudoku"), "'sudoku'; choose --validate-semantics from prop,"),
         ((*ARGUMENTS, '{"bea": 3}'), "^--validate-args .*'bea'"),

@@ -140,9 +140,9 @@ def test_what_cannot_be_verified_is_said_in_one_sentence(prop, options, reason):
     assert "\n" not in str(error.value)
 
 
-def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog):
+def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys):
     with caplog.at_level("INFO"):
-        train(
+        trained = train(
             prop.data,
             tmp_path / "risk",
             *("--criterion", "minimum_risk", "--risk-beam", 3, "--max-update", 2),
@@ -153,3 +153,5 @@ def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog):
     mixed = [float(share) for share in re.findall(r"mixed ([\d.]+)", caplog.text)]
     assert risks and mixed and all(0 < risk < 1 for risk in (*risks, *mixed))
     assert re.search(r"valid on 'valid' subset .* scale ", caplog.text)
+    generate(prop.data, trained, *SEARCH)
+    assert len(answers(capsys.readouterr().out, tmp_path)) == 400

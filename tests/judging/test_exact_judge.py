@@ -47,6 +47,13 @@ def test_answers_equal_up_to_the_names_of_what_the_source_lacks(answer, equal):
     assert judge.verify(problem, answer) is (Verdict.satisfied if equal else Verdict.violated)
 
 
+def test_a_pattern_may_hold_a_tab():
+    judge = make_judge("alpha")
+    judge.symbols = "[a-z\t]"
+    (problem,) = judge.problems(["f ( a )"], ["f x a"])
+    assert judge.verify(problem, "f y a") is Verdict.satisfied
+
+
 def test_without_a_pattern_nothing_is_known():
     judge = make_judge("alpha")
     (problem,) = judge.problems(["a"], ["a x"])

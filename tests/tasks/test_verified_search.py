@@ -8,6 +8,7 @@ import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
+from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import PropJudge
 from sit_fairseq.judging.verdict import Verdict
@@ -157,6 +158,21 @@ def test_sentences_that_the_judge_cannot_read_are_named_and_answered(searching):
     assert task.verification._search.summary().endswith(
         "the judge cannot read 2 sentences, whose answers count as invalid: lines 12, 14"
     )
+
+
+def test_what_the_model_cannot_read_costs_no_other_sentence_its_wider_beam(searching):
+    model = searching.model = make_model(searching.model.encoder.dictionary).eval()
+    redraw(model)
+    task = searching.make_task(verify="prop", verify_beams="1,5")
+    depth = model.encoder.embed_positions.depth
+    task._checker, task._has_unread = SentenceChecker(model.vocabulary, depth, True), True
+    deep = " ".join(["!"] * (depth + 8) + ["a"])
+    batches = [searching.sample(lines) for lines in ([deep, *LINES], [deep])]
+    generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=6))
+    task.verification.expect(batches)
+    first, second = (task.inference_step(generator, [model], batch) for batch in batches)
+    assert first[0][0]["verdict"] is second[0][0]["verdict"] is Verdict.unread
+    assert {nbest[0]["beam"] for nbest in first[1:]} == {1, 5}
 
 
 def test_the_shortest_accepted_hypothesis(searching):

@@ -8,13 +8,13 @@ from typing import Iterator, List, Union
 
 import torch
 
+from sit_fairseq.commands._options import add_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import DecodingOptions
 from sit_fairseq.evaluation.heat_map import Box
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.files import only_writer
-from sit_fairseq.judging.judge import JUDGES
 
 
 def numbers(text: str) -> List[int]:
@@ -34,12 +34,15 @@ def add_result_options(parser: argparse.ArgumentParser, required: bool = True) -
 
 
 @contextmanager
-def evaluation_run(metric: str, args: argparse.Namespace) -> Iterator[EvaluationRun]:
+def evaluation_run(
+    metric: str, args: argparse.Namespace, where: str = "--result"
+) -> Iterator[EvaluationRun]:
     """One run of a metric; Ctrl-C ends it in one sentence.
 
     Args:
         metric: its name.
         args: has what :func:`add_result_options` adds.
+        where: the option that names the result file, for messages.
 
     Yields:
         The run.
@@ -49,7 +52,7 @@ def evaluation_run(metric: str, args: argparse.Namespace) -> Iterator[Evaluation
             it, or the run was interrupted.
     """
     command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
-    run = EvaluationRun(metric, command, args.seed, args.result, args.restart)
+    run = EvaluationRun(metric, command, args.seed, args.result, args.restart, where)
     try:
         with only_writer(args.result):
             yield run
@@ -166,20 +169,12 @@ def box(args: argparse.Namespace) -> Box:
     return Box(args.training_symbols, args.training_length)
 
 
-def add_semantics(parser: argparse.ArgumentParser) -> None:
-    """Adds what sentences mean."""
-    help_ = f"what sentences mean ({', '.join(JUDGES)})"
-    parser.add_argument("--semantics", required=True, help=help_)
-
-
 def add_judge_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that :func:`judging` reads."""
-    add_semantics(parser)
-    add = parser.add_argument
-    choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
-    add("--judge", help=f"who decides, by default the first ({choices})")
-    add("--timeout", type=float, default=30.0, help="seconds per answer (default: %(default)s)")
-    add("--workers", type=int, help="judging processes (default: as many as the judge needs)")
+    add_judge(parser)
+    parser.add_argument(
+        "--workers", type=int, help="judging processes (default: as many as the judge needs)"
+    )
 
 
 def judging(args: argparse.Namespace) -> Judging:

@@ -12,7 +12,7 @@ score to the last printed digit, and shows one of them. Where answers are compar
 import argparse
 from typing import Tuple
 
-from sit_fairseq.commands.evaluate import _options as options
+from sit_fairseq.commands._options import add_semantics
 from sit_fairseq.evaluation.generated_sets import report_generated
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", metavar="DIR", help="has the outputs")
     add("sets", metavar="SET=LABEL", nargs="+", type=_labelled, help="test sets in order")
-    options.add_semantics(parser)
+    add_semantics(parser)
     add("--symbols", metavar="REGEX", help="matches symbols in full, for what is no formula")
 
 

@@ -62,6 +62,27 @@ def add_distinct_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def parse_range(text: str, option: str, least: int) -> Tuple[int, int]:
+    """Reads a number, or a range of numbers.
+
+    Args:
+        text: as in ``4`` or ``4-5``.
+        option: whose value it is, for messages.
+        least: the smallest number there may be.
+
+    Returns:
+        The smallest and the greatest number.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    first, last = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
+    if not least <= first <= last:
+        raise UserError(f"{option} {text}: give a number from {least} on, or a range as in 4-5.")
+    return first, last
+
+
 def parse_distinct(
     args: argparse.Namespace, n_symbols: int, room: int, least: int = 1
 ) -> Optional[Tuple[int, int]]:
@@ -82,12 +103,7 @@ def parse_distinct(
     text = args.distinct_symbols
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-    fewest, most = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
-    if not least <= fewest <= most:
-        raise UserError(
-            f"--distinct-symbols {text}: give a number from {least} on, or a range as in 4-5."
-        )
+    fewest, most = parse_range(text, "--distinct-symbols", least)
     if most > n_symbols:
         raise UserError(f"--distinct-symbols {text}: --symbols {args.symbols} has not so many.")
     if most > room:

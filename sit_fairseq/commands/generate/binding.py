@@ -10,14 +10,11 @@ another, nor of one in the files of ``--exclude``.
 """
 
 import argparse
-import re
-from typing import Tuple
 
-from sit_fairseq.commands.generate._options import add_exclude_option
+from sit_fairseq.commands.generate._options import add_exclude_option, parse_range
 from sit_fairseq.datasets.binding import BindingRecipe, generate_binding
 from sit_fairseq.datasets.drawing import length_summary
 from sit_fairseq.datasets.names import parse_names
-from sit_fairseq.errors import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +42,8 @@ def main(args: argparse.Namespace) -> None:
     """
     recipe = BindingRecipe(
         names=tuple(parse_names(args.symbols)),
-        variables=_parse_range(args.variables, "--variables", 1),
-        binders=_parse_range(args.binders, "--binders", 0),
+        variables=parse_range(args.variables, "--variables", 1),
+        binders=parse_range(args.binders, "--binders", 0),
         arguments=args.arguments,
         seed=args.seed,
     )
@@ -56,11 +53,3 @@ def main(args: argparse.Namespace) -> None:
         f"{drawn.skipped['duplicates']} duplicates and {drawn.skipped['excluded']} excluded "
         f"terms; {length_summary(drawn.lengths)}"
     )
-
-
-def _parse_range(text: str, option: str, least: int) -> Tuple[int, int]:
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-    fewest, most = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
-    if not least <= fewest <= most:
-        raise UserError(f"{option} {text}: give a number from {least} on, or a range as in 1-4")
-    return fewest, most
