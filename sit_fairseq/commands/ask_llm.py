@@ -1,4 +1,4 @@
-"""Asks a language model the problems of a data set, and judges its answers.
+r"""Asks a language model the problems of a data set, and judges its answers.
 
 The model is behind any OpenAI-compatible endpoint (chat completions); the key is taken from
 the environment variable OPENAI_API_KEY. The paper's set-up (appendix "LLM Setup"):
@@ -23,9 +23,9 @@ A heat map is drawn of answers to the formulas of a grid, here of 10 samples a c
     sit evaluate heat-map data/grid --semantics ltl --generated results/grid.answers.jsonl \
         --full-brightness 10 --result results/heat_map.json
 
-Each answer is kept as soon as it has
-come, for results/ltl.json in results/ltl.answers.jsonl: a run that ended early goes on where
-it was when it is started again, and what was answered once is not asked (and paid for) again.
+Each answer is kept as soon as it has come, for results/ltl.json in results/ltl.answers.jsonl: a
+run that ended early goes on where it was when it is started again, and what was answered once is
+not asked (and paid for) again.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Converts a trained transformer into a Symbol-Invariant Transformer.
+r"""Converts a trained transformer into a Symbol-Invariant Transformer.
 
     sit convert vanilla/checkpoint_best.pt stream.pt \
         --symbols '[a-z]' --actual a --placeholder b --verify

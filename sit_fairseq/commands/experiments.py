@@ -1,6 +1,6 @@
 """Trains and measures the models of a table, and prints the table.
 
-    sit experiments examples/prop/ablation.yaml outputs/prop-mini --scale mini
+    sit experiments examples/prop/ablation.yaml outputs/prop-tables-mini --scale mini
 
 trains every model of the file under every condition with every seed, from the hydra
 configuration ``hydra/mini.yaml`` beside the file, measures each by ``sit evaluate``, and writes

@@ -1,4 +1,4 @@
-"""Trains a SentencePiece model that keeps interchangeable tokens whole.
+r"""Trains a SentencePiece model that keeps interchangeable tokens whole.
 
     sit sentencepiece data/train.src data/train.tgt --model-prefix data/spm \
         --vocab-size 500 --symbols '<ent0>..<ent99>'

@@ -7,13 +7,10 @@ from typing import Collection, Deque, Iterator, List, Optional, Protocol, Sequen
 
 from tqdm import tqdm
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
 from sit_fairseq.evaluation.decoding import Batch
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import tokenize
 
 
 class Decoder(Protocol):
@@ -22,60 +19,6 @@ class Decoder(Protocol):
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
         """Yields positions in ``sources`` and the answers to each, best first; None for one that
         the model cannot read."""
-
-
-class GeneratedAnswers:
-    """The answers that ``fairseq-generate`` has printed.
-
-    Args:
-        path: its output.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-
-    # Sentences at a time: they are judged and recorded together.
-    _BATCH = 64
-
-    def __init__(self, path: str) -> None:
-        self._sentences = read_generate_output(path)
-        self._path = path
-
-    def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
-        """See :class:`Decoder`.
-
-        Raises:
-            UserError: the file does not answer exactly these sentences.
-        """
-        if len(self._sentences) != len(sources):
-            raise UserError(
-                f"{self._path} has answers to {len(self._sentences)} sentences, but there are "
-                f"{len(sources)}; generate again with --required-batch-size-multiple 1, or name "
-                "the data it was made from."
-            )
-        for number, (sentence, source) in enumerate(zip(self._sentences, sources), start=1):
-            if not sentence.hypotheses or not _printed_as(source, sentence.source):
-                raise UserError(
-                    f"{self._path} does not answer line {number}, {source!r}; name the data it "
-                    "was made from."
-                )
-        for first in range(0, len(sources), self._BATCH):
-            batch = [
-                position
-                for position in range(first, min(first + self._BATCH, len(sources)))
-                if position not in skip
-            ]
-            if batch:
-                best = (self._sentences[position].best for position in batch)
-                yield batch, [None if answer.is_none else [answer.text] for answer in best]
-
-
-def _printed_as(source: str, printed: str) -> bool:
-    """Whether fairseq may have printed a sentence so: unknown tokens are ``<unk>`` there."""
-    ours, theirs = tokenize(source), tokenize(printed)
-    return len(ours) == len(theirs) and all(
-        token in (own, "<unk>") for own, token in zip(ours, theirs)
-    )
 
 
 def answer_all(

@@ -11,6 +11,7 @@ from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def measure_correct(
@@ -128,12 +129,11 @@ def evaluate_correct(
     for side in ("src", "tgt"):
         run.uses_file(f"{prefix}.{side}")
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    is_symbol = None
     with judging.open(run) as judges:
-        decoder = answering(run, answers)
-        if isinstance(answers, Checkpoint) and judges.judge.on_references:  # any text
-            is_symbol = decoder.is_symbol
-        answered = run.answer(decoder, sources, judges, targets)
+        answered = run.answer(answering(run, answers), sources, judges, targets)
+    is_symbol = None
+    if judges.judge.on_references and judges.judge.symbols is not None:  # any text
+        is_symbol = SymbolPattern(judges.judge.symbols).is_symbol
     result = measure_correct(
         judges.judge,
         sources,

@@ -1,10 +1,12 @@
 """Answers that somebody else has given, in files: they are measured without a checkpoint."""
 
+from abc import ABC, abstractmethod
 from typing import Collection, Iterator, Optional, Sequence, Union
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.answering import Decoder, GeneratedAnswers
+from sit_fairseq.evaluation.answering import Decoder
 from sit_fairseq.evaluation.decoding import Batch
+from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.evaluation.llm.answer_log import contents_by_formula, is_answer_log
 from sit_fairseq.evaluation.llm.dialect import DIALECTS, readable
 from sit_fairseq.evaluation.run import EvaluationRun
@@ -16,32 +18,53 @@ from sit_fairseq.logic.syntax import MalformedFormula, read_sentences, tokenize
 _BATCH = 64
 
 
-class ListedAnswers:
-    """A decoder that has an answer for each line.
+class GivenAnswers(ABC):
+    """A decoder that has its answers from a file.
 
     Args:
-        path: the file they come from, for messages.
-        answers: one for each sentence, in order.
+        path: the file, for messages.
     """
 
-    def __init__(self, path: str, answers: Sequence[str]) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._answers = answers
 
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
         """See :class:`~sit_fairseq.evaluation.answering.Decoder`.
 
         Raises:
-            UserError: there are more or fewer answers than sentences.
+            UserError: the file does not answer exactly these sentences.
         """
         answers = self.answers_to(sources)
         rest = [position for position in range(len(sources)) if position not in skip]
         for first in range(0, len(rest), _BATCH):
             batch = rest[first : first + _BATCH]
-            yield batch, [[answers[position]] for position in batch]
+            found = (answers[position] for position in batch)
+            yield batch, [None if answer is None else [answer] for answer in found]
+
+    @abstractmethod
+    def answers_to(self, sources: Sequence[str]) -> Sequence[Optional[str]]:
+        """The answers in the order of some sentences, None for one that could not be read.
+
+        Raises:
+            UserError: the file does not answer exactly these sentences.
+        """
+
+
+class ListedAnswers(GivenAnswers):
+    """The answers of a text that has one a line.
+
+    Args:
+        path: the text.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._answers = read_sentences(path)
 
     def answers_to(self, sources: Sequence[str]) -> Sequence[str]:
-        """The answers in the order of some sentences; see :meth:`decode`."""
         if len(self._answers) != len(sources):
             raise UserError(
                 f"{self._path} has {len(self._answers)} lines, but there are {len(sources)} "
@@ -51,8 +74,47 @@ class ListedAnswers:
         return self._answers
 
 
-class LoggedAnswers(ListedAnswers):
-    """A decoder that looks up what a language model wrote, as ``sit ask-llm`` has kept it.
+class GeneratedAnswers(GivenAnswers):
+    """The answers that ``fairseq-generate`` has printed.
+
+    Args:
+        path: its output.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._sentences = read_generate_output(path)
+
+    def answers_to(self, sources: Sequence[str]) -> Sequence[Optional[str]]:
+        if len(self._sentences) != len(sources):
+            raise UserError(
+                f"{self._path} has answers to {len(self._sentences)} sentences, but there are "
+                f"{len(sources)}; generate again with --required-batch-size-multiple 1, or name "
+                "the data it was made from."
+            )
+        for number, (sentence, source) in enumerate(zip(self._sentences, sources), start=1):
+            if not sentence.hypotheses or not _printed_as(source, sentence.source):
+                raise UserError(
+                    f"{self._path} does not answer line {number}, {source!r}; name the data it "
+                    "was made from."
+                )
+        best = (sentence.best for sentence in self._sentences)
+        return [None if answer.is_none else answer.text for answer in best]
+
+
+def _printed_as(source: str, printed: str) -> bool:
+    """Whether fairseq may have printed a sentence so: unknown tokens are ``<unk>`` there."""
+    ours, theirs = tokenize(source), tokenize(printed)
+    return len(ours) == len(theirs) and all(
+        token in (own, "<unk>") for own, token in zip(ours, theirs)
+    )
+
+
+class LoggedAnswers(GivenAnswers):
+    """What a language model wrote, as ``sit ask-llm`` has kept it, looked up by formula.
 
     Args:
         path: the log.
@@ -63,15 +125,10 @@ class LoggedAnswers(ListedAnswers):
     """
 
     def __init__(self, path: str, data: bytes) -> None:
-        super().__init__(path, [])
+        super().__init__(path)
         self._contents = contents_by_formula(data, path)
 
     def answers_to(self, sources: Sequence[str]) -> Sequence[str]:
-        """The answers in the order of some formulas.
-
-        Raises:
-            UserError: one has no answer.
-        """
         found = [self._content(source) for source in sources]
         contents = [content for content in found if content is not None]
         if len(contents) < len(sources):
@@ -112,7 +169,7 @@ def given_answers(path: str) -> Decoder:
         return LoggedAnswers(path, data)
     if data.startswith(b"H-") or b"\nH-" in data:
         return GeneratedAnswers(path)
-    return ListedAnswers(path, read_sentences(path))
+    return ListedAnswers(path)
 
 
 def answering(run: EvaluationRun, answers: Union[Checkpoint, str]) -> Decoder:

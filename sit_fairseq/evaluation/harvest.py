@@ -69,6 +69,18 @@ def _refused(lines: Sequence[str], judge: Judge, decoder: Any) -> Dict[int, str]
     return {number: reason for number, reason in reasons if reason is not None}
 
 
+def _complaint(path: str, lines: int, refused: Dict[int, str]) -> UserError:
+    """Names the lines that were refused, the first ones if they are many."""
+    named = ", ".join(map(str, list(refused)[:_NAMED]))
+    more = ", ..." if len(refused) > _NAMED else ""
+    number, reason = next(iter(refused.items()))
+    others = ", all others were" if len(refused) < lines else ""
+    return UserError(
+        f"{len(refused)} of {lines} lines of {path} cannot be answered and judged{others}: lines "
+        f"{named}{more} (line {number}: {reason})."
+    )
+
+
 def harvest(
     run: EvaluationRun, formulas: str, out: str, checkpoint: Checkpoint, judging: Judging
 ) -> None:
@@ -91,6 +103,8 @@ def harvest(
     with judging.open(run) as judges:
         decoder = checkpoint.load(run)
         refused = _refused(lines, judges.judge, decoder)
+        if refused and len(refused) == len(lines):
+            raise _complaint(path, len(lines), refused)
         sources = [line for number, line in enumerate(lines, 1) if number not in refused]
         answered = run.answer(decoder, sources, judges)
     found = [entry.verdicts[0] is Verdict.satisfied for entry in answered]
@@ -107,10 +121,4 @@ def harvest(
     result = {**measure_harvest(sizes, found), "invalid": refused}
     run.finish(result, len(sources), harvest_table(result))
     if refused:
-        named = ", ".join(map(str, list(refused)[:_NAMED]))
-        more = ", ..." if len(refused) > _NAMED else ""
-        number, reason = next(iter(refused.items()))
-        raise UserError(
-            f"{len(refused)} of {len(lines)} lines of {path} cannot be answered and judged, all "
-            f"others were: lines {named}{more} (line {number}: {reason})."
-        )
+        raise _complaint(path, len(lines), refused)

@@ -111,8 +111,9 @@ class EvaluationRun:
         if not sources:
             raise UserError("There are no sentences to answer; name a file that has some.")
         origin = {**self._origin, "sentences": sha256_of("\n".join(sources).encode())}
-        if judges is not None:
-            judges.judge.symbols = getattr(decoder, "symbols", None)
+        known = getattr(decoder, "symbols", None)
+        if judges is not None and known is not None:
+            judges.judge.symbols = known
         problems = sources if judges is None else judges.judge.problems(sources, references)
         if problems is not sources:  # the verdicts depend on them
             origin["references"] = sha256_of("\n".join(problems).encode())

@@ -53,12 +53,14 @@ class Judging:
         judge: who decides, None for the first judge of the semantics.
         timeout: seconds per answer.
         workers: number of processes, None for as many as the judge needs.
+        symbols: pattern of the interchangeable tokens, None for that of the model that answers.
     """
 
     semantics: str
     judge: Optional[str] = None
     timeout: float = 30.0
     workers: Optional[int] = None
+    symbols: Optional[str] = None
 
     def open(self, run: EvaluationRun) -> JudgePool:
         """Makes the judging processes; use the result as a context manager.
@@ -75,5 +77,8 @@ class Judging:
                 "the time-out must be positive and the number of workers not negative."
             )
         judge = make_judge(self.semantics, self.judge)
-        run.uses_options(semantics=self.semantics, judge=judge.name, timeout=self.timeout)
+        judge.symbols = self.symbols
+        run.uses_options(
+            semantics=self.semantics, judge=judge.name, timeout=self.timeout, symbols=self.symbols
+        )
         return JudgePool(judge, self.workers, self.timeout)

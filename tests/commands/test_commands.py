@@ -1,5 +1,7 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
+import ast
+import re
 import runpy
 from pathlib import Path
 from unittest import mock
@@ -35,7 +37,9 @@ def test_help_has_a_line_for_each_verb_and_imports_none(capsys, imported):
         *before, verb = path.relative_to(FOLDER).with_suffix("").parts
         spoken = " ".join([*before, verb.rstrip("_").replace("_", "-")])
         (line,) = [line for line in lines if line.startswith(f"  {spoken}  ")]
-        first = path.read_text(encoding="utf-8").splitlines()[0].strip('"')
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert not re.search(r"\S {2,}--", text), f"{path}: lines are joined, begin it with r"
+        first = text.splitlines()[0]
         assert line.endswith(f"  {first}") and first.endswith("."), f"{path} begins with more"
     assert imported() == []
 

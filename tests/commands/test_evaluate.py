@@ -92,6 +92,28 @@ def test_generated_output_gives_the_same_numbers(evaluate, model, tmp_path, caps
     assert str(tmp_path / "printed.txt") in found["files"]
 
 
+def test_given_answers_up_to_the_names_of_fresh_symbols(evaluate, tmp_path):
+    """Without a model ``--symbols`` says which tokens are symbols, and must."""
+    prefix = write(tmp_path, ["f a", "f b"], ["let c = f a", "let c = f b"])
+    (tmp_path / "answers.txt").write_text("let x = f a\nlet x = f x\n")
+    given, alpha = ("--generated", tmp_path / "answers.txt"), ("--semantics", "alpha")
+    found, table = evaluate("correct", prefix, *alpha, "--symbols", "[a-e]|x", path=given)
+    assert found["result"]["correct"] == {**found["result"]["correct"], "count": 1, "total": 2}
+    assert found["options"]["symbols"] == "[a-e]|x"
+    assert "| correct of those with 1 symbol | 1 of 2 |" in table
+    with pytest.raises(UserError, match="alpha with --generated needs --symbols"):
+        evaluate("correct", prefix, *alpha, path=given)
+
+
+def test_given_answers_are_not_searched_for(evaluate, tmp_path):
+    prefix = write(tmp_path, SOURCES, TARGETS)
+    given = ("--generated", f"{prefix}.tgt")
+    with pytest.raises(UserError, match="--verify needs a model .* not --generated"):
+        evaluate("correct", prefix, *PROP, "--verify", "prop", path=given)
+    with pytest.raises(UserError, match="name a file with --generated"):
+        evaluate("correct", prefix, *PROP, path=("--generated", ""))
+
+
 def test_answers_that_equal_the_references(evaluate, tmp_path):
     """No source is read as a formula, and the answers kept are those of these references."""
     exact = ("--semantics", "exact", *SHORT)

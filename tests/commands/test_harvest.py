@@ -101,6 +101,12 @@ def _single(batches, size):
     return ([batch] for batch in batches)
 
 
+def test_why_no_formula_can_be_read(tmp_path, model):
+    with pytest.raises(UserError, match=r"formulas.txt cannot be .* judged: lines 1, 2 \(line 1: "):
+        harvest(tmp_path, model, ["& a", "b b"], "--beam", 4)
+    assert not (tmp_path / "out.src").exists()
+
+
 def test_formulas_that_cannot_be_read_cost_no_other(tmp_path, model):
     lines = [*FORMULAS[:4], "& a", "X a", "", " ".join(["!"] * 40 + ["a"]), *FORMULAS[4:]]
     expected = harvest(tmp_path, model, FORMULAS, "--beam", 4)

@@ -6,7 +6,7 @@ from fake_decoder import FakeDecoder
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answer_journal import AnswerJournal
-from sit_fairseq.evaluation.answering import GeneratedAnswers, answer_all
+from sit_fairseq.evaluation.answering import answer_all
 from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
@@ -163,45 +163,6 @@ def test_what_the_judge_raises_reaches_the_caller(path):
     with AnswerJournal(path, {}) as journal, JudgePool(Broken()) as judges:
         with pytest.raises(RuntimeError, match="broken judge"):
             answer_all(FakeDecoder(first_symbol), SOURCES, journal, judges)
-
-
-GENERATED = """2026-01-01 | INFO | fairseq | loaded
-S-1\t| b c
-T-1\tb 1
-H-1\t-0.5\tc 1
-D-1\t-0.5\tc 1
-P-1\t-0.1 -0.2
-H-1\t-0.9\tb 1
-S-0\t! <unk>
-T-0\ta 0
-H-0\t-0.1\ta 0
-"""
-
-
-def test_output_of_fairseq_generate_in_the_order_of_the_lines(tmp_path, path):
-    (tmp_path / "out.txt").write_text(GENERATED)
-    decoder = GeneratedAnswers(str(tmp_path / "out.txt"))
-    answered = answer(path, decoder, ["! a", "| b c"])
-    assert seen(answered) == [(["a 0"], [Verdict.satisfied]), (["c 1"], [Verdict.satisfied])]
-
-
-@pytest.mark.parametrize(
-    "sources, words",
-    [
-        (["! a", "| b c", "a"], "answers to 2 sentences, but there are 3"),
-        (["! a", "| b d"], "does not answer line 2"),
-        (["! ! a", "| b c"], "does not answer line 1"),
-    ],
-)
-def test_output_of_other_data_is_refused(tmp_path, sources, words):
-    (tmp_path / "out.txt").write_text(GENERATED)
-    with pytest.raises(UserError, match=words):
-        list(GeneratedAnswers(str(tmp_path / "out.txt")).decode(sources))
-
-
-def test_missing_output_is_named(tmp_path):
-    with pytest.raises(UserError, match="none.txt"):
-        GeneratedAnswers(str(tmp_path / "none.txt"))
 
 
 def test_what_the_model_cannot_read_is_wrong_and_goes_to_no_judge(path, tmp_path):

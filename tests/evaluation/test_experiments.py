@@ -70,6 +70,20 @@ def test_a_measurement_has_a_command_and_models():
     assert covariance.command == ["alpha-covariance", "x", "--counts", "3"]
 
 
+def test_names_may_be_numbers():
+    """YAML reads 2000 as a number."""
+    found = specification(
+        conditions={2000: "bin"},
+        models={64: ["x=1"]},
+        measurements={1: {"command": ["correct", "x"], "columns": {"Correct": "correct.share"}}},
+        scales={"mini": {"models": {64: ["x=2"]}, "arguments": {1: ["--beam", 1]}}},
+    )
+    run, measurement = found.runs[0], found.measurements[0]
+    assert run.condition in measurement.conditions and run.model in measurement.models
+    assert run.overrides[:2] == ["x=1", "x=2"]
+    assert measurement.command[-2:] == ["--beam", "1"]
+
+
 SCALES = {
     "mini": {
         "overrides": ["x=2"],

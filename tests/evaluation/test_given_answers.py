@@ -90,3 +90,42 @@ def test_damaged_logs_are_named(log, damage):
 def test_files_that_cannot_be_read_are_named(tmp_path):
     with pytest.raises(UserError, match="Cannot read .*none.txt.*--generated"):
         given_answers(str(tmp_path / "none.txt"))
+
+
+GENERATED = """2026-01-01 | INFO | fairseq | loaded
+S-1\t| b c
+T-1\tb 1
+H-1\t-0.5\tc 1
+D-1\t-0.5\tc 1
+P-1\t-0.1 -0.2
+H-1\t-0.9\tb 1
+S-2\t! ! a
+H-2\t-inf\t
+S-0\t! <unk>
+T-0\ta 0
+H-0\t-0.1\ta 0
+"""
+
+
+@pytest.fixture
+def printed(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text(GENERATED)
+    return path
+
+
+def test_output_of_fairseq_generate_in_the_order_of_the_lines(printed):
+    assert decoded(printed, ["! a", "| b c", "! ! a"]) == {0: ["a 0"], 1: ["c 1"], 2: None}
+
+
+@pytest.mark.parametrize(
+    "sources, words",
+    [
+        (["! a", "| b c"], "answers to 3 sentences, but there are 2"),
+        (["! a", "| b d", "! ! a"], "does not answer line 2"),
+        (["! ! a", "| b c", "! ! a"], "does not answer line 1"),
+    ],
+)
+def test_output_of_other_data_is_refused(printed, sources, words):
+    with pytest.raises(UserError, match=words):
+        decoded(printed, sources)

@@ -15,6 +15,7 @@ from sit_fairseq.evaluation.heat_map import Box
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.files import only_writer
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def numbers(text: str) -> List[int]:
@@ -103,8 +104,18 @@ def add_answers(parser: argparse.ArgumentParser):
 
 
 def answers(args: argparse.Namespace) -> Union[Checkpoint, str]:
-    """The model that the command line names, or the file of answers."""
-    return args.generated or checkpoint(args, args.beam)
+    """The model that the command line names, or the file of answers.
+
+    Raises:
+        UserError: answers of a file are to be searched for.
+    """
+    if args.generated is None:
+        return checkpoint(args, args.beam)
+    if getattr(args, "verify", None) is not None:
+        raise UserError(
+            "--verify needs a model to search with: name it by --path, not --generated."
+        )
+    return args.generated
 
 
 def add_beam(parser: argparse.ArgumentParser) -> None:
@@ -178,5 +189,13 @@ def add_judge_options(parser: argparse.ArgumentParser) -> None:
 
 
 def judging(args: argparse.Namespace) -> Judging:
-    """Who judges, as the command line says."""
-    return Judging(args.semantics, args.judge, args.timeout, args.workers)
+    """Who judges, as the command line says.
+
+    Raises:
+        UserError: nobody says which tokens are symbols, to a judge that has to know.
+    """
+    given = getattr(args, "generated", None) is not None
+    if args.semantics == "alpha" and given and args.symbols is None:
+        raise UserError("--semantics alpha with --generated needs --symbols REGEX.")
+    symbols = None if args.symbols is None else SymbolPattern(args.symbols).regex
+    return Judging(args.semantics, args.judge, args.timeout, args.workers, symbols)

@@ -1,4 +1,4 @@
-"""Measures whether renamed problems get renamed answers.
+r"""Measures whether renamed problems get renamed answers.
 
     sit evaluate alpha-covariance data/test --path model/checkpoint_best.pt --names a,b,c,d,e \
         --result results/covariance.json

@@ -1,11 +1,11 @@
-"""Counts correct answers, exact ones and every verdict.
+r"""Counts correct answers, exact ones and every verdict.
 
     sit evaluate correct data/test --path model/checkpoint_best.pt --semantics prop \
         --result results/test.json
 
 writes a JSON file and prints a table. With ``--verify prop --verify-beams 3,25`` the answers are
-the verified ones. Answers are kept in ``results/test.answers.jsonl``: the
-same command goes on where an interrupted one stopped.
+the verified ones. Answers are kept in ``results/test.answers.jsonl``: the same command goes on
+where an interrupted one stopped.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Counts correct answers by number of symbols and length.
+r"""Counts correct answers by number of symbols and length.
 
     sit evaluate heat-map data/grid --path model/checkpoint_best.pt --semantics prop \
         --result results/grid.json

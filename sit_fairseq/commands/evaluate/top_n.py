@@ -1,4 +1,4 @@
-"""Counts sentences that have a correct answer among the first n.
+r"""Counts sentences that have a correct answer among the first n.
 
     sit evaluate top-n data/test --path model/checkpoint_best.pt --semantics prop \
         --result results/top.json

@@ -1,4 +1,4 @@
-"""Generates LTL formulas with traces that satisfy them.
+r"""Generates LTL formulas with traces that satisfy them.
 
 The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over
 ``! & X U`` and the constants, as many of each length, satisfiable, each labelled with an

@@ -1,4 +1,4 @@
-"""Generates propositional formulas with satisfying partial assignments.
+r"""Generates propositional formulas with satisfying partial assignments.
 
 The set-up is that of PropRandom35 (Hahn et al. 2021): random formulas, as many of each
 length, satisfiable and no tautologies, each with one partial assignment that implies

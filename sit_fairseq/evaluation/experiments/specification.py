@@ -163,7 +163,8 @@ class _Reader:
         if len(heading) != 2:
             raise self._error("must have two words under 'heading', for conditions and models")
         runs = []
-        for condition, value in self._mapping(content["conditions"], "conditions").items():
+        conditions = self._mapping(content["conditions"], "conditions")
+        for condition, value in conditions.items():
             where = f"the condition {condition!r}"
             value = {"data": value} if isinstance(value, str) else value
             value = self._mapping(value, where, ("data", "models", "seeds"))
@@ -184,7 +185,7 @@ class _Reader:
         self._check_folders(runs)
         measurements = []
         for name, value in self._mapping(content["measurements"], "measurements").items():
-            found = self._measurement(name, value, models, content["conditions"])
+            found = self._measurement(name, value, models, conditions)
             found.command.extend(arguments.get(name, []))
             measurements.append(found)
         return Specification(heading, runs, measurements)
@@ -275,7 +276,7 @@ class _Reader:
         if not isinstance(value, dict) or not value:
             raise self._error(f"must have a mapping as {where}")
         for name in value:
-            if known is not None and name not in known:
+            if known is not None and str(name) not in known:
                 raise self._error(f"has {name!r} in {where}, where only {', '.join(known)} can be")
         return {str(name): part for name, part in value.items()}
 
