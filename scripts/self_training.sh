@@ -9,6 +9,14 @@
 # begin SHIPPED MINI: sets base, the model to go on from, and longest, the most tokens of a formula
 # that it was trained on: SHIPPED that of checkpoints, MINI that of the scale mini, 35 others.
 begin() {
+    : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}"
+    : "${BEAMS:=3,25}" "${LABELLED:=100000}" "${PER_CELL:=5}"
+    local settings="$ROUNDS $SIZE $UPDATES $LR $CHOOSE $BEAMS $LABELLED $PER_CELL"
+    if [ "$(cat "$out/settings" 2>/dev/null || echo "$settings")" != "$settings" ]; then
+        echo "$0: $out was begun with other settings, $(cat "$out/settings"); name another folder" >&2
+        exit 1
+    fi
+    echo "$settings" >"$out/settings"
     base=$out/model/checkpoint_last.pt
     longest=35
     case $scale in
@@ -22,7 +30,7 @@ begin() {
 labelled() {
     local options=(--symbols 5 --max-length "$longest" "${@:2}")
     step "data: formulas of at most $longest tokens over the symbols a to e, and a heat map"
-    pairs train "$example" "${options[@]}" --size "${LABELLED:-100000}" --seed 1
+    pairs train "$example" "${options[@]}" --size "$LABELLED" --seed 1
     pairs valid "$example" "${options[@]}" --size 500 --seed 2 --exclude "$data/train"
     pairs test "$example" "${options[@]}" --min-length "$1" --size 1000 --seed 3 \
         --exclude "$data"/{train,valid}
@@ -126,7 +134,6 @@ continued() {
 # A model that was shipped has no state of its optimizer, which then begins afresh.
 self_training() {
     local model=$base round begun first from state
-    : "${ROUNDS:=4}" "${SIZE:=20000}" "${UPDATES:=1000}" "${LR:=0.001}" "${CHOOSE:=first}" "${BEAMS:=3,25}"
     read -r begun state < <(python - "$model" <<'PYTHON'
 import sys
 from sit_fairseq.conversion.reading import read_state

@@ -84,6 +84,8 @@ def test_self_training_goes_on_from_the_model_of_its_scale(bash, tmp_path):
         (tmp_path / file).write_text("")
         base = file if scale == "shipped" else tmp_path / file
         assert bash(begin, scale, folder.name)[1] == f"{base} {longest}\n"
+    status, _, said = bash(f"ROUNDS=2; {begin}", "shipped", "some-shipped")
+    assert status == 1 and "begun with other settings, 4 20000" in said
 
 
 def test_every_script_of_the_table_exists():

@@ -9,6 +9,6 @@ start ltl "${1:-shipped}" "${@:2}"
 most=100  # tokens of an answer
 begin 35 12
 labelled 8 --labels spot
-grid --semantics ltl --max-length 40 --per-cell "${PER_CELL:-5}" \
+grid --semantics ltl --max-length 40 --per-cell "$PER_CELL" \
     --exclude "$data"/{train,valid,test}
 self_training

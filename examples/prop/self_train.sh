@@ -9,5 +9,5 @@ start prop "${1:-shipped}" "${@:2}"
 most=30  # tokens of an answer
 begin 20 10
 labelled 7 --labels smallest
-grid --semantics prop --per-cell "${PER_CELL:-5}" --exclude "$data"/{train,valid,test}
+grid --semantics prop --per-cell "$PER_CELL" --exclude "$data"/{train,valid,test}
 self_training

@@ -6,6 +6,7 @@ back is Boolean, as the steps of a trace are.
 
 import math
 import re
+from types import MappingProxyType
 from typing import Dict, List, Mapping, Sequence
 
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula, parse
@@ -22,6 +23,7 @@ _LEXEME = re.compile(r'\s*(<->|->|[!&|();{}]|"(?:[^"\\]|\\.)*"|\w+)', re.ASCII |
 # first, but of two arrows the right one.
 _BINDING: Dict[str, int] = {"&": 4, "xor": 3, "|": 2, "<->": 1, "->": 1}
 _ARROWS = ("<->", "->")
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 # Marks that are no operators, beside those of traces.
 _PARENTHESES = ("(", ")")
@@ -42,7 +44,7 @@ def quoted(symbol: str) -> str:
     return f'"{escaped}"'
 
 
-def infix(tokens: Sequence[str], binding: Mapping[str, int] = {}, tight: bool = False) -> str:
+def infix(tokens: Sequence[str], binding: Mapping[str, int] = _NONE, tight: bool = False) -> str:
     """Writes a formula for people, and in the notation of Spot, however deep it is.
 
     Every binary operator below another operator is in parentheses, so that nobody has to
@@ -81,7 +83,7 @@ def infix(tokens: Sequence[str], binding: Mapping[str, int] = {}, tight: bool = 
     return "".join(parts)
 
 
-def _bracketed(operand, binding: Mapping[str, int] = {}, limit: float = math.inf) -> List:
+def _bracketed(operand, binding: Mapping[str, int] = _NONE, limit: float = math.inf) -> List:
     """What is to be written for an operand of what binds by ``limit``, last thing first."""
     binary = isinstance(operand, tuple) and len(operand) == 3
     bare = not binary or binding.get(operand[0], -math.inf) > limit

@@ -37,6 +37,19 @@ def check_options(cfg: StreamTranslationConfig) -> None:
         raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
 
 
+def refuse_verified_training(cfg: StreamTranslationConfig) -> None:
+    """Refuses ``--verify`` where nothing is answered for anybody.
+
+    Raises:
+        UserError: it is given.
+    """
+    if cfg.verify is not None:
+        raise UserError(
+            "--verify is for answers, which training gives to nobody: leave it out, and name "
+            f"--validate-semantics {cfg.verify} to have validation judged"
+        )
+
+
 def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
     """The dictionaries of source and target, whose languages are completed in the options.
 

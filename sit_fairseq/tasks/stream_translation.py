@@ -65,6 +65,8 @@ class StreamTranslationTask(StreamDataTask):
         if from_checkpoint:
             add_newer_options(cfg)
         self._trains = not from_checkpoint
+        if self._trains:
+            refusals.refuse_verified_training(self.cfg)
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._one_stream = True

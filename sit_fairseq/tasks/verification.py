@@ -113,6 +113,7 @@ class Verification:
         """Prints the closing line, if anything was verified, or logs it if nothing is printed."""
         if self._search is not None and self._search.total:
             self._say(self._search.summary())
+        self._lookahead.expect([])
 
     def print_line(self, number: int, say: Callable[[str], None]) -> None:
         """Prints the ``V-`` line of a sentence, once.

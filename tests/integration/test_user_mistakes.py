@@ -224,6 +224,7 @@ def test_unsupported_options(prop, options):
         (("--stream-attention", "EP-DP"), ("add CP or CA",)),
         (("--encoder-attention-heads", 5), ("--encoder-attention-heads",)),
         (("--validate-semantics", "prop", "--validate-args", "beam=3"), ("--validate-args",)),
+        (("--verify", "prop"), ("--verify is for answers", "--validate-semantics prop")),
     ],
 )
 def test_unsuitable_model_options(prop, tmp_path, options, fragments):
