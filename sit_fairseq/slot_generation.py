@@ -163,9 +163,11 @@ class StreamSequenceGenerator(SequenceGenerator):
         for position in torch.unique(bbsz_idx // beam_size).tolist():
             sentence = sentences[position]
             best = finalized[sentence]
-            if finished[sentence] or len(best) < beam_size:
-                continue
-            if bound[position] <= best[self._nbest - 1]["score"]:
+            # After a prefix with its </s>, for one, nothing goes on, be the answers ever so few.
+            done = bound[position] == -math.inf or (
+                len(best) == beam_size and bound[position] <= best[self._nbest - 1]["score"]
+            )
+            if done and not finished[sentence]:
                 finished[sentence] = True
                 ended.append(position)
         return ended

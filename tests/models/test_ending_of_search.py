@@ -155,6 +155,26 @@ def test_answers_of_models_are_those_of_the_full_search(beam):
     assert differs
 
 
+def test_a_search_ends_where_no_hypothesis_can_go_on():
+    """Of two tokens there are 24 sequences, which is less than the beam, without a pair twice."""
+    dictionary = make_dictionary("a", ("!", "0"))
+    sample = make_sample(dictionary, ["! 0", "! a"], ["0", "a"])
+    options = {"beam_size": 40, "no_repeat_ngram_size": 2, "max_len_b": 30}
+    found = generate([build(dictionary)], dictionary, sample, **options)
+    assert [len(hypotheses) for hypotheses in found] == [24, 40]
+
+
+@pytest.mark.parametrize("prefix, count", [("", 1), ("a 0", 3)])
+def test_a_prefix_may_end_an_answer(prefix, count):
+    """A target that is shorter than --prefix-size, and the answers beside it."""
+    dictionary = make_dictionary()
+    tokens = encode(dictionary, ["! 0 1", prefix])
+    sample = make_sample(dictionary, ["& a b", "! a"], ["a 1", "a 0"])
+    longer, ended = generate([build(dictionary)], dictionary, sample, tokens[:, :3], beam_size=3)
+    assert [dictionary.string(h["tokens"]) for h in ended] == [prefix] * count
+    assert len(longer) == 3
+
+
 def answers(kind, **options):
     """Token by token, of one untrained model."""
     dictionary = make_dictionary()
