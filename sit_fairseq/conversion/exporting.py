@@ -155,11 +155,14 @@ def _card(cfg: Dict[str, Any], path: str) -> str:
 
     Args:
         cfg: options of the checkpoint.
-        path: the text of the card; if there is no such file it is a table of options.
+        path: the text of the card, which may have such a head; if there is no such file it is a
+            table of options.
     """
     if os.path.isfile(path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
+        if text.startswith("---\n"):
+            return text
     else:
         model, task = cfg["model"], cfg["task"]
         rows = [("symbols", task["symbols"])]

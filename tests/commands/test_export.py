@@ -79,6 +79,14 @@ def test_damaged_weights_are_one_sentence(tmp_path):
             SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))
 
 
+def test_a_card_keeps_the_head_that_it_has(tmp_path):
+    shutil.copy(SHIPPED / "model.pt", tmp_path)
+    card = "---\nlicense: apache-2.0\n---\n\n# Mine\n"
+    (tmp_path / "README.md").write_text(card)
+    sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
+    assert (tmp_path / "hub" / "README.md").read_text() == card
+
+
 def test_a_folder_without_its_options_is_refused(tmp_path):
     sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
     (tmp_path / "config.json").write_text("[]")
