@@ -161,8 +161,6 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         canonical, slots = super().canonicalise(tokens)
         num_rows, unk = self.num_symbol_rows, self.dictionary.unk()
         canonical = self._within_rows(canonical, num_rows)
-        if self.fresh_symbols:
-            return canonical, slots
         if slots.size(1) > num_rows and not self._warned:
             self._warned = True
             logger.warning(
@@ -172,6 +170,8 @@ class CanonicalVocabulary(_OneStreamVocabulary):
                 num_rows,
                 num_rows,
             )
+        if self.fresh_symbols:
+            return canonical, slots
         names = tokens.new_full((tokens.size(0), num_rows), unk)
         slots = slots[:, :num_rows]
         names[:, : slots.size(1)] = slots.masked_fill(slots.eq(self.dictionary.pad()), unk)
@@ -221,9 +221,10 @@ class NamedVocabulary(_OneStreamVocabulary):
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """More symbols than vectors; see :meth:`StreamVocabulary.unreadable`."""
+        reason = super().unreadable(tokens)  # it learns names for the fresh symbols, too
         number = self._symbols().numel()
-        if self.most_symbols is None or number <= self.most_symbols:
-            return super().unreadable(tokens)
+        if reason is not None or self.most_symbols is None or number <= self.most_symbols:
+            return reason
         return (
             f"brings the symbols of the dictionary and of the sentences before it to {number}, of "
             f"which the model tells {self.most_symbols} apart"

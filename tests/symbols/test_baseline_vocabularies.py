@@ -100,17 +100,17 @@ def test_canonical_ids_are_those_of_streams():
     assert text_of(vocabulary, torch.tensor([11, 12, 13]), names[0]) == "c a <unk>"
 
 
-def test_more_symbols_than_canonical_rows(caplog):
-    vocabulary = CanonicalVocabulary(make_dictionary("ab"))
+@pytest.mark.parametrize("fresh", [0, 1])
+def test_more_symbols_than_canonical_rows(caplog, fresh):
+    vocabulary = CanonicalVocabulary(make_dictionary("ab"), fresh)
     dictionary = vocabulary.dictionary
     source = encode(dictionary, ["& z | y & z x", "! z"])
     canonical, names = vocabulary.canonicalise(source)
-    slot, unk = vocabulary.num_base, dictionary.unk()
+    slot, unk, pad = vocabulary.num_base, dictionary.unk(), dictionary.pad()
     row = {token: 4 + index for index, token in enumerate(BASE)}
     assert canonical[0].tolist() == [row["&"], slot, row["|"], slot + 1, row["&"], slot, unk, 2]
-    assert names.tolist() == [[dictionary.index("z"), dictionary.index("y")]] + [
-        [dictionary.index("z"), unk]
-    ]
+    z, y, x = (dictionary.index(name) for name in "zyx")
+    assert names.tolist() == ([[z, y, x], [z, pad, pad]] if fresh else [[z, y], [z, unk]])
     target = vocabulary.encode(encode(dictionary, ["x 1 y 0"]), names[:1])
     assert target.tolist() == [[unk, row["1"], slot + 1, row["0"], 2]]
     vocabulary.canonicalise(source)
@@ -150,6 +150,14 @@ def test_sentences_whose_symbols_a_model_cannot_read():
     assert named.unreadable(encode(named.dictionary, ["& z y"])[0]) is None
     fifth = encode(named.dictionary, ["& x y"])[0]
     assert re.search("to 5, of which the model tells 4 apart$", named.unreadable(fifth))
+
+
+def test_names_of_fresh_symbols_need_codes_too():
+    named = NamedVocabulary(make_dictionary("ab", pattern="[a-z][0-9]?"), 1)
+    RandomEmbedding(named, 8, 1, seed=0, cosine=True, scaled=False)
+    assert named.unreadable(encode(named.dictionary, ["! b"])[0]) is None
+    both = encode(named.dictionary, ["& a b"])[0]
+    assert re.search("to 3, of which the model tells 2 apart$", named.unreadable(both))
 
 
 @pytest.mark.parametrize("kind", ALL)
