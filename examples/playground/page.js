@@ -169,6 +169,7 @@ async function ask(words, renaming) {
   });
   models.replaceChildren(...cards);
   const loaded = await loading;
+  if (mine !== turn) return;
   for (const [place, model] of loaded.entries()) {
     const first = await run(model, cards[place], "the formula", words);
     if (mine !== turn) return;
