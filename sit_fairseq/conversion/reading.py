@@ -12,6 +12,7 @@ from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.hub_folder import as_checkpoint
 from sit_fairseq.safe_loading import explained, incomplete, is_weights
 
 
@@ -36,18 +37,21 @@ class Dictionaries(NamedTuple):
 def read_state(path: str) -> Dict[str, Any]:
     """Reads a checkpoint of fairseq; nothing that it holds is executed.
 
+    Args:
+        path: the file, or the weights of a folder of ``sit export --hub``.
+
     Raises:
         UserError: if it cannot be read, or is no checkpoint of fairseq.
     """
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; name a checkpoint of fairseq")
-    with explained(path, "name another file"):
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
+    with explained(path, "name another file"), as_checkpoint(path) as file:
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
                 damaged = archive.testzip()  # torch.load does not look at checksums
             if damaged is not None:
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        state = torch.load(file, map_location="cpu", weights_only=True)
     complaint = _foreign(state)
     if complaint:
         raise UserError(f"{path} is no checkpoint of fairseq: {complaint}; name another file")

@@ -61,6 +61,17 @@ def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):
     assert ours.translate(lines) == theirs.translate(lines)
 
 
+def test_a_folder_to_upload_is_a_checkpoint_to_export(tmp_path):
+    sit("export", SHIPPED / "model.pt", tmp_path / "hub", "--hub")
+    sit("export", tmp_path / "hub" / "model.safetensors", tmp_path / "back")
+    weights, back = (
+        torch.load(folder / "model.pt", weights_only=True)["model"]
+        for folder in (SHIPPED, tmp_path / "back")
+    )
+    assert back.keys() == weights.keys()
+    assert all(torch.equal(value, weights[name]) for name, value in back.items())
+
+
 def test_a_card_is_made_where_there_is_none(tmp_path):
     shutil.copy(SHIPPED / "model.pt", tmp_path)
     sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
