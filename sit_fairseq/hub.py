@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Union
+from typing import Any, Dict, Iterator, List, Tuple, Union
 
 from fairseq.hub_utils import GeneratorHubInterface
 
@@ -39,6 +39,9 @@ class Unverified(str):
         text = super().__new__(cls, answer)
         text.verdict = verdict
         return text
+
+    def __getnewargs__(self) -> Tuple[str, str]:
+        return str(self), self.verdict  # for copies and other processes
 
     def __repr__(self) -> str:
         return f"Unverified({super().__repr__()}, {self.verdict!r})"
