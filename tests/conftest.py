@@ -69,9 +69,8 @@ class _Config(SymbolInvariantTransformerConfig):
         return getattr(self, name)
 
 
-def make_model(dictionary: Optional[StreamDictionary] = None, **options):
-    """An untrained model; sizes are small and pairwise different."""
-    fresh_names = options.pop("fresh_names", None)
+def small(**options):
+    """Options of a model whose sizes are small and pairwise different, but those given."""
     sizes = dict(
         encoder_embed_dim=24,
         encoder_ffn_embed_dim=40,
@@ -81,10 +80,15 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
         max_target_positions=200,
     )
     sizes.update(options)
-    cfg = _Config(**sizes)
     for name in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads"):
-        if f"decoder_{name}" not in options:
-            setattr(cfg, f"decoder_{name}", getattr(cfg, f"encoder_{name}"))
+        sizes.setdefault(f"decoder_{name}", sizes[f"encoder_{name}"])
+    return sizes
+
+
+def make_model(dictionary: Optional[StreamDictionary] = None, **options):
+    """An untrained model of :func:`small` sizes."""
+    fresh_names = options.pop("fresh_names", None)
+    cfg = _Config(**small(**options))
     task = SimpleNamespace(
         source_dictionary=dictionary or make_dictionary(),
         cfg=SimpleNamespace(seed=1, fresh_names=fresh_names),

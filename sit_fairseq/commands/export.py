@@ -8,8 +8,9 @@ tokens alone, as symbols need no entry. Prints the SHA-256 for the model's card.
 
 --hub writes a folder that can be uploaded as it is: ``model.safetensors``, ``config.json``, the
 dictionaries and the card, ``README.md`` beside the checkpoint under a heading of tags and licence,
-or a table of the model's options where there is none. ``from_pretrained(DIR)`` reads the folder, and
-fairseq's commands take ``--path DIR/model.safetensors``.
+if it has none, or a table of the model's options where there is no such file.
+``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
+``--path DIR/model.safetensors``.
 """
 
 import argparse

@@ -5,10 +5,10 @@
 
 writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and
 ``vocabulary.json``: base tokens, pattern of the symbols, positions and whatever else a program
-needs that uses them. Numbers of tokens, symbols and hypotheses are free. Before anything is written,
-answers are compared with fairseq's: greedy and with a beam of 3, on random sentences of up to
---check-symbols symbols and --check-tokens tokens, which should be three times the symbols and twice
-the tokens of training. Models with streams, of every attention pattern, positions, head and norm,
+needs that uses them. Numbers of tokens, symbols and hypotheses are free. Before anything is
+written, answers are compared with fairseq's: greedy and with a beam of 3, on random sentences of up
+to --check-symbols symbols and --check-tokens tokens, which should be three times the symbols and
+twice the tokens of training. Models with streams, of every attention pattern, positions, head and norm,
 and those of --symbol-embedding fixed can be exported.
 """
 

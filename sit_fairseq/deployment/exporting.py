@@ -45,7 +45,8 @@ def check_exportable(model: nn.Module) -> None:
     kind = next(name for name, (of, _) in SYMBOL_EMBEDDINGS.items() if type(model.vocabulary) is of)
     if kind not in ("streams", "fixed"):
         raise UserError(
-            f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed can"
+            f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed "
+            "can"
         )
     if model.vocabulary.fresh_symbols:
         raise UserError("a model trained with --fresh-symbols cannot be exported")

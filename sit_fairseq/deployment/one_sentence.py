@@ -10,7 +10,7 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.deployment.plain_model import CACHE
+from sit_fairseq.models.stream_decoder import CACHE
 from sit_fairseq.symbols.streams import Streams
 
 
@@ -106,8 +106,8 @@ class _Step:
         """Nothing: every step has an object of its own."""
 
 
-class SentenceEncoder(nn.Module):
-    """The encoder, with what the decoder needs of its output.
+class _Side(nn.Module):
+    """One side of a model.
 
     Args:
         model: of :func:`plain_copy`.
@@ -116,6 +116,10 @@ class SentenceEncoder(nn.Module):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
+
+
+class SentenceEncoder(_Side):
+    """The encoder, with what the decoder needs of its output."""
 
     def forward(
         self, tokens: Tensor, slots: Tensor, tree: Optional[Tensor] = None
@@ -147,16 +151,8 @@ class SentenceEncoder(nn.Module):
         return tuple(memories)
 
 
-class SentenceDecoder(nn.Module):
-    """One step of the decoder, for all hypotheses of a sentence.
-
-    Args:
-        model: of :func:`plain_copy`.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
+class SentenceDecoder(_Side):
+    """One step of the decoder, for all hypotheses of a sentence."""
 
     def forward(
         self,

@@ -11,12 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sit_fairseq.models.stream_decoder import CACHE
 from sit_fairseq.modules.products import Linear
 from sit_fairseq.modules.rotary import Rotary
 from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
-
-# Where the step of a search is found: the decoder's key in fairseq's incremental state.
-CACHE = "streams"
 
 
 class _RotaryTable(nn.Module):

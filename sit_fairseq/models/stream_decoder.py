@@ -18,7 +18,7 @@ from sit_fairseq.modules.stream_layers import StreamDecoderLayer
 from sit_fairseq.symbols.fresh_slots import SlotVectors, close_slots, slots_taken
 from sit_fairseq.symbols.streams import Repetition, Streams, SymbolPositions
 
-_CACHE = "streams"  # our key in fairseq's incremental state
+CACHE = "streams"  # our key in fairseq's incremental state
 
 
 class StreamDecoder(FairseqIncrementalDecoder):
@@ -81,9 +81,9 @@ class StreamDecoder(FairseqIncrementalDecoder):
         tokens = prev_output_tokens
         if incremental_state is not None:
             tokens = tokens[:, -1:]
-            if _CACHE not in incremental_state:
-                incremental_state[_CACHE] = self._new_cache(encoder_out)
-            cache = incremental_state[_CACHE]
+            if CACHE not in incremental_state:
+                incremental_state[CACHE] = self._new_cache(encoder_out)
+            cache = incremental_state[CACHE]
         if streams.reserved is not None:
             num_slots = self._slots_needed(taken, encoder_out)
             if cache is None:
@@ -195,8 +195,8 @@ class StreamDecoder(FairseqIncrementalDecoder):
         self, incremental_state: Dict[str, Any], new_order: Tensor
     ) -> None:
         """Follows fairseq's beams: each hypothesis takes all its streams along."""
-        if _CACHE in incremental_state:
-            incremental_state[_CACHE].reorder(new_order)
+        if CACHE in incremental_state:
+            incremental_state[CACHE].reorder(new_order)
 
     def get_normalized_probs(
         self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None

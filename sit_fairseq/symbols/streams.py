@@ -1,9 +1,9 @@
 """Packing of ragged streams, and the two ways to cross between streams and sentences.
 
 Shapes: B sentences, S_b streams in sentence b, N = sum of S_b, K hypotheses of each
-sentence (beams; 1 in training), T tokens, C channels, R reserved slots. A tensor *over streams* has N*K
-rows, ordered by stream, then hypothesis; a tensor *over hypotheses* has B*K rows,
-ordered by sentence, then hypothesis, as fairseq orders its beams.
+sentence (beams; 1 in training), T tokens, C channels, R reserved slots. A tensor *over
+streams* has N*K rows, ordered by stream, then hypothesis; a tensor *over hypotheses* has
+B*K rows, ordered by sentence, then hypothesis, as fairseq orders its beams.
 """
 
 from dataclasses import dataclass, replace

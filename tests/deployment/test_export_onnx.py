@@ -173,6 +173,11 @@ def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
     checkpoint = save_checkpoint(tmp_path / "model.pt", **options)
     with pytest.raises(UserError, match=f"{option} cannot be exported"):
         sit("export-onnx", checkpoint, tmp_path / "onnx")
+    assert not (tmp_path / "onnx").exists()
+
+
+def test_arguments_are_checked(tmp_path):
+    checkpoint = ROOT / "checkpoints" / "prop" / "model.pt"
     with pytest.raises(UserError, match="model.pt is a file; name a folder"):
         sit("export-onnx", checkpoint, checkpoint)
     with pytest.raises(UserError, match="--check-tokens must be at least 1"):
