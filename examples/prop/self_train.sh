@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 source scripts/self_training.sh
 start prop "${1:-shipped}" "${@:2}"
 most=30  # tokens of an answer
-begin 20 10
-labelled 7 --labels smallest
+begin 35 10
+labelled 7 --labels depth-first
 grid --semantics prop --per-cell "$PER_CELL" --exclude "$data"/{train,valid,test}
 self_training
