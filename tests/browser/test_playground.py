@@ -87,7 +87,9 @@ def test_a_typed_formula_is_answered_as_in_python(browser, python):
     browser.run(_WAIT)
     answer = python.answer("<-> tea xor ! milk sugar", max_length=40)
     assert shown(browser, ".run .words.answer", "textContent").strip() == answer.text
-    assert shown(browser, ".run .score", "textContent") == f"score {answer.score:.7f}"
+    word, score = shown(browser, ".run .score", "textContent").split()
+    # The same model in another build of onnxruntime, which may round otherwise.
+    assert word == "score" and float(score) == pytest.approx(answer.score, abs=TOLERANCE)
     assert shown(browser, "#streams", "innerText").count("●") == 3
     assert browser.run("return document.querySelectorAll('#tree circle').length") == 6
 
