@@ -8,7 +8,7 @@ source scripts/self_training.sh
 start ltl "${1:-shipped}" "${@:2}"
 most=100  # tokens of an answer
 begin 35 12
-labelled 8 --labels spot
+labelled 8 --labels depth-first
 grid --semantics ltl --max-length 40 --per-cell "$PER_CELL" \
     --exclude "$data"/{train,valid,test}
 self_training
