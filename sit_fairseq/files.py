@@ -147,6 +147,20 @@ def only_writer(path: str) -> Iterator[None]:
         yield
 
 
+def make_folder(folder: str) -> None:
+    """Makes the folder DIR of an export, and those above it, unless it is there.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    if os.path.isfile(folder):
+        raise UserError(f"{folder} is a file; name a folder for DIR.")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"Cannot make {folder}: {error.strerror}; name another DIR.")
+
+
 @contextlib.contextmanager
 def partial_files(*paths: str) -> Iterator[List[str]]:
     """Gives names to write to; the files take their places at the end, if all went well.

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from sit_fairseq import hub_folder
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import partial_files
+from sit_fairseq.files import make_folder, partial_files
 from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
@@ -90,7 +90,7 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    state, tokens = _stream_model(checkpoint, folder)
+    state, tokens = _stream_model(checkpoint)
     with _in_folder(folder, state, tokens, "model.pt") as partials:
         writing.save(exported(state), partials[0])
     return os.path.join(folder, "model.pt")
@@ -109,7 +109,7 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    state, tokens = _stream_model(checkpoint, folder)
+    state, tokens = _stream_model(checkpoint)
     small = exported(state)
     names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
     beside = os.path.join(os.path.dirname(checkpoint), hub_folder.CARD)
@@ -123,10 +123,8 @@ def export_hub(checkpoint: str, folder: str) -> str:
     return os.path.join(folder, hub_folder.WEIGHTS)
 
 
-def _stream_model(checkpoint: str, folder: str) -> Tuple[Dict[str, Any], List[str]]:
+def _stream_model(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     """A checkpoint and its base tokens."""
-    if os.path.isfile(folder):
-        raise UserError(f"{folder} is a file; name a folder for DIR.")
     state = reading.read_state(checkpoint)
     vocabulary = saved_vocabulary(state["model"])
     if vocabulary is None or state.get("cfg") is None:
@@ -139,7 +137,7 @@ def _in_folder(
     folder: str, state: Dict[str, Any], tokens: List[str], *names: str
 ) -> Iterator[List[str]]:
     """Names to write files of a folder to; the dictionaries are written, too."""
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     languages = _languages(state["cfg"]["task"]).values()
     names += tuple(sorted({f"dict.{language}.txt" for language in languages}))
     with partial_files(*(os.path.join(folder, name) for name in names)) as partials:

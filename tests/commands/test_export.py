@@ -43,6 +43,13 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
         sit("export", SHIPPED / "model.pt", tmp_path / "other.pt")
 
 
+@pytest.mark.parametrize("verb", ["export", "export-onnx"])
+def test_a_folder_that_cannot_be_made_is_named(verb, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Cannot make .*file/under: Not a directory; name another"):
+        sit(verb, SHIPPED / "model.pt", tmp_path / "file" / "under")
+
+
 def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):
     sit("export", SHIPPED / "model.pt", tmp_path / "hub", "--hub")
     names = ["README.md", "config.json", "dict.src.txt", "dict.tgt.txt", "model.safetensors"]
