@@ -127,7 +127,8 @@ continued() {
     train "$name" "$binarised" "${from[@]}" optimization.lr="[$LR]" \
         optimization.max_update=$((begun + updates)) optimization.stop_time_hours=0 \
         lr_scheduler.warmup_updates=$((begun + 100)) \
-        ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0
+        ++lr_scheduler.lr_period_updates=$((ROUNDS * UPDATES)) ++task.length_ramp_updates=0 \
+        ++task.length_ramp_start=null
 }
 
 # self_training: the rounds, from base on, and for comparison as many updates of labelled data alone.
