@@ -217,7 +217,7 @@ class Runner:
 def run_experiments(
     specification: Specification, configuration: Path, folder: Path, name: str, jobs: int
 ) -> Tuple[str, int]:
-    """Carries out all runs and writes the table, and all results, into the folder.
+    """Carries out all runs and writes the table, and all results, into the folder, after each.
 
     Args:
         specification: what to run.
@@ -238,25 +238,31 @@ def run_experiments(
     for run in specification.runs:  # before anything is paid for
         runner.open_journal(run).close()
     results: List[Results] = []
+    text = ""
     with ThreadPoolExecutor(jobs) as executor:
         try:
-            results = list(executor.map(runner, specification.runs))
+            for result in executor.map(runner, specification.runs):
+                results.append(result)
+                text = markdown_table(experiments_table(specification, results))
+                _write(specification, results, text, folder / name)
         except BaseException as error:
             executor.shutdown(wait=False, cancel_futures=True)
             runner.stop()
             if isinstance(error, KeyboardInterrupt):
                 raise UserError("Interrupted; the same command goes on from there.")
             raise
-    text = markdown_table(experiments_table(specification, results))
+    return text, results.count(None)
+
+
+def _write(specification: Specification, results: List[Results], text: str, path: Path) -> None:
+    """Writes the table, and the results of the runs so far."""
     everything = [
         {"condition": run.condition, "model": run.model, "seed": run.seed, "results": result}
         for run, result in zip(specification.runs, results)
     ]
-    paths = [str(folder / f"{name}{ending}") for ending in (".md", ".json")]
     try:
-        with replacing(*paths) as (markdown, raw):
+        with replacing(f"{path}.md", f"{path}.json") as (markdown, raw):
             markdown.write(text + "\n")
             json.dump(everything, raw, indent=1)
     except OSError as error:
-        raise UserError(f"Cannot write {paths[0]}: {error.strerror}; the same command goes on.")
-    return text, results.count(None)
+        raise UserError(f"Cannot write {path}.md: {error.strerror}; the same command goes on.")

@@ -162,7 +162,7 @@ class _Reader:
         heading = self._strings(content.get("heading", ["Data", "Model"]), "heading")
         if len(heading) != 2:
             raise self._error("must have two words under 'heading', for conditions and models")
-        runs = []
+        turns = []
         conditions = self._mapping(content["conditions"], "conditions")
         for condition, value in conditions.items():
             where = f"the condition {condition!r}"
@@ -171,17 +171,19 @@ class _Reader:
             if not isinstance(value.get("data"), str):
                 raise self._error(f"must name the binarised data of {where}")
             for model in self._chosen(value, "model", models, where):
-                for seed in self._seeds(value["seeds"], where) if "seeds" in value else seeds:
-                    runs.append(
-                        Run(
-                            condition,
-                            model,
-                            seed,
-                            folder / value["data"],
-                            [*common, *models[model], f"common.seed={seed}"],
-                            folder / "runs" / slug(condition) / slug(model) / f"seed{seed}",
-                        )
+                own_seeds = self._seeds(value["seeds"], where) if "seeds" in value else seeds
+                for turn, seed in enumerate(own_seeds):
+                    run = Run(
+                        condition,
+                        model,
+                        seed,
+                        folder / value["data"],
+                        [*common, *models[model], f"common.seed={seed}"],
+                        folder / "runs" / slug(condition) / slug(model) / f"seed{seed}",
                     )
+                    turns.append((turn, run))
+        # First each row with one seed, so that a table which is interrupted has all its rows.
+        runs = [run for _, run in sorted(turns, key=lambda pair: pair[0])]
         self._check_folders(runs)
         measurements = []
         for name, value in self._mapping(content["measurements"], "measurements").items():

@@ -142,6 +142,25 @@ def test_what_is_missing_is_named_before_anything_runs(folder, missing):
         make_runner(folder)
 
 
+def test_the_table_is_written_after_each_run(folder, monkeypatch):
+    """What was finished before an interruption can be read."""
+
+    class Interrupted(FakeProcesses):
+        def call(self, log, program, *arguments):
+            if "seed2" in str(log):
+                raise KeyboardInterrupt
+            return super().call(log, program, *arguments)
+
+    monkeypatch.setattr(f"{Runner.__module__}.Processes", lambda path, _: Interrupted(path))
+    two = specification(folder, conditions={"All": "bin"})
+    with pytest.raises(UserError, match="Interrupted"):
+        run_experiments(two, folder / "mini.yaml", folder, "some", 1)
+    rows = [row.split() for row in (folder / "some.md").read_text().splitlines()]
+    assert [row[1:4] for row in rows[2:]] == [["All", "|", "A"], ["All", "|", "B"]]
+    done = json.loads((folder / "some.json").read_text())
+    assert [(run["model"], run["seed"]) for run in done] == [("A", 1), ("B", 1)]
+
+
 def test_at_least_one_job(folder):
     with pytest.raises(UserError, match="--jobs 0"):
         run_experiments(specification(folder), folder / "mini.yaml", folder, "some", 0)

@@ -14,13 +14,13 @@ from sit_fairseq.evaluation.experiments.specification import (
 from sit_fairseq.modules.attention_pattern import AttentionPattern
 
 
-def test_runs_are_all_models_of_each_condition_with_each_seed():
+def test_runs_are_all_models_of_each_condition_with_one_seed_after_another():
     runs = specification(overrides=["x=1"]).runs
     assert [(run.condition, run.model, run.seed) for run in runs] == [
-        *(("All", "A", 1), ("All", "A", 2), ("All", "B", 1), ("All", "B", 2)),
-        *(("Few", "B", 1), ("Few", "B", 2)),
+        *(("All", "A", 1), ("All", "B", 1), ("Few", "B", 1)),
+        *(("All", "A", 2), ("All", "B", 2), ("Few", "B", 2)),
     ]
-    assert runs[1].overrides == ["x=1", "model.dropout=0", "common.seed=2"]
+    assert runs[3].overrides == ["x=1", "model.dropout=0", "common.seed=2"]
     assert runs[-1].data == Path("out/bin.few")
     assert len({run.folder for run in runs}) == len(runs)
 
