@@ -30,6 +30,23 @@ QUESTIONS = {
     ],
 }
 QUESTIONS["converted"] = QUESTIONS["prop"]
+# Terms of at most 4 variables and 3 binders, and one of more variables.
+REFERENCES = {
+    "binding": {
+        "f ( a )": "f a",
+        "f ( g ( a ) )": "let x = g a ; f x",
+        "g ( a , b , a )": "g a b a",
+        "f ( g ( a , b ) , h ( a ) )": "let x = g a b ; let y = h a ; f x y",
+        "h ( h ( h ( p ) ) )": "let x = h p ; let y = h x ; h y",
+        "f ( p , g ( q ) , p )": "let x = g q ; f p x p",
+        "g ( f ( x , y ) , f ( y , x ) )": "let a = f x y ; let b = f y x ; g a b",
+        "f ( g ( h ( a ) , b ) , c )": "let x = h a ; let y = g x b ; f y c",
+        "f ( g ( a ) , g ( b ) , g ( c ) )": "let x = g a ; let y = g b ; let z = g c ; f x y z",
+        "h ( f ( a , b , c ) , d , e , i )": "let x = f a b c ; h x d e i",
+    }
+}
+QUESTIONS.update({name: list(pairs) for name, pairs in REFERENCES.items()})
+SEMANTICS = {"converted": "prop", "binding": "alpha"}
 
 
 def test_every_folder_is_tested():
@@ -62,10 +79,12 @@ def test_python_interface_needs_nothing_but_the_folder(name):
 def test_ten_questions_are_answered_correctly(name):
     options = DecodingOptions(beam=3, max_len_a=2, max_len_b=20)
     decoder = CheckpointDecoder(str(CHECKPOINTS / name / "model.pt"), options)
-    judge = make_judge("prop" if name == "converted" else name)
+    judge = make_judge(SEMANTICS.get(name, name))
+    judge.symbols = decoder.symbols
     questions = QUESTIONS[name]
+    problems = judge.problems(questions, list(REFERENCES.get(name, {}).values()) or None)
     verdicts = {
-        questions[position]: judge.verify(questions[position], answers[0])
+        questions[position]: judge.verify(problems[position], answers[0])
         for positions, found in decoder.decode(questions)
         for position, answers in zip(positions, found)
     }
