@@ -7,7 +7,6 @@ import pytest
 import torch
 from command_line import ROOT
 
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
@@ -43,10 +42,30 @@ REFERENCES = {
         "f ( g ( h ( a ) , b ) , c )": "let x = h a ; let y = g x b ; f y c",
         "f ( g ( a ) , g ( b ) , g ( c ) )": "let x = g a ; let y = g b ; let z = g c ; f x y z",
         "h ( f ( a , b , c ) , d , e , i )": "let x = f a b c ; h x d e i",
-    }
+    },
+    "entities": {
+        "<ent0> slept": "sleep ( <ent0> )",
+        "<ent7> called <ent5>": "call ( <ent7> , <ent5> )",
+        "<ent1> was visited by <ent8>": "visit ( <ent8> , <ent1> )",
+        "in <ent2> , <ent3> met <ent1>": "meet ( <ent3> , <ent1> , <ent2> )",
+        "<ent60> bought <ent61> from <ent62>": "sell ( <ent62> , <ent61> , <ent60> )",
+        "<ent3> slept because <ent1> slept": "cause ( sleep ( <ent1> ) , sleep ( <ent3> ) )",
+        "after <ent1> slept , <ent4> called <ent1>": (
+            "before ( sleep ( <ent1> ) , call ( <ent4> , <ent1> ) )"
+        ),
+        "<ent1> gave <ent2> <ent3> while <ent2> slept": (
+            "while ( give ( <ent1> , <ent3> , <ent2> ) , sleep ( <ent2> ) )"
+        ),
+        "<ent9> did not like <ent8> , therefore <ent8> called <ent7>": (
+            "cause ( not ( like ( <ent9> , <ent8> ) ) , call ( <ent8> , <ent7> ) )"
+        ),
+        "<ent1> sold <ent2> to <ent3> before <ent4> was given to <ent5> by <ent6>": (
+            "before ( sell ( <ent1> , <ent2> , <ent3> ) , give ( <ent6> , <ent4> , <ent5> ) )"
+        ),
+    },
 }
 QUESTIONS.update({name: list(pairs) for name, pairs in REFERENCES.items()})
-SEMANTICS = {"converted": "prop", "binding": "alpha"}
+SEMANTICS = {"converted": "prop", "binding": "alpha", "entities": "exact"}
 
 
 def test_every_folder_is_tested():
@@ -68,25 +87,22 @@ def test_file_holds_half_precision_weights_and_no_paths(name):
     assert not re.search(rb"/(root|home|tmp|Users|work)/", path.read_bytes())
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_python_interface_needs_nothing_but_the_folder(name):
-    folder = str(CHECKPOINTS / name)
-    hub = SymbolInvariantTransformerModel.from_pretrained(folder, "model.pt", folder)
-    assert all(hub.translate(QUESTIONS[name][:2]))
+def from_pretrained(name):
+    """A shipped model, by its folder alone."""
+    folder, pieces = str(CHECKPOINTS / name), CHECKPOINTS / name / "spm.model"
+    splitting = {"bpe": "sentencepiece", "sentencepiece_model": str(pieces)}
+    return SymbolInvariantTransformerModel.from_pretrained(
+        folder, "model.pt", folder, **(splitting if pieces.exists() else {})
+    )
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_ten_questions_are_answered_correctly(name):
-    options = DecodingOptions(beam=3, max_len_a=2, max_len_b=20)
-    decoder = CheckpointDecoder(str(CHECKPOINTS / name / "model.pt"), options)
+    model, questions = from_pretrained(name), QUESTIONS[name]
+    answers = model.translate(questions, beam=3, max_len_a=2, max_len_b=20)
     judge = make_judge(SEMANTICS.get(name, name))
-    judge.symbols = decoder.symbols
-    questions = QUESTIONS[name]
+    judge.symbols = model.task.source_dictionary.pattern
     problems = judge.problems(questions, list(REFERENCES.get(name, {}).values()) or None)
-    verdicts = {
-        questions[position]: judge.verify(problems[position], answers[0])
-        for positions, found in decoder.decode(questions)
-        for position, answers in zip(positions, found)
-    }
+    verdicts = dict(zip(questions, map(judge.verify, problems, answers)))
     assert len(verdicts) == 10
     assert set(verdicts.values()) == {Verdict.satisfied}, verdicts

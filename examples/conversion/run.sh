@@ -16,7 +16,7 @@ optimisation=(--optimizer adam --adam-betas '(0.9, 0.95)' --clip-norm 1.0 --lr-s
     --disable-validation --log-interval 50)
 
 step "data: formulas of at most 9 tokens over the symbols a to c; a test set with more of them"
-formulas train --symbols 3 --size 20000 --seed 1
+formulas train --symbols 3 --size 50000 --seed 1
 formulas valid --symbols 3 --size 500 --seed 2 --exclude "$data/train"
 formulas test --symbols 3 --min-length 5 --size 1000 --seed 3 --exclude "$data"/{train,valid}
 formulas more --symbols 10 --distinct-symbols 4-5 --min-length 7 --size 1000 --seed 4 \
@@ -41,7 +41,7 @@ measured() {
             --max-len-b 20 --data "$out/bin" --result "$out/$1.$3.json" >"$out/$1.$3.md"
 }
 
-from_scratch=(--lr 3e-3 --warmup-updates 200 --max-update 2500)
+from_scratch=(--lr 3e-3 --warmup-updates 200 --max-update 6000)
 trained vanilla --task translation --arch transformer --share-all-embeddings \
     "${sizes[@]}" "${from_scratch[@]}"
 [ -f "$out/converted.pt" ] ||
@@ -52,7 +52,7 @@ stream=("${plug_in[@]}" "${symbols[@]}" --arch symbol_invariant_transformer
     --encoder-positions sinusoidal --decoder-positions sinusoidal)
 for epochs in 1 5; do
     trained "finetuned$epochs" "${stream[@]}" --finetune-from-model "$out/converted.pt" \
-        --lr 1e-3 --warmup-updates 20 --max-epoch "$epochs" --max-update "$((157 * epochs))"
+        --lr 1e-3 --warmup-updates 20 --max-epoch "$epochs" --max-update "$((391 * epochs))"
 done
 trained scratch "${stream[@]}" "${from_scratch[@]}"
 

@@ -10,7 +10,7 @@ step "training fairseq's transformer"
         --encoder-embed-dim 64 --encoder-ffn-embed-dim 256 --encoder-layers 2 \
         --encoder-attention-heads 4 --decoder-layers 2 --decoder-attention-heads 4 --dropout 0 \
         --optimizer adam --adam-betas '(0.9, 0.95)' --clip-norm 1.0 --lr 3e-3 \
-        --lr-scheduler cosine --warmup-updates 200 --max-update 800 --batch-size 32 \
+        --lr-scheduler cosine --warmup-updates 200 --max-update 2000 --batch-size 32 \
         --criterion cross_entropy --num-workers 1 --disable-validation --no-epoch-checkpoints \
         --log-interval 50 --save-dir "$out/vanilla"
     touch "$out/vanilla/finished"

@@ -22,4 +22,13 @@ for name in train valid test unseen more; do
                 "$data/$name.text.$side" "$data/$name.$side"
     done
 done
-binarise "$out/bin" --trainpref "$data/train" --validpref "$data/valid"
+# Up to renaming there are 14 sentences of one event, too few among 8000 to be learned.
+[ -f "$data/weighted.tgt" ] || {
+    paste "$data/train.src" "$data/train.tgt" |
+        awk -F '\t' '{ n = $2 ~ /^▁(before|cause|while) / ? 1 : 50; while (n--) print }' \
+            >"$data/weighted"
+    cut -f 1 "$data/weighted" >"$data/weighted.src"
+    cut -f 2 "$data/weighted" >"$data/weighted.partial"
+    mv "$data/weighted.partial" "$data/weighted.tgt"
+}
+binarise "$out/bin" --trainpref "$data/weighted" --validpref "$data/valid"

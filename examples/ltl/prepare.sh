@@ -17,10 +17,10 @@ test_sets() {
     renamed more 2
 }
 
-if [ "$scale" = medium ]; then
-    choose_labels depth-first spot
-else
+if [ "$scale" = paper ]; then
     choose_labels spot depth-first
+else
+    choose_labels depth-first spot
 fi
 if [ "$scale" = mini ]; then
     step "data: formulas of at most 12 tokens over the symbols a to e"

@@ -49,7 +49,10 @@ def check_exportable(model: nn.Module) -> None:
             "can"
         )
     if model.vocabulary.fresh_symbols:
-        raise UserError("a model trained with --fresh-symbols cannot be exported")
+        raise UserError(
+            "a model trained with --fresh-symbols cannot be exported to ONNX; answer with it by "
+            "fairseq-interactive or from_pretrained, or train one without them"
+        )
 
 
 def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
