@@ -19,7 +19,7 @@ setup(
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",
     # fairseq itself is left to the user: which distribution works depends on the Python
-    # version (see README.md).
+    # version (see examples/REFERENCE.md).
     install_requires=["numpy", "omegaconf", "regex", "torch>=2.6", "tqdm"],
     extras_require={
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],

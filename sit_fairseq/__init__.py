@@ -25,4 +25,4 @@ from sit_fairseq.optim import adamw, muon  # noqa: E402,F401
 from sit_fairseq.scoring import semantic  # noqa: E402,F401
 from sit_fairseq.tasks import stream_translation  # noqa: E402,F401
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
