@@ -1,8 +1,7 @@
 """SentencePiece models that keep interchangeable tokens whole."""
 
+import io
 import os
-import shutil
-import tempfile
 from typing import List, Sequence
 
 import sentencepiece
@@ -30,14 +29,12 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
     lines = [line for text in texts for line in read_sentences(text)]
     os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
     endings = (".model", ".vocab")
-    with partial_files(
-        *(prefix + ending for ending in endings)
-    ) as partials, tempfile.TemporaryDirectory() as folder:
-        model = os.path.join(folder, "spm")
+    model = io.BytesIO()  # a file's name would stand in the model
+    with partial_files(prefix + ".model", prefix + ".vocab") as (model_file, vocabulary_file):
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
-                model_prefix=model,
+                model_writer=model,
                 vocab_size=vocab_size + len(symbols) + 1,
                 user_defined_symbols=symbols,
                 model_type="bpe",
@@ -51,8 +48,12 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
                 f"SentencePiece cannot learn {vocab_size} pieces from this text, change "
                 f"--vocab-size: {str(error).splitlines()[-1]}"
             )
-        for ending, partial in zip(endings, partials):
-            shutil.copyfile(model + ending, partial)
+        pieces = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        with open(model_file, "wb") as binary:
+            binary.write(model.getvalue())
+        with open(vocabulary_file, "w", encoding="utf-8") as text:
+            for index in range(len(pieces)):
+                text.write(f"{pieces.id_to_piece(index)}\t{pieces.get_score(index):g}\n")
 
 
 def encode(model: str, source: str, target: str) -> None:

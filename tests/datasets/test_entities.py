@@ -1,6 +1,7 @@
 """Sentences about entities and the SentencePiece model that keeps entities whole."""
 
 import re
+import shutil
 
 import fairseq_cli.train
 import pytest
@@ -121,6 +122,15 @@ def test_symbols_stay_whole(text, pieces):
             whole = [token for token in plain.split() if token.startswith("<ent")]
             assert [piece for piece in split.split() if "ent" in piece and "<" in piece] == whole
             assert split.replace(" ", "").replace("▁", " ").strip() == plain
+
+
+def test_the_same_text_gives_the_same_model_wherever_it_lies(text, pieces, tmp_path):
+    sources = [shutil.copy(text.with_suffix(side), tmp_path) for side in (".src", ".tgt")]
+    options = ("--vocab-size", 90, "--symbols", "<ent0>..<ent30>")
+    sit("sentencepiece", *sources, "--model-prefix", tmp_path / "other", *options)
+    for ending in (".model", ".vocab"):
+        made = [path.with_suffix(ending) for path in (pieces.parent / "spm", tmp_path / "other")]
+        assert made[0].read_bytes() == made[1].read_bytes()
 
 
 def test_interactive_reads_and_prints_plain_text_with_symbols_never_seen(pieces, tmp_path, capsys):
