@@ -6,6 +6,9 @@ import subprocess
 
 import pytest
 from command_line import ROOT
+from omegaconf import OmegaConf
+
+from sit_fairseq.data.length_ramp import LengthRamp
 
 CHOOSE = 'start prop "$@"; choose_labels depth-first smallest aiger; echo "$labels"; exact_means'
 
@@ -99,3 +102,14 @@ def test_every_script_of_the_table_exists():
     assert len(scripts) >= 8
     for script in scripts:
         assert (ROOT / script).is_file(), script
+
+
+@pytest.mark.parametrize("example", ["prop", "ltl"])
+@pytest.mark.parametrize("scale", ["mini", "medium"])
+def test_self_training_ends_a_rising_length_limit(example, scale):
+    """Its rounds go on from a training that may have had one."""
+    configuration = OmegaConf.load(ROOT / "examples" / example / "hydra" / f"{scale}.yaml")
+    script = (ROOT / "scripts" / "self_training.sh").read_text()
+    configuration.merge_with_dotlist(re.findall(r"\+\+(task\.\S+)", script))
+    task = configuration.task
+    assert LengthRamp.from_options(task.length_ramp_updates, task.length_ramp_start) is None

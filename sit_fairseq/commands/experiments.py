@@ -6,9 +6,9 @@ trains every model of the file under every condition with every seed, from the h
 configuration ``hydra/mini.yaml`` beside the file, measures each by ``sit evaluate``, and writes
 ``NAME.md`` and ``NAME.json`` into the folder, which must hold the data, after each run, all rows
 with the first seed before those with the next. Runs are processes of their own, ``--jobs`` at a
-time, and end with this one. What is finished is not done again; an
-interrupted training resumes; a folder whose runs were started with other settings or data is
-refused; what was measured by another command or on other files is measured again.
+time, and end with this one. What is finished is not done again; an interrupted training resumes; a
+folder whose runs were started with other settings or data is refused; what was measured by another
+command or on other files is measured again.
 
 A file says what to do like this::
 

@@ -28,7 +28,6 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
     """
     lines = [line for text in texts for line in read_sentences(text)]
     os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
-    endings = (".model", ".vocab")
     model = io.BytesIO()  # a file's name would stand in the model
     with partial_files(prefix + ".model", prefix + ".vocab") as (model_file, vocabulary_file):
         try:
