@@ -171,9 +171,10 @@ train() {
     shift 2
     [ -f "$model/finished" ] && return
     fairseq-hydra-train --config-dir "$PWD/examples/$example/hydra" --config-name "$scale" \
-        common.user_dir="$PWD/sit_fairseq" common.log_file="$model.log" \
-        common.tensorboard_logdir="$out/tensorboard/$(basename "$model")" task.data="$binarised" \
-        checkpoint.save_dir="$model" hydra.run.dir="$out/hydra/$(basename "$model")" "$@"
+        "common.user_dir='$PWD/sit_fairseq'" "common.log_file='$model.log'" \
+        "common.tensorboard_logdir='$out/tensorboard/$(basename "$model")'" \
+        "task.data='$binarised'" "checkpoint.save_dir='$model'" \
+        "hydra.run.dir='$out/hydra/$(basename "$model")'" "$@"
     touch "$model/finished"
 }
 

@@ -65,6 +65,20 @@ def refuse_unknown_kinds(path: str, state: Dict[str, Any]) -> None:
                 )
 
 
+def forget_own_judges(state: Dict[str, Any], given: Dict[str, Any]) -> None:
+    """Takes judges of somebody's own out of a checkpoint, which is not to say what is imported.
+
+    Args:
+        state: the checkpoint, as fairseq reads it.
+        given: the options of the command, by name.
+    """
+    task, old = (state.get("cfg") or {}).get("task"), state.get("args")
+    for options in (task, None if old is None else vars(old)):
+        for option in ("validate_semantics", "verify"):
+            if options and option not in given and ":" in str(options.get(option)):
+                options[option] = None
+
+
 def refuse_other_shapes(path: str, state: Dict[str, Any]) -> None:
     """Compares tensors with their bytes and with the options, before a model takes memory.
 

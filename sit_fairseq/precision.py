@@ -47,6 +47,26 @@ def check_precision(cfg: Any) -> None:
         )
 
 
+def check_training_precision(cfg: Any) -> None:
+    """Refuses what fairseq can decode in, but not train in.
+
+    Args:
+        cfg: see :func:`check_precision`.
+
+    Raises:
+        UserError: naming the option.
+    """
+    if cfg.fp16 is not True:
+        return
+    if cfg.amp is True:
+        raise UserError("--fp16 and --amp are two ways to train in half precision; leave one out")
+    if cfg.cpu is True or not torch.cuda.is_available():
+        raise UserError(
+            "--fp16 trains on a GPU, and none is used; leave it out, or pass --autocast bfloat16 "
+            "where the CPU knows it"
+        )
+
+
 def cpu_knows_bfloat16() -> bool:
     """Whether the CPU multiplies bfloat16 numbers in hardware, as far as PyTorch can tell."""
     asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")

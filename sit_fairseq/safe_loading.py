@@ -18,7 +18,11 @@ from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub_folder import as_checkpoint
-from sit_fairseq.known_models import refuse_other_shapes, refuse_unknown_kinds
+from sit_fairseq.known_models import (
+    forget_own_judges,
+    refuse_other_shapes,
+    refuse_unknown_kinds,
+)
 from sit_fairseq.precision import forget_autocast
 
 # What reading damaged bytes or a file of another kind ends in, by experiment.
@@ -156,6 +160,7 @@ def explain_unreadable_checkpoints() -> None:
         refuse_unknown_kinds(path, state)
         refuse_other_shapes(path, state)
         forget_autocast(state, arg_overrides or {})
+        forget_own_judges(state, arg_overrides or {})
         return state
 
     checkpoint_utils.load_checkpoint_to_cpu = load_or_explain

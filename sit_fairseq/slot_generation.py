@@ -203,6 +203,8 @@ class StreamSequenceGenerator(SequenceGenerator):
     ) -> List[List[Dict[str, Tensor]]]:
         vocabulary = self.model.single_model.vocabulary
         sample = utils.move_to_cpu(sample)
+        # Diverse beams index a table of the batch by what the search believes to be its places.
+        sample.pop("id", None)
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         prefix_tokens = None if prefix_tokens is None else prefix_tokens.cpu()
         slots = self._slots(names, prefix_tokens)
@@ -259,7 +261,16 @@ class StreamSequenceScorer(SequenceScorer):
     """fairseq's scorer of given targets (``--score-reference``)."""
 
     def generate(self, models, sample, **kwargs):
-        """As in fairseq; the target is compared in canonical ids."""
+        """As in fairseq; the target is compared in canonical ids.
+
+        Raises:
+            UserError: there are no targets.
+        """
+        if sample.get("target") is None:
+            raise UserError(
+                "scores of given answers need answers, but the data have no targets; use "
+                "fairseq-generate --score-reference with data that have"
+            )
         check_same_columns(models)
         vocabulary = models[0].vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]

@@ -206,3 +206,31 @@ def test_malformed_checkpoints_are_one_sentence(trained, tmp_path, change, messa
     damaged = changed(checkpoint, tmp_path / "damaged.pt", change)
     with pytest.raises(UserError, match=message):
         next(commands(data, damaged, tmp_path))()
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["cfg", "args"])
+def test_what_is_imported_is_not_for_a_checkpoint_to_say(trained, tmp_path, monkeypatch, old):
+    data, checkpoint = trained
+    (tmp_path / f"strange_{old}.py").write_text("open('imported', 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    judge = f"strange_{old}:Judge"
+
+    def change(state):
+        for option in ("validate_semantics", "verify"):
+            state["cfg"]["task"][option] = judge
+        if old:
+            options = {**state["cfg"]["model"], **state["cfg"]["task"]}
+            options.update(arch="symbol_invariant_transformer", task="stream_translation")
+            options.update(criterion="adacos")
+            state["args"], state["cfg"] = argparse.Namespace(**options), None
+
+    named = changed(checkpoint, tmp_path / "named.pt", change)
+    path = ("--path", named, *PLUG_IN)
+    run(fairseq_cli.generate, data, *path, "--gen-subset", "valid")
+    run(fairseq_cli.validate, data, *path, "--batch-size", 2)
+    model = SymbolInvariantTransformerModel.from_pretrained(str(tmp_path), "named.pt", str(data))
+    assert model.translate(["& a b"]) and not (tmp_path / "imported").exists()
+    with pytest.raises(UserError, match=f"--verify {judge} cannot be used"):
+        model.translate(["& a b"], verify=judge)
+    assert (tmp_path / "imported").exists()

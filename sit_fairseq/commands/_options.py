@@ -7,7 +7,7 @@ from sit_fairseq.judging.judge import JUDGES
 
 def add_semantics(parser: argparse.ArgumentParser) -> None:
     """Adds what sentences mean."""
-    help_ = f"what sentences mean ({', '.join(JUDGES)})"
+    help_ = f"what sentences mean ({', '.join(JUDGES)}; or MODULE:CLASS, a judge of your own)"
     parser.add_argument("--semantics", required=True, help=help_)
 
 

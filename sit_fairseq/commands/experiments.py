@@ -26,8 +26,9 @@ A file says what to do like this::
 A condition may also be ``{data: bin.wide, models: [Baseline], seeds: [1]}``, and a measurement may
 have ``models``, for those it is meant for. The measurement ``training`` needs no command: it has
 ``validation.UPDATES.METRIC``, what fairseq-train printed of the validation data then (UPDATES may
-be ``last``), as a share, ``cpu_minutes`` and ``parameters``. A column that is no share is written
-``{number: PATH}``. A measurement may have ``conditions`` in the same way.
+be ``last``), as a share, ``cpu_minutes`` of the process that ended it, and ``parameters``. A column
+that is no share is written ``{number: PATH}``. A measurement may have ``conditions`` in the same
+way.
 
 What differs between scales is under ``scales``: of the one that ``--scale`` names, ``overrides``
 are added to those of all runs and to those of single models, ``arguments`` to the commands of

@@ -9,7 +9,7 @@ and number of symbols, is printed and written to data/harvest.json. Answers are 
 data/harvest.answers.jsonl: the same command goes on where an interrupted one stopped.
 
 Formulas that cannot be read are listed with their line numbers at the end, and the exit status is
-then 1; all others are in the files.
+then 1; the shares are those of all others.
 """
 
 import argparse

@@ -16,6 +16,9 @@ from sit_fairseq.logic.syntax import read_sentences
 FUNCTIONS = ("f", "g", "h")
 _WORDS = {*FUNCTIONS, "(", ",", ")", "let", "=", ";"}
 
+# Shapes with almost all the room for variables that there can be are too rare to wait for.
+_MOST_DRAWS = 1000
+
 # A function with its arguments, each an application or a variable.
 Application = Tuple[str, List[Union["Application", str]]]
 
@@ -106,12 +109,18 @@ def draw_pair(rng: Random, recipe: BindingRecipe) -> Pair:
     Returns:
         The two, tokens separated by spaces. Binders are the first names that the term lacks.
     """
-    places, (fewest, most) = 0, recipe.variables
+    fewest, most = recipe.variables
     binders = rng.randint(*recipe.binders)
     wanted = rng.randint(fewest, min(most, _room(recipe, binders)))
-    while places < wanted:
+    for _ in range(_MOST_DRAWS):
         shape = draw_shape(rng, binders, recipe.arguments)
         places = sum(number - len(inner) for number, inner in shape)
+        if places >= wanted:
+            break
+    while places < wanted:
+        place = rng.choice([p for p, (number, _) in enumerate(shape) if number < recipe.arguments])
+        shape[place] = (shape[place][0] + 1, shape[place][1])
+        places += 1
     chosen = rng.sample(recipe.names, wanted)
     variables = chosen + rng.choices(chosen, k=places - wanted)
     rng.shuffle(variables)

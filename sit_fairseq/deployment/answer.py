@@ -52,8 +52,11 @@ class ExportedModel:
     """
 
     def __init__(self, folder, symbols=None):
-        with open(os.path.join(folder, "vocabulary.json"), encoding="utf-8") as file:
-            self.vocabulary = json.load(file)
+        try:
+            with open(os.path.join(folder, "vocabulary.json"), encoding="utf-8") as file:
+                self.vocabulary = json.load(file)
+        except OSError as error:
+            raise SystemExit(f"{folder} is no folder of sit export-onnx ({error.strerror})")
         if self.vocabulary["format"] != FORMAT or self.vocabulary["fresh_symbols"]:
             raise SystemExit(f"{folder} was exported for another version of answer.py")
         options = onnxruntime.SessionOptions()

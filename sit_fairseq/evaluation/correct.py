@@ -8,7 +8,7 @@ from sit_fairseq.evaluation.given_answers import answering
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
-from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.judge import JUDGES, Judge
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -49,7 +49,7 @@ def measure_correct(
     rule = EXACT_MODULO_ORDER.get(judge.semantics)
     if rule is not None:
         result["exact_modulo_order"] = Proportion(sum(map(rule, answers, targets)), total)
-    if is_symbol is not None or not judge.on_references:
+    if is_symbol is not None or (judge.semantics in JUDGES and not judge.on_references):
         result["correct_by_symbols"] = _by_symbols(sources, verdicts, is_symbol)
     problems = judge.problems(sources, targets)
     distances = [judge.distance(problem, answer) for problem, answer in zip(problems, answers)]
@@ -104,10 +104,10 @@ def correct_table(results: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
         distances = [f"{result['mean_edit_distance']:.3f}" for result in found]
         rows.append(["mean edit distance", *(cell for d in distances for cell in ("", d))])
     for verdict in (verdict.value for verdict in Verdict):
-        add(
-            verdict,
-            [Proportion(result["verdicts"][verdict], result["correct"].total) for result in found],
-        )
+        counts = [result["verdicts"][verdict] for result in found]
+        if any(counts):
+            totals = [result["correct"].total for result in found]
+            add(verdict, list(map(Proportion, counts, totals)))
     return rows
 
 
@@ -132,7 +132,7 @@ def evaluate_correct(
     with judging.open(run) as judges:
         answered = run.answer(answering(run, answers), sources, judges, targets)
     is_symbol = None
-    if judges.judge.on_references and judges.judge.symbols is not None:  # any text
+    if judges.judge.symbols is not None:
         is_symbol = SymbolPattern(judges.judge.symbols).is_symbol
     result = measure_correct(
         judges.judge,

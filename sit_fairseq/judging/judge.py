@@ -1,6 +1,8 @@
 """Judges: what they must offer, the table of them, and the rules for propositional logic."""
 
 import logging
+import os
+import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Dict, FrozenSet, List, Optional, Sequence, Union
@@ -52,10 +54,11 @@ JUDGES: Dict[str, Dict[str, str]] = {
 class Judge(ABC):
     """Decides whether an answer to a problem is right.
 
-    A judge is small and picklable: ``JudgePool`` sends it to its workers.
+    A judge is small and picklable: ``JudgePool`` sends it to its workers. One of other semantics
+    needs :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`make_judge`.
 
     Attributes:
-        semantics: what problems and answers mean, a key of ``JUDGES``.
+        semantics: what problems and answers mean, a key of ``JUDGES`` or ``MODULE:CLASS``.
         name: the judge's name among those of the same semantics.
         quick: True if no item takes longer than some milliseconds, so that a process of
             its own and a time-out are not worth their cost.
@@ -143,7 +146,8 @@ def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--sem
     """Makes a judge by name.
 
     Args:
-        semantics: what problems and answers mean, e.g. ``prop``.
+        semantics: what problems and answers mean, e.g. ``prop``; or ``MODULE:CLASS``, a subclass
+            of :class:`Judge` in a module that Python finds from the working directory.
         judge: a judge for it; None for the first one.
         option: the option that names the semantics, for messages.
 
@@ -151,11 +155,16 @@ def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--sem
         The judge.
 
     Raises:
-        UserError: there is no such semantics or no such judge for it.
+        UserError: there is no such semantics or no such judge for it, or no such class.
     """
+    if ":" in semantics:
+        if judge is not None:
+            raise UserError(f"{option} {semantics} is a judge already; leave out --judge {judge}.")
+        return _own_judge(semantics, option)
     if semantics not in JUDGES:
         raise UserError(
-            f"Unknown semantics '{semantics}'; choose {option} from {', '.join(JUDGES)}."
+            f"Unknown semantics '{semantics}'; choose {option} from {', '.join(JUDGES)}, or name "
+            "a judge of your own by MODULE:CLASS."
         )
     choices = JUDGES[semantics]
     name = judge or next(iter(choices))
@@ -165,6 +174,24 @@ def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--sem
         )
     module, cls = choices[name].split(":")
     return getattr(import_module(module), cls)()
+
+
+def _own_judge(semantics: str, option: str) -> Judge:
+    module, _, name = semantics.partition(":")
+    if os.getcwd() not in sys.path:  # worker processes get the same path
+        sys.path.append(os.getcwd())
+    try:
+        cls = getattr(import_module(module), name)
+        judge = cls() if isinstance(cls, type) and issubclass(cls, Judge) else None
+    except Exception as error:  # whatever their code raises
+        reason = f"{type(error).__name__}: {error}"
+        raise UserError(f"{option} {semantics} cannot be used ({reason}); mend {module}.")
+    if judge is None:
+        raise UserError(
+            f"{option} {semantics} is no subclass of sit_fairseq.judging.judge.Judge; name one."
+        )
+    judge.semantics, judge.name = semantics, name
+    return judge
 
 
 def as_tokens(sentence: Sentence) -> List[str]:

@@ -15,6 +15,7 @@ from sit_fairseq.symbols.baseline_vocabularies import (
     FixedVocabulary,
     NamedVocabulary,
 )
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
 
 # Each has a column of the output, and a checkpoint may ask for any number.
@@ -42,8 +43,13 @@ def symbol_embedding(
         a function from the number of channels to a new matrix.
 
     Raises:
-        UserError: if other options do not go with ``--symbol-embedding``.
+        UserError: if the task is another, or other options do not go with
+            ``--symbol-embedding``.
     """
+    if not isinstance(task.source_dictionary, StreamDictionary):
+        raise UserError(
+            "models with symbols need a dictionary that knows them; pass --task stream_translation"
+        )
     name = str(cfg.symbol_embedding)
     vocabulary_class, embedding_class = SYMBOL_EMBEDDINGS[name]
     if vocabulary_class.one_stream and pattern.aggregated:

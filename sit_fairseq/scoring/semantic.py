@@ -20,7 +20,8 @@ class SemanticScorerConfig(FairseqDataclass):
         default="prop",
         metadata={
             "help": "what answers mean: prop, ltl, copy; or exact, to compare with the references; "
-            "alpha likewise, up to the names of symbols that the source lacks"
+            "alpha likewise, up to the names of symbols that the source lacks; or MODULE:CLASS, a "
+            "judge of your own"
         },
     )
     judge: Optional[str] = field(

@@ -59,7 +59,8 @@ class StreamTranslationConfig(TranslationConfig):
     validate_semantics: Optional[str] = field(
         default=None,
         metadata={
-            "help": "judge generated answers during validation: prop, ltl, copy, exact, alpha"
+            "help": "judge generated answers during validation: prop, ltl, copy, exact, alpha, or "
+            "MODULE:CLASS, a judge of your own"
         },
     )
     validate_samples: int = field(
@@ -73,8 +74,9 @@ class StreamTranslationConfig(TranslationConfig):
     verify: Optional[str] = field(
         default=None,
         metadata={
-            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl or "
-            "copy finds satisfied, by the best one where there is none; a V- line says which"
+            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl, copy "
+            "or MODULE:CLASS finds satisfied, by the best one where there is none; a V- line says "
+            "which"
         },
     )
     verify_beams: Optional[str] = field(

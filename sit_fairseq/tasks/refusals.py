@@ -195,12 +195,17 @@ def limit_exceeded(
 
 
 def check_generation(args: Any) -> None:
-    """Refuses options of generation that slot space does not have.
+    """Refuses options of generation that slot space does not have, or that no search can follow.
 
     Raises:
         UserError: naming the option.
     """
     _refuse_any(args, ("constraints", "print_alignment", "retain_dropout"))
+    beam, groups = getattr(args, "beam", 5), getattr(args, "diverse_beam_groups", -1)
+    if groups > 0 and beam % groups:
+        raise UserError(
+            f"--beam {beam} is no multiple of --diverse-beam-groups {groups}; change one of them"
+        )
 
 
 def check_metric(cfg: StreamTranslationConfig, criterion: Any) -> None:

@@ -19,7 +19,11 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 )
 from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.optim.parameter_groups import mark_embeddings
-from sit_fairseq.precision import autocast, criterion_in_precision
+from sit_fairseq.precision import (
+    autocast,
+    check_training_precision,
+    criterion_in_precision,
+)
 from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.tasks import generation_run, refusals, unread
 from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
@@ -67,6 +71,7 @@ class StreamTranslationTask(StreamDataTask):
         self._trains = not from_checkpoint
         if self._trains:
             refusals.refuse_verified_training(self.cfg)
+            check_training_precision(self.cfg)
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._one_stream = True
@@ -84,11 +89,11 @@ class StreamTranslationTask(StreamDataTask):
         if self._trains:
             self._log_dictionary()
         if self.cfg.validate_semantics:
-            # fairseq later moves this very model to its device.
+            options = generation_options(self.cfg.validate_args)
             try:
-                options = generation_options(self.cfg.validate_args)
+                # fairseq later moves this very model to its device.
                 generator = self._generator(options, [model], None, None, None)
-            except AssertionError as error:  # fairseq's, on options that contradict each other
+            except UserError as error:
                 raise UserError(f"--validate-args: {error}")
             self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
             if self._trains:
@@ -205,9 +210,12 @@ class StreamTranslationTask(StreamDataTask):
                 seq_gen_cls = StreamSequenceGenerator
                 nbest = getattr(args, "nbest", 1)
                 extra_gen_cls_kwargs = {"nbest": nbest, **(extra_gen_cls_kwargs or {})}
-        return super().build_generator(
-            models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
-        )
+        try:
+            return super().build_generator(
+                models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
+            )
+        except AssertionError as error:  # fairseq's, on options that contradict each other
+            raise UserError(f"options of the search contradict each other: {error}")
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--verify`` the answers are verified, and with ``--scoring

@@ -50,6 +50,13 @@ def test_pairs_are_what_was_asked_for():
     assert seen == {(v, b) for v in range(2, 6) for b in range(1, 4)}
 
 
+def test_terms_with_all_the_variables_there_is_room_for():
+    recipe = BindingRecipe(tuple(f"v{number}" for number in range(70)), (55, 55), (5, 5), 10, 1)
+    source, target = draw_pair(Random(1), recipe)
+    assert len(names_in(source.split())) == 55 and target.count("let") == 5
+    assert substituted(target) == source
+
+
 def test_files_and_exclusion(tmp_path, capsys):
     options = ("--variables", 1, "--binders", 0, "--arguments", 2)
     # f, g or h of one or two times the variable

@@ -44,6 +44,12 @@ def test_options_are_checked():
     assert "--beam and --max-length must be at least 1" in said and status == 2
 
 
+def test_a_folder_without_a_model(tmp_path):
+    command = [sys.executable, PROGRAM, tmp_path]
+    result = subprocess.run(command, input="", capture_output=True, text=True)
+    assert result.returncode == 1 and result.stderr.startswith(f"{tmp_path} is no folder of sit")
+
+
 def test_it_needs_numpy_and_onnxruntime_only():
     imported = {
         name.name.split(".")[0]

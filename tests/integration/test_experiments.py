@@ -12,8 +12,9 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
     (tmp_path / "hydra").mkdir()
     mini = (ROOT / "examples/prop/hydra/mini.yaml").read_text()
     (tmp_path / "hydra" / "mini.yaml").write_text(mini)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "bin").symlink_to(prop.data)
+    out = tmp_path / "März, (a=1) ~ [2]"  # which hydra would not take on its command line
+    out.mkdir()
+    (out / "bin").symlink_to(prop.data)
     (tmp_path / "some.yaml").write_text(
         "overrides: [optimization.max_update=2, dataset.batch_size=16, dataset.num_workers=0,"
         " task.validate_samples=4, common.cpu=true]\n"
@@ -24,20 +25,20 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
         "  training: {columns: {After 2: validation.2.correct, CPU min: {number: cpu_minutes}}}}\n"
     )
     for side in ("src", "tgt"):
-        (tmp_path / "out" / f"valid.{side}").symlink_to(prop.root / f"valid.{side}")
+        (out / f"valid.{side}").symlink_to(prop.root / f"valid.{side}")
     with pytest.raises(UserError, match="1 of 2 runs failed"):
-        sit("experiments", tmp_path / "some.yaml", tmp_path / "out")
+        sit("experiments", tmp_path / "some.yaml", out)
     printed = capsys.readouterr()
     assert "Normal / Bad / seed 1 FAILED, see" in printed.err
-    raw = json.loads((tmp_path / "out" / "some.json").read_text())
+    raw = json.loads((out / "some.json").read_text())
     good, bad = raw
     assert bad["results"] is None and good["results"]["test"]["correct"]["total"] == 70
     assert good["results"]["training"]["validation"]["2"].keys() >= {"correct", "exact"}
     assert good["results"]["training"]["cpu_minutes"] > 0
     assert good["results"]["training"]["parameters"] > 100_000
-    assert (tmp_path / "out" / "some.md").read_text() in printed.out
-    log = tmp_path / "out" / "runs" / "Normal" / "Good" / "seed1" / "train.log"
+    assert (out / "some.md").read_text() in printed.out
+    log = out / "runs" / "Normal" / "Good" / "seed1" / "train.log"
     size = log.stat().st_size
     with pytest.raises(UserError, match="1 of 2 runs failed"):
-        sit("experiments", tmp_path / "some.yaml", tmp_path / "out")
+        sit("experiments", tmp_path / "some.yaml", out)
     assert log.stat().st_size == size, "what is finished is not done again"

@@ -4,6 +4,7 @@ import re
 
 import fairseq_cli.validate
 import pytest
+import torch
 from command_line import (
     PLUG_IN,
     UNVALIDATED,
@@ -217,6 +218,22 @@ def test_sampling(prop, tmp_path, capsys, options):
     generate(data, prop.trained, *search, *options)
     found = sentences(capsys.readouterr().out, tmp_path)
     assert [len(sentence.hypotheses) for sentence in found] == [3, 3, 3]
+
+
+def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, capsys):
+    lines = (prop.root / "test.src").read_text().splitlines()[:60]
+    data = preprocess_lines(tmp_path, lines, lines)
+    capsys.readouterr()
+    found = []
+    for size in (60, 7):
+        options = ("--beam", 4, "--nbest", 4, "--diverse-beam-groups", 2, "--batch-size", size)
+        generate(data, prop.trained, *options, "--max-len-b", 12)
+        answered = sentences(capsys.readouterr().out, tmp_path)
+        # Symbols that a formula treats alike tie: their order is not compared.
+        scores = [[float(own.score) for own in sentence.hypotheses] for sentence in answered]
+        found.append(torch.tensor(scores))
+    assert found[0].shape == (60, 4)
+    torch.testing.assert_close(*found, rtol=0, atol=1e-5)
 
 
 def test_no_repeated_ngrams(tmp_path, capsys):

@@ -193,6 +193,7 @@ def test_python_interface(prop):
     failing(unknown, "unknown token 'Z3'", "--symbols '[a-z]'", ": '& Z3 b'")
     failing(lambda: hub.translate(["& a"], strict=True), "is not one formula", ": '& a'")
     failing(lambda: hub.generate([hub.encode("& Z3 b")]), "holds a token that is neither")
+    failing(lambda: hub.score(["& a b"]), "no targets", "fairseq-generate --score-reference")
     only = {"prefix_allowed_tokens_fn": lambda sentence, prefix: [2]}
     failing(lambda: hub.generate([hub.encode("& a b")], **only), "prefix_allowed_tokens_fn")
 
@@ -264,6 +265,32 @@ def test_only_source_needs_no_target(prop, tmp_path, capsys):
 def test_precision_that_is_none(prop, tmp_path, monkeypatch, options, fragments):
     monkeypatch.setattr(precision, "cpu_knows_bfloat16", lambda: False)
     failing(lambda: train(prop.data, tmp_path, *options, "--max-update", 1), *fragments)
+    failing(lambda: generate(prop.data, prop.trained, *options), *fragments)
+
+
+def test_half_precision_of_a_gpu_in_training_without_one(prop, tmp_path):
+    begin = lambda *options: train(prop.data, tmp_path, *options, "--max-update", 1)  # noqa: E731
+    failing(lambda: begin("--cpu", "--fp16"), "--fp16 trains on a GPU", "--autocast bfloat16")
+    failing(lambda: begin("--fp16", "--amp"), "--fp16 and --amp", "leave one out")
+
+
+def test_another_task(prop, tmp_path):
+    options = ("--task", "translation")
+    failing(lambda: generate(prop.data, prop.trained, *options), "pass --task stream_translation")
+
+
+@pytest.mark.parametrize(
+    "options, fragments",
+    [
+        (("--sampling-topk", 3), ("contradict each other: --sampling-topk requires --sampling",)),
+        (
+            ("--beam", 4, "--diverse-beam-groups", 3),
+            ("--beam 4 is no multiple of --diverse-beam-groups 3",),
+        ),
+    ],
+    ids=["top k", "groups"],
+)
+def test_options_of_the_search_that_contradict_each_other(prop, options, fragments):
     failing(lambda: generate(prop.data, prop.trained, *options), *fragments)
 
 

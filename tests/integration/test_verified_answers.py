@@ -1,6 +1,7 @@
 """``--verify``, in fairseq's commands, in Python and in ``sit evaluate``."""
 
 import re
+import sys
 
 import pytest
 from command_line import generate, interactive, preprocess_lines, sit, train
@@ -155,3 +156,27 @@ def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys
     assert re.search(r"valid on 'valid' subset .* scale ", caplog.text)
     generate(prop.data, trained, *SEARCH)
     assert len(answers(capsys.readouterr().out, tmp_path)) == 400
+
+
+def test_a_judge_of_somebody_elses(prop, tmp_path, monkeypatch, capsys):
+    (tmp_path / "my_rules.py").write_text(
+        "from sit_fairseq.judging.judge import Judge\n"
+        "from sit_fairseq.judging.verdict import Verdict\n\n\n"
+        "class Short(Judge):\n"
+        "    quick = True\n\n"
+        "    def verify(self, problem, answer):\n"
+        "        short = len(answer.split()) == 2\n"
+        "        return Verdict.satisfied if short else Verdict.violated\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mine = "my_rules:Short"
+    scoring = ("--scoring", "semantic", "--semantics", mine)
+    generate(prop.data, prop.trained, "--verify", mine, "--beam", 6, *scoring, *SEARCH)
+    output = capsys.readouterr().out
+    short = [len(sentence.best.text.split()) == 2 for sentence in answers(output, tmp_path)]
+    said = [verdict == "satisfied" for _, (verdict, _) in sorted(verdicts(output).items())]
+    assert short == said
+    assert 0 < sum(short) < 400
+    closing = f"Verified {sum(short)} of 400 answers by Short: {sum(short)} with beam 6"
+    assert closing in output and f"correct {sum(short) / 4:.2f}" in output

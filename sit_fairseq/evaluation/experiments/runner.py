@@ -112,7 +112,9 @@ class Runner:
         for number, entry in enumerate(journal.entries, start=2):
             parts = {"step": str, "result": dict}
             if entry.get("step") != TRAINING:
-                parts.update(command=list, files=dict)
+                parts = {"step": str, "command": list}
+                if len(entry) > len(parts):  # done, not only begun
+                    parts.update(result=dict, files=dict)
             if not all(isinstance(entry.get(part), kind) for part, kind in parts.items()):
                 journal.close()
                 raise journal.damaged(number)
@@ -159,18 +161,25 @@ class Runner:
         log = run.folder / "train.log"
         configuration = OmegaConf.load(self._configuration)
         configuration.merge_with_dotlist(run.overrides)
+        # Not on the command line, whose grammar many names of folders break.
+        configuration.merge_with(
+            {
+                "common": {
+                    "user_dir": str(_PACKAGE),
+                    "log_format": "json",
+                    "tensorboard_logdir": str(run.folder / "tensorboard"),
+                },
+                "task": {"data": str(run.data)},
+                "checkpoint": {"save_dir": str(run.folder / "model")},
+                "hydra": {"run": {"dir": str(run.folder / "hydra")}},
+            }
+        )
         with replacing(run.folder / "train.yaml") as (file,):
             file.write(OmegaConf.to_yaml(configuration))
         seconds = self._processes.call(
             log,
             Path(sys.executable).with_name("fairseq-hydra-train"),
             *("--config-dir", run.folder.absolute(), "--config-name", "train"),
-            f"common.user_dir={_PACKAGE}",
-            "common.log_format=json",
-            f"common.tensorboard_logdir={run.folder / 'tensorboard'}",
-            f"task.data={run.data}",
-            f"checkpoint.save_dir={run.folder / 'model'}",
-            f"hydra.run.dir={run.folder / 'hydra'}",
         )
         result = {
             "cpu_minutes": seconds / 60,
@@ -185,9 +194,14 @@ class Runner:
         outdated = []
         for entry in journal.entries:
             if entry["step"] == measurement.name:
-                if entry["command"] == measurement.command and self._as_they_were(entry["files"]):
+                same = entry["command"] == measurement.command
+                if "result" not in entry:  # begun
+                    outdated = [] if same else ["--restart"]
+                elif same and self._as_they_were(entry["files"]):
                     return entry["result"]
-                outdated = ["--restart"]
+                else:
+                    outdated = ["--restart"]
+        journal.append({"step": measurement.name, "command": measurement.command})
         path = run.folder / f"{measurement.name}.json"
         self._processes.call(
             run.folder / f"{measurement.name}.log",
