@@ -1,6 +1,7 @@
 """Symbol-Invariant Transformer as a fairseq plug-in (``--user-dir sit_fairseq``)."""
 
 import logging
+import os
 
 # On import, fairseq's text-to-speech task asks for a package that nothing here uses.
 logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
@@ -24,5 +25,9 @@ from sit_fairseq.models import symbol_invariant_transformer  # noqa: E402,F401
 from sit_fairseq.optim import adamw, muon  # noqa: E402,F401
 from sit_fairseq.scoring import semantic  # noqa: E402,F401
 from sit_fairseq.tasks import stream_translation  # noqa: E402,F401
+
+# On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's own variable.
+if "LOGLEVEL" not in os.environ and logging.getLogger().level == logging.DEBUG:
+    logging.getLogger().setLevel(logging.INFO)
 
 __version__ = "0.2.0"

@@ -48,7 +48,8 @@ def check_precision(cfg: Any) -> None:
 
 
 def check_training_precision(cfg: Any) -> None:
-    """Refuses what fairseq can decode in, but not train in.
+    """Refuses what fairseq can decode in, but not train in. (In half precision without a copy in
+    float32, ``--memory-efficient-fp16``, it trains everywhere.)
 
     Args:
         cfg: see :func:`check_precision`.
@@ -56,7 +57,7 @@ def check_training_precision(cfg: Any) -> None:
     Raises:
         UserError: naming the option.
     """
-    if cfg.fp16 is not True:
+    if cfg.fp16 is not True or cfg.memory_efficient_fp16 is True:
         return
     if cfg.amp is True:
         raise UserError("--fp16 and --amp are two ways to train in half precision; leave one out")

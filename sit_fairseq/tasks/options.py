@@ -97,6 +97,7 @@ class StreamTranslationConfig(TranslationConfig):
     maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
     cpu: bool = II("common.cpu")
     fp16: bool = II("common.fp16")
+    memory_efficient_fp16: bool = II("common.memory_efficient_fp16")
     bf16: bool = II("common.bf16")
     amp: bool = II("common.amp")
     tpu: bool = II("common.tpu")
