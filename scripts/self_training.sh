@@ -143,7 +143,7 @@ found = read_state(sys.argv[1])
 print(found["optimizer_history"][-1]["num_updates"], int("last_optimizer_state" in found))
 PYTHON
     )
-    first=(checkpoint.restore_file="$(realpath "$model")" checkpoint.reset_dataloader=true
+    first=("checkpoint.restore_file='$(realpath "$model")'" checkpoint.reset_dataloader=true
         checkpoint.reset_meters=true checkpoint.reset_lr_scheduler=true)
     [ "$state" = 1 ] || { first+=(checkpoint.reset_optimizer=true); begun=0; }
     from=("${first[@]}")
@@ -160,7 +160,7 @@ PYTHON
         binarise "$out/bin$round" --trainpref "$data/mixed$round" --validpref "$data/valid"
         continued "model$round" "bin$round" "$begun" $((round * UPDATES)) "${from[@]}"
         model=$out/model$round/checkpoint_last.pt
-        from=(checkpoint.restore_file="$model" checkpoint.reset_dataloader=true
+        from=("checkpoint.restore_file='$model'" checkpoint.reset_dataloader=true
             checkpoint.reset_meters=true)
         measured "$model" "round$round"
         table_of_rounds
