@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from command_line import ROOT
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from sit_fairseq.data.length_ramp import LengthRamp
@@ -46,6 +47,19 @@ def test_scale_and_folder(bash, tmp_path):
     for options in (["--label", "x"], ["mini", "--labels"]):
         status, _, said = bash(show, *options)
         assert status == 1 and "or it lacks its value; there is --labels KIND" in said
+
+
+def test_folders_of_any_name_are_values_to_hydra(bash, tmp_path):
+    given = 'fairseq-hydra-train() { printf "%s\\0" "$@"; mkdir -p "$out/model"; }; '
+    given += 'start prop "$@"; train model bin'
+    status, words, said = bash(given, "mini", "März, (a=1) ~ [2]")
+    assert status == 0, said
+    overrides = [word for word in words.split("\0") if "=" in word]
+    parsed = OverridesParser.create().parse_overrides(overrides)
+    values = {override.key_or_group: override.value() for override in parsed}
+    assert len(values) == len(overrides) == 6
+    assert values["task.data"] == f"{tmp_path}/März, (a=1) ~ [2]/bin"
+    assert all(value.startswith(f"{tmp_path}/") for value in values.values())
 
 
 def test_labels_are_chosen_once(bash, tmp_path):

@@ -158,7 +158,7 @@ def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys
     assert len(answers(capsys.readouterr().out, tmp_path)) == 400
 
 
-def test_a_judge_of_somebody_elses(prop, tmp_path, monkeypatch, capsys):
+def test_a_judge_of_somebody_elses(prop, tmp_path, monkeypatch, capsys, caplog):
     (tmp_path / "my_rules.py").write_text(
         "from sit_fairseq.judging.judge import Judge\n"
         "from sit_fairseq.judging.verdict import Verdict\n\n\n"
@@ -180,3 +180,6 @@ def test_a_judge_of_somebody_elses(prop, tmp_path, monkeypatch, capsys):
     assert 0 < sum(short) < 400
     closing = f"Verified {sum(short)} of 400 answers by Short: {sum(short)} with beam 6"
     assert closing in output and f"correct {sum(short) / 4:.2f}" in output
+    validated = ("--validate-semantics", mine, "--validate-samples", 8, "--max-update", 1)
+    train(prop.data, tmp_path / "judged", *validated)
+    assert re.search(r"valid on 'valid' subset .* correct [\d.]+ \| violated [\d.]+", caplog.text)

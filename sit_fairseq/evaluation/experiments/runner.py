@@ -113,7 +113,7 @@ class Runner:
             parts = {"step": str, "result": dict}
             if entry.get("step") != TRAINING:
                 parts = {"step": str, "command": list}
-                if len(entry) > len(parts):  # done, not only begun
+                if entry.keys() > parts.keys():  # done, not only begun
                     parts.update(result=dict, files=dict)
             if not all(isinstance(entry.get(part), kind) for part, kind in parts.items()):
                 journal.close()

@@ -88,6 +88,26 @@ def test_what_was_measured_otherwise_is_measured_again(folder):
     assert carry_out(folder, measurements=other) == []
 
 
+@pytest.mark.parametrize("command, restart", [(["correct", "x"], ""), (["y"], " --restart")])
+def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, command, restart):
+    runner = make_runner(folder, **ONE)
+    call = runner._processes.call
+
+    def interrupted(log, *words):
+        if log.stem == "test":
+            raise KeyboardInterrupt
+        return call(log, *words)
+
+    runner._processes.call = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        runner(runner._specification.runs[0])
+    test = {**FILE["measurements"]["test"], "command": command}
+    called = carry_out(folder, measurements={**FILE["measurements"], "test": test})
+    assert called == ["test", "train", "test", "covariance"]
+    log = folder / "runs" / "All" / "A" / "seed1" / "test.log"
+    assert f"evaluate {' '.join(command)}{restart} --path" in log.read_text()
+
+
 @pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])
 def test_results_of_other_settings_are_not_taken_over(folder, changed):
     carry_out(folder)
