@@ -149,14 +149,15 @@ class MinimumRiskCriterion(AdaCosCriterion):
         """(len(places),) the expected risk of some sentences."""
         pad, eos = self.padding_idx, self.task.target_dictionary.eos()
         device = sample["target"].device
-        rows = [place for place in places for _ in answers[place]]
+        # Sentences are encoded once, whatever the number of their answers.
+        encoder_out = model.encoder(sample["net_input"]["src_tokens"][list(places)])
+        rows = [n for n, place in enumerate(places) for _ in answers[place]]
+        rows = torch.tensor(rows, device=device)
+        encoder_out = model.encoder.reorder_encoder_out(encoder_out, rows)
         targets = [answer.cpu() for place in places for answer in answers[place]]
-        chosen = torch.tensor(rows, device=device)
         target = data_utils.collate_tokens(targets, pad, eos).to(device)
         previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True)
-        inputs = {name: value[chosen] for name, value in sample["net_input"].items()}
-        inputs["prev_output_tokens"] = previous.to(device)
-        output = model(**inputs)
+        output = model.decode(previous.to(device), encoder_out)
         log_probs = model.get_normalized_probs(output, log_probs=True)
         canonical = model.get_targets({"target": target}, output)
         scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)
@@ -164,11 +165,10 @@ class MinimumRiskCriterion(AdaCosCriterion):
         most = max(len(answers[place]) for place in places)
         grid = totals.new_full((len(places), most), float("-inf"))
         wrong = totals.new_zeros(grid.shape)
-        row = torch.tensor([n for n, p in enumerate(places) for _ in answers[p]], device=device)
         column = torch.tensor([n for p in places for n in range(len(answers[p]))], device=device)
-        grid = grid.index_put((row, column), totals)
+        grid = grid.index_put((rows, column), totals)
         values = [float(r) for place in places for r in refused[place]]
-        wrong = wrong.index_put((row, column), totals.new_tensor(values))
+        wrong = wrong.index_put((rows, column), totals.new_tensor(values))
         return expected_risk(grid, wrong)
 
 

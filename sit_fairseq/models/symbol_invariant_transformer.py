@@ -1,7 +1,7 @@
 """The Symbol-Invariant Transformer and its named architectures."""
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 from fairseq import hub_utils, utils
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -233,9 +233,25 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         Returns:
             see :meth:`StreamDecoder.forward`; columns are canonical ids.
         """
-        encoder_out = self.encoder(src_tokens, src_lengths)
-        canonical = self.vocabulary.encode(prev_output_tokens, encoder_out["names"][0])
-        return self.decoder(canonical, encoder_out=encoder_out)
+        return self.decode(prev_output_tokens, self.encoder(src_tokens, src_lengths))
+
+    def decode(
+        self, prev_output_tokens: Tensor, encoder_out: Dict[str, List]
+    ) -> Tuple[Tensor, Dict[str, Any]]:
+        """Teacher forcing of an encoded batch, or of K targets for each of its sentences.
+
+        Args:
+            prev_output_tokens: (B*K, T) dictionary indices of the shifted targets.
+            encoder_out: output of :class:`StreamEncoder`, reordered if K is more than 1.
+
+        Returns:
+            see :meth:`StreamDecoder.forward`; ``names`` are (B*K, S).
+        """
+        hypotheses = encoder_out["streams"][0].hypotheses
+        names = encoder_out["names"][0].repeat_interleave(hypotheses, dim=0)
+        canonical = self.vocabulary.encode(prev_output_tokens, names)
+        logits, extra = self.decoder(canonical, encoder_out=encoder_out)
+        return logits, {**extra, "names": names}
 
     def load_state_dict(self, state_dict, *args: Any, **kwargs: Any):
         """As in fairseq, but what does not fit is said in a sentence.
