@@ -105,6 +105,36 @@ def test_self_training_goes_on_from_the_model_of_its_scale(bash, tmp_path):
     assert status == 1 and "begun with other settings, 4 20000" in said
 
 
+def test_refining_takes_the_longer_formulas_of_the_training_data(bash, tmp_path):
+    shutil.copy(ROOT / "examples" / "prop" / "refine.sh", tmp_path / "examples" / "prop")
+    out = tmp_path / "outputs" / "prop-mini"
+    for folder in ("data", "bin", "model", "refined"):
+        (out / folder).mkdir(parents=True)
+    formulas = ["& a & b c", "! a", "& & a b & c a", "| | | a b c d"]
+    answers = ["a 1 b 1 c 1", "a 0", "a 1 b 1 c 1", "a 1"]
+    for side, lines in (("src", formulas), ("tgt", answers)):
+        (out / "data" / f"train.{side}").write_text("".join(f"{line}\n" for line in lines))
+    commands = tmp_path / ".venv" / "bin"
+    commands.mkdir(parents=True)
+    for command, does in (("preprocess", 'mkdir "$7"'), ("hydra-train", 'printf "%s\\0" "$@"')):
+        (commands / f"fairseq-{command}").write_text(f"#!/bin/sh\n{does}\n")
+        (commands / f"fairseq-{command}").chmod(0o755)
+    status, _, said = bash("bash examples/prop/refine.sh")
+    assert status == 1 and "model/finished is missing; run examples/prop/train.sh first" in said
+    (out / "model" / "finished").write_text("")
+    status, words, said = bash("bash examples/prop/refine.sh")
+    assert status == 0, said
+    for side, lines in (("src", formulas), ("tgt", answers)):
+        assert (out / "data" / f"long.{side}").read_text().splitlines() == lines[2:]
+    overrides = [word for word in words.split("\0") if "=" in word and not word.startswith("\n")]
+    parsed = OverridesParser.create().parse_overrides(overrides)
+    values = {override.key_or_group: override.value() for override in parsed}
+    assert values["criterion._name"] == "minimum_risk"
+    assert values["task.data"] == f"{out}/bin.refine"
+    assert values["checkpoint.finetune_from_model"] == f"{out}/model/checkpoint_last.pt"
+    assert (out / "refined" / "finished").is_file()
+
+
 def test_every_script_of_the_table_exists():
     """Each command of REPRODUCE.md that is a script of ours, and no row lacks a command."""
     text = (ROOT / "examples" / "REPRODUCE.md").read_text()
