@@ -52,18 +52,20 @@ class Runner:
         threads: of each process.
 
     Raises:
-        UserError: the configuration or data are missing.
+        UserError: the configuration is missing or no YAML, or data are missing.
     """
 
     def __init__(
         self, specification: Specification, configuration: Path, folder: Path, threads: int
     ) -> None:
         self._specification = specification
-        self._configuration = configuration
         try:
-            self._text = configuration.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"Cannot read {configuration} ({error}); change --scale.")
+            self._configuration = OmegaConf.load(configuration)
+        except OSError as error:
+            raise UserError(f"Cannot read {configuration}: {error.strerror}; change --scale.")
+        except Exception as error:  # of the YAML parser and of omegaconf
+            reason = (str(error) or "unreadable").splitlines()[0]
+            raise UserError(f"{configuration} is not YAML: {reason}; mend it or change --scale.")
         for run in specification.runs:
             if not run.data.is_dir():
                 raise UserError(
@@ -101,7 +103,8 @@ class Runner:
             {
                 "condition": run.condition,
                 "model": run.model,
-                "configuration": self._text,
+                # Not its text: another comment does not make it another run.
+                "configuration": OmegaConf.to_container(self._configuration),
                 "overrides": run.overrides,
                 "data": os.path.relpath(run.data, self._folder),
                 "content_of_the_data": self._fingerprints[run.data],
@@ -159,7 +162,7 @@ class Runner:
             if entry["step"] == TRAINING:
                 return entry["result"]
         log = run.folder / "train.log"
-        configuration = OmegaConf.load(self._configuration)
+        configuration = self._configuration.copy()
         configuration.merge_with_dotlist(run.overrides)
         # Not on the command line, whose grammar many names of folders break.
         configuration.merge_with(

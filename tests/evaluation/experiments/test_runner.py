@@ -124,6 +124,18 @@ def test_results_of_other_settings_are_not_taken_over(folder, changed):
         carry_out(folder, **parts)
 
 
+def test_a_comment_in_the_configuration_changes_no_results(folder):
+    carry_out(folder)
+    (folder / "mini.yaml").write_text("# explained\na: 1\n")
+    assert carry_out(folder) == []
+
+
+def test_a_configuration_that_is_no_yaml_is_named(folder):
+    (folder / "mini.yaml").write_text("a: [1")
+    with pytest.raises(UserError, match="mini.yaml is not YAML: .*change --scale"):
+        make_runner(folder)
+
+
 def test_a_damaged_journal_is_named(folder):
     carry_out(folder)
     path = folder / "runs" / "All" / "A" / "seed1" / "journal.jsonl"
