@@ -130,9 +130,12 @@ def test_refining_takes_the_longer_formulas_of_the_training_data(bash, tmp_path)
     parsed = OverridesParser.create().parse_overrides(overrides)
     values = {override.key_or_group: override.value() for override in parsed}
     assert values["criterion._name"] == "minimum_risk"
+    assert values["optimization.stop_time_hours"] == 0  # it counts the training before as well
     assert values["task.data"] == f"{out}/bin.refine"
     assert values["checkpoint.finetune_from_model"] == f"{out}/model/checkpoint_last.pt"
     assert (out / "refined" / "finished").is_file()
+    status, _, said = bash("bash examples/prop/refine.sh paper")
+    assert status == 1 and "there are mini and medium" in said
 
 
 def test_every_script_of_the_table_exists():

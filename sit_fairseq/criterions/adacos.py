@@ -101,7 +101,7 @@ def _scale_of(model: torch.nn.Module):
     scale = getattr(model.decoder, "output_scale", None)
     if scale is None:
         raise UserError(
-            "--criterion adacos scales cosines, but the model has --output-head linear (or is "
-            "another architecture); use --output-head cosine, or --criterion cross_entropy"
+            "--criterion adacos and minimum_risk scale cosines, but the model has --output-head "
+            "linear (or is another architecture); use --output-head cosine, or --criterion cross_entropy"
         )
     return scale

@@ -3,7 +3,8 @@
 import weakref
 from argparse import Namespace
 from dataclasses import dataclass, field
-from typing import Any, Dict, List
+from functools import cached_property
+from typing import Any, Dict, List, Tuple
 
 import torch
 from fairseq import utils
@@ -14,9 +15,12 @@ from torch import Tensor
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion, AdaCosCriterionConfig
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.acceptance import accepting_judge
+from sit_fairseq.judging.acceptance import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+
+# They say nothing about the answer.
+_UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
 
 
 def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
@@ -58,8 +62,9 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     The model answers each training sentence by beam search, a judge says which of the answers are
     right, and their share of the beam's probability rises at the cost of the others'. Sentences
-    whose answers are all right, or all wrong, teach nothing and are left out. The scale of the
-    cosines follows the references alone, as with ``adacos``.
+    whose answers are all right, or all wrong, teach nothing and are left out, and so are answers
+    that the judge could not decide, and those with an unknown token. The scale of the cosines
+    follows the references alone, as with ``adacos``.
 
     Args:
         task: gives the padding index and the generator.
@@ -70,7 +75,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         risk_weight: of the risk.
 
     Raises:
-        UserError: an option cannot be used.
+        UserError: an option cannot be used; of the semantics, when training begins.
     """
 
     def __init__(
@@ -87,9 +92,19 @@ class MinimumRiskCriterion(AdaCosCriterion):
             raise UserError(f"--risk-beam {risk_beam}: to compare answers it must be at least 2")
         if not risk_weight > 0:
             raise UserError(f"--risk-weight {risk_weight:g} must be positive; else use adacos")
-        self._judges = JudgePool(accepting_judge(risk_semantics, "--risk-semantics"))
-        weakref.finalize(self, self._judges.close)
-        self._beam, self._weight = risk_beam, risk_weight
+        self._semantics, self._beam, self._weight = risk_semantics, risk_beam, risk_weight
+
+    @cached_property
+    def _judges(self) -> JudgePool:
+        """Made when training asks for it: validation builds the criterion of a checkpoint too,
+        which is not to say what is imported, nor to need what judges need."""
+        option, dictionary = "--risk-semantics", self.task.source_dictionary
+        judge = accepting_judge(self._semantics, option)
+        refuse_other_logic(judge, dictionary.base_tokens(), option)
+        judge.symbols = dictionary.pattern
+        judges = JudgePool(judge)
+        weakref.finalize(self, judges.close)
+        return judges
 
     def forward(self, model, sample: Dict[str, Any], reduce: bool = True):
         """Computes the loss of a batch; validation has the cross-entropy alone.
@@ -101,8 +116,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         if not (model.training and reduce):
             return loss, sample_size, logging_output
         plain = _unwrapped(model)
-        answers = self._answers(plain, sample)
-        refused = self._refused(sample, answers)
+        answers, refused = self._judged(sample, self._answers(plain, sample))
         mixed = [place for place, row in enumerate(refused) if len(set(row)) > 1]
         risk = sum(float(all(row)) for row in refused)
         if mixed:
@@ -125,7 +139,10 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     @torch.no_grad()
     def _answers(self, model, sample: Dict[str, Any]) -> List[List[Tensor]]:
-        """The answers of the beam to each sentence, in indices of the dictionary."""
+        """The answers of the beam to each sentence, in indices of the dictionary.
+
+        Without those that have an unknown token: not every model can give it on purpose.
+        """
         longest = 2 * sample["target"].size(1) + 10
         options = Namespace(beam=self._beam, max_len_b=longest)
         generator = self.task.build_generator([model], options)  # which ends the training mode
@@ -136,14 +153,21 @@ class MinimumRiskCriterion(AdaCosCriterion):
         }
         found = generator.generate([model], {"net_input": inputs})
         model.train()
-        return [[hypothesis["tokens"] for hypothesis in nbest] for nbest in found]
+        unk = self.task.target_dictionary.unk()
+        return [[h["tokens"] for h in nbest if unk not in h["tokens"]] for nbest in found]
 
-    def _refused(self, sample: Dict[str, Any], answers: List[List[Tensor]]) -> List[List[bool]]:
+    def _judged(
+        self, sample: Dict[str, Any], answers: List[List[Tensor]]
+    ) -> Tuple[List[List[Tensor]], List[List[bool]]]:
+        """The answers to each sentence that the judge could decide, and whether it refused them."""
         text = self.task.target_dictionary.text
         problems = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
         pairs = [(p, text(a)) for p, nbest in zip(problems, answers) for a in nbest]
         verdicts = iter(self._judges.verify_all(pairs))
-        return [[next(verdicts) is not Verdict.satisfied for _ in nbest] for nbest in answers]
+        judged = [[(answer, next(verdicts)) for answer in nbest] for nbest in answers]
+        decided = [[pair for pair in nbest if pair[1] not in _UNDECIDED] for nbest in judged]
+        refused = [[verdict is not Verdict.satisfied for _, verdict in row] for row in decided]
+        return [[answer for answer, _ in row] for row in decided], refused
 
     def _risk(self, model, sample: Dict[str, Any], places, answers, refused) -> Tensor:
         """(len(places),) the expected risk of some sentences."""

@@ -56,7 +56,7 @@ def refuse_other_logic(judge: Judge, base_tokens: Iterable[str], option: str = "
         reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
         raise UserError(
             f"{option} {judge.semantics} does not suit this model, whose tokens are of another "
-            f"logic ({reason} of {judge.semantics}); choose another semantics, or another --path"
+            f"logic ({reason} of {judge.semantics}); choose another semantics, or another model"
         )
 
 

@@ -69,6 +69,7 @@ class Verification:
         widths = beam_widths(given, getattr(args, "beam", 5))
         if semantics not in self._pools:
             judge = accepting_judge(semantics)
+            judge.symbols = self._task.src_dict.pattern
             pool = JudgePool(judge, 0 if judge.quick else os.cpu_count())
             weakref.finalize(self, pool.close)
             self._pools[semantics] = pool

@@ -1,5 +1,7 @@
 """The minimum_risk criterion: accepted answers of the model's own beam rise, refused ones fall."""
 
+from argparse import Namespace
+
 import pytest
 import torch
 from conftest import make_dictionary, make_model, make_sample, redraw
@@ -102,8 +104,7 @@ def test_a_step_takes_from_the_refused_and_gives_to_the_accepted(build):
     dictionary, model, criterion, task = build(risk_beam=4)
     sample = make_sample(dictionary)
     places = range(len(sample["target"]))
-    answers = criterion._answers(model, sample)
-    refused = criterion._refused(sample, answers)
+    answers, refused = criterion._judged(sample, criterion._answers(model, sample))
     before = criterion._risk(model, sample, places, answers, refused)
     before.sum().backward()
     with torch.no_grad():
@@ -178,8 +179,53 @@ def test_options_that_cannot_be_used(build, options, reason):
         build(**options)
 
 
-def test_semantics_that_need_references():
-    with pytest.raises(UserError, match="--risk-semantics exact would compare answers"):
-        dictionary = make_dictionary()
-        task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
-        MinimumRiskCriterion(task, False, risk_semantics="exact")
+@pytest.mark.parametrize(
+    "semantics, reason",
+    [
+        ("exact", "exact would compare answers"),
+        ("ltl", "ltl does not suit this model.*choose another semantics"),
+        ("no_such_module:Judge", "no_such_module"),
+    ],
+)
+def test_semantics_that_cannot_be_used_are_refused_where_training_begins(semantics, reason):
+    dictionary = make_dictionary()
+    torch.manual_seed(2)
+    model = make_model(dictionary)
+    sample = make_sample(dictionary)
+    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+    criterion = MinimumRiskCriterion(task, False, risk_semantics=semantics)
+    # Validation builds it from the options of a checkpoint, and needs no judge.
+    criterion(model.eval(), sample)
+    with pytest.raises(UserError, match=f"--risk-semantics.*{reason}"):
+        criterion(model.train(), sample)
+
+
+@pytest.mark.parametrize("undecided", [Verdict.timeout, Verdict.error, Verdict.unavailable])
+def test_undecided_answers_are_neither_accepted_nor_refused(build, monkeypatch, undecided):
+    dictionary, model, criterion, task = build(risk_beam=4)
+    sample = make_sample(dictionary)
+    answers = criterion._answers(model, sample)
+    verdicts = [undecided, Verdict.satisfied, Verdict.vacuous, undecided] * len(answers)
+    monkeypatch.setattr(criterion._judges, "verify_all", lambda pairs: verdicts)
+    judged, refused = criterion._judged(sample, answers)
+    assert [len(nbest) for nbest in answers] == [4] * len(answers)
+    assert judged == [nbest[1:3] for nbest in answers]
+    assert refused == [[False, True]] * len(answers)
+
+
+def test_answers_with_an_unknown_token_are_not_compared(build, monkeypatch):
+    dictionary, model, criterion, task = build(risk_beam=4)
+    sample = make_sample(dictionary)
+    one, two = dictionary.encode_line("a 1").int(), dictionary.encode_line("a 0").int()
+    unknown = torch.tensor([dictionary.unk(), *two.tolist()])
+    generator = task.build_generator([model], Namespace(beam=4))
+    found = [[{"tokens": tokens} for tokens in (one, unknown, two)]] * len(sample["target"])
+    monkeypatch.setattr(generator, "generate", lambda *_: found)
+    monkeypatch.setattr(task, "build_generator", lambda *_: generator)
+    assert criterion._answers(model, sample) == [[one, two]] * len(found)
+
+
+def test_the_judge_is_told_which_tokens_are_symbols(build):
+    dictionary, model, criterion, task = build()
+    criterion(model, make_sample(dictionary))
+    assert criterion._judges.judge.symbols == dictionary.pattern is not None

@@ -73,6 +73,13 @@ def searching(monkeypatch):
 LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", "| 1 d"]
 
 
+def test_the_judge_is_told_which_tokens_are_symbols(searching, monkeypatch):
+    judge = CountingJudge()
+    monkeypatch.setattr(verification, "accepting_judge", lambda semantics: judge)
+    searching.answers(searching.make_task(verify="prop"), searching.sample(LINES[:1]))
+    assert judge.symbols == make_dictionary().pattern is not None
+
+
 def test_the_answer_is_the_best_accepted_hypothesis_of_the_narrowest_beam(searching):
     plain = {}
     for beam in (2, 5):

@@ -23,10 +23,11 @@ from sit_fairseq.evaluation.experiments.specification import (
     Measurement,
     Run,
     Specification,
+    read_yaml,
 )
 from sit_fairseq.evaluation.experiments.table import Results, check_columns, experiments_table
 from sit_fairseq.evaluation.experiments.training_log import read_parameters, read_validation
-from sit_fairseq.evaluation.result_file import markdown_table, sha256_of_file
+from sit_fairseq.evaluation.result_file import file_beside, markdown_table, sha256_of_file
 from sit_fairseq.files import replacing
 from sit_fairseq.journal import Journal
 
@@ -52,20 +53,14 @@ class Runner:
         threads: of each process.
 
     Raises:
-        UserError: the configuration is missing or no YAML, or data are missing.
+        UserError: the configuration cannot be used, or data are missing.
     """
 
     def __init__(
         self, specification: Specification, configuration: Path, folder: Path, threads: int
     ) -> None:
         self._specification = specification
-        try:
-            self._configuration = OmegaConf.load(configuration)
-        except OSError as error:
-            raise UserError(f"Cannot read {configuration}: {error.strerror}; change --scale.")
-        except Exception as error:  # of the YAML parser and of omegaconf
-            reason = (str(error) or "unreadable").splitlines()[0]
-            raise UserError(f"{configuration} is not YAML: {reason}; mend it or change --scale.")
+        self._configuration = read_yaml(str(configuration), "change --scale")
         for run in specification.runs:
             if not run.data.is_dir():
                 raise UserError(
@@ -104,7 +99,7 @@ class Runner:
                 "condition": run.condition,
                 "model": run.model,
                 # Not its text: another comment does not make it another run.
-                "configuration": OmegaConf.to_container(self._configuration),
+                "configuration": self._configuration,
                 "overrides": run.overrides,
                 "data": os.path.relpath(run.data, self._folder),
                 "content_of_the_data": self._fingerprints[run.data],
@@ -162,7 +157,7 @@ class Runner:
             if entry["step"] == TRAINING:
                 return entry["result"]
         log = run.folder / "train.log"
-        configuration = self._configuration.copy()
+        configuration = OmegaConf.create(self._configuration)
         configuration.merge_with_dotlist(run.overrides)
         # Not on the command line, whose grammar many names of folders break.
         configuration.merge_with(
@@ -194,21 +189,20 @@ class Runner:
 
     def _measure(self, run: Run, measurement: Measurement, journal: Journal) -> Dict[str, Any]:
         """Measures a model, unless that is done with the same command and files."""
-        outdated = []
+        begun = False
         for entry in journal.entries:
             if entry["step"] == measurement.name:
                 same = entry["command"] == measurement.command
-                if "result" not in entry:  # begun
-                    outdated = [] if same else ["--restart"]
-                elif same and self._as_they_were(entry["files"]):
+                begun = same and "result" not in entry
+                if same and not begun and self._as_they_were(entry["files"]):
                     return entry["result"]
-                else:
-                    outdated = ["--restart"]
-        journal.append({"step": measurement.name, "command": measurement.command})
         path = run.folder / f"{measurement.name}.json"
+        if not begun:  # the answers of what was measured before
+            Path(file_beside(str(path), ".answers.jsonl")).unlink(missing_ok=True)
+        journal.append({"step": measurement.name, "command": measurement.command})
         self._processes.call(
             run.folder / f"{measurement.name}.log",
-            *(sys.executable, "-m", "sit_fairseq", "evaluate", *measurement.command, *outdated),
+            *(sys.executable, "-m", "sit_fairseq", "evaluate", *measurement.command),
             *("--path", run.folder / "model" / "checkpoint_last.pt"),
             *("--data", run.data, "--result", path),
         )

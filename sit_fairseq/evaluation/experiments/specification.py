@@ -1,5 +1,6 @@
 """Files of experiments: which models to train under which conditions, and what to measure."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Tuple
@@ -109,13 +110,32 @@ def read_specification(path: str, folder: Path, scale: str = "mini") -> Specific
     Raises:
         UserError: it cannot be read, or something in it cannot be meant.
     """
-    try:
-        content = OmegaConf.to_container(OmegaConf.load(path))
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}; name a file of experiments.")
-    except Exception as error:  # of the YAML parser and of omegaconf
-        raise UserError(f"{path} is not YAML: {(str(error) or 'unreadable').splitlines()[0]}")
+    content = read_yaml(path, "name a file of experiments")
     return make_specification(content, folder, path, scale)
+
+
+def read_yaml(path: str, advice: str) -> Dict[str, Any]:
+    """Reads a file that maps names to values, all of which JSON can hold.
+
+    Args:
+        path: the file.
+        advice: what to do if it cannot be used, for messages.
+
+    Raises:
+        UserError: it cannot be read, or holds something else.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = OmegaConf.to_container(OmegaConf.create(file.read()))
+        json.dumps(content)
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; {advice}.")
+    except Exception as error:  # of the YAML parser, of omegaconf and of json
+        reason = (str(error) or "unreadable").splitlines()[0]
+        raise UserError(f"{path} is no YAML that can be used: {reason}; mend it, or {advice}.")
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds a list where names and values belong; {advice}.")
+    return content
 
 
 def make_specification(

@@ -27,7 +27,7 @@ def value_at(result: Dict[str, Any], path: str) -> Optional[float]:
 
 
 def cell(values: Sequence[Optional[float]], share: bool = True) -> str:
-    """A percentage or plain number, or the mean and the spread of those of several seeds."""
+    """A percentage or plain number; of several seeds the mean, and the least and the greatest."""
     factor, unit = (100, " %") if share else (1, "")
     known = [factor * value for value in values if value is not None]
     if not known:
@@ -36,7 +36,8 @@ def cell(values: Sequence[Optional[float]], share: bool = True) -> str:
         return f"{known[0]:,}"
     if len(known) == 1:
         return f"{known[0]:.2f}{unit}"
-    return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}{unit}"
+    mean = f"{statistics.mean(known):.2f}{unit}"
+    return f"{mean} ({min(known):.2f}–{max(known):.2f})"
 
 
 def check_columns(specification: Specification, results: Dict[str, Dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from sit_fairseq.evaluation.result_file import sha256_of_file
 
 
 class FakeProcesses(Processes):
-    """Writes what the commands would, and keeps account of them."""
+    """Writes what the commands would, and keeps account of them and of answers they go on from."""
 
     def __init__(self, folder):
         super().__init__(folder, {})
@@ -21,10 +21,12 @@ class FakeProcesses(Processes):
 
     def call(self, log, program, *arguments):
         words = list(map(str, arguments))
-        self.calls.append(log.stem)
+        answers = log.with_suffix(".answers.jsonl")
+        self.calls.append(log.stem + " goes on" if answers.exists() else log.stem)
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(" ".join(words))
         if "--result" in words:
+            answers.write_text("")
             files = {"x.src": sha256_of_file(str(self.folder / "x.src"))}
             found = {"files": files, "result": {"correct": {"share": 0.5}, "3": {"mean": 1.0}}}
             Path(words[words.index("--result") + 1]).write_text(json.dumps(found))
@@ -81,20 +83,19 @@ def test_what_was_measured_otherwise_is_measured_again(folder):
     carry_out(folder)
     (folder / "x.src").write_text("b\n")
     assert carry_out(folder) == ["test", "test", "covariance"]
-    log = folder / "runs" / "All" / "A" / "seed1" / "test.log"
-    assert "evaluate correct x --restart --path" in log.read_text()
     other = {**FILE["measurements"], "test": {**FILE["measurements"]["test"], "command": ["y"]}}
     assert carry_out(folder, measurements=other) == ["test", "test"]
     assert carry_out(folder, measurements=other) == []
 
 
-@pytest.mark.parametrize("command, restart", [(["correct", "x"], ""), (["y"], " --restart")])
-def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, command, restart):
+@pytest.mark.parametrize("command, called", [(["correct", "x"], "test goes on"), (["y"], "test")])
+def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, command, called):
     runner = make_runner(folder, **ONE)
     call = runner._processes.call
 
     def interrupted(log, *words):
         if log.stem == "test":
+            log.with_suffix(".answers.jsonl").write_text("some")
             raise KeyboardInterrupt
         return call(log, *words)
 
@@ -102,10 +103,22 @@ def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, command
     with pytest.raises(KeyboardInterrupt):
         runner(runner._specification.runs[0])
     test = {**FILE["measurements"]["test"], "command": command}
-    called = carry_out(folder, measurements={**FILE["measurements"], "test": test})
-    assert called == ["test", "train", "test", "covariance"]
-    log = folder / "runs" / "All" / "A" / "seed1" / "test.log"
-    assert f"evaluate {' '.join(command)}{restart} --path" in log.read_text()
+    found = carry_out(folder, measurements={**FILE["measurements"], "test": test})
+    assert found == [called, "train", "test", "covariance"]
+
+
+def test_what_failed_to_begin_anew_does_not_go_on_from_old_answers(folder):
+    carry_out(folder)
+    (folder / "x.src").write_text("b\n")
+    runner = make_runner(folder, **ONE)
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    runner._processes.call = fail
+    with pytest.raises(KeyboardInterrupt):
+        runner(runner._specification.runs[0])
+    assert carry_out(folder) == ["test", "test", "covariance"]
 
 
 @pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])
@@ -130,9 +143,23 @@ def test_a_comment_in_the_configuration_changes_no_results(folder):
     assert carry_out(folder) == []
 
 
-def test_a_configuration_that_is_no_yaml_is_named(folder):
-    (folder / "mini.yaml").write_text("a: [1")
-    with pytest.raises(UserError, match="mini.yaml is not YAML: .*change --scale"):
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("a: [1", "is no YAML that can be used: .*"),
+        ("a: !!binary aGk=", "is no YAML that can be used: .*"),
+        ("- a", "holds a list .*"),
+        (None, "Is a directory"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_named(folder, text, reason):
+    path = folder / "mini.yaml"
+    if text is None:
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_text(text)
+    with pytest.raises(UserError, match=f"mini.yaml:? {reason}.*change --scale"):
         make_runner(folder)
 
 

@@ -142,7 +142,7 @@ def test_what_cannot_be_meant_is_refused(parts, words):
         ("conditions: {a: bin}\nmodels: {m: []}", "measurements"),
         ("just text", "'just text' in the file"),
         ("", "a mapping as the file"),
-        ("a: [", "is not YAML"),
+        ("a: [", "is no YAML that can be used"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, text, message):

@@ -7,7 +7,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiments.table import experiments_table, value_at
 
 
-def test_table_shows_mean_and_spread_and_what_was_not_measured():
+def test_table_shows_mean_and_range_and_what_was_not_measured():
     def result(share, mean=None):
         found = {"test": {"correct": {"share": share}}}
         return {**found, "covariance": {"3": {"mean": mean}}} if mean is not None else found
@@ -22,9 +22,9 @@ def test_table_shows_mean_and_spread_and_what_was_not_measured():
     results = [*first, result(0.7), None, result(0.1, 0.5)]
     assert experiments_table(specification(), results) == [
         ["Data", "Model", "Correct", "3 AP"],
-        ["All", "A", "60.00 ± 14.14 %", "—"],
+        ["All", "A", "60.00 % (50.00–70.00)", "—"],
         ["All", "B", "25.00 %", "100.00 %"],  # one of two seeds failed
-        ["Few", "B", "10.00 ± 0.00 %", "25.00 ± 35.36 %"],
+        ["Few", "B", "10.00 % (10.00–10.00)", "25.00 % (0.00–50.00)"],
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_plain_number_is_no_percentage():
     measurements = {"training": {"columns": {"CPU min": {"number": "cpu_minutes"}}}}
     parts = {"conditions": {"All": "bin"}, "models": {"A": []}, "measurements": measurements}
     results = [{"training": {"cpu_minutes": minutes}} for minutes in (2.0, 4.0)]
-    assert experiments_table(specification(**parts), results)[1][2:] == ["3.00 ± 1.41"]
+    assert experiments_table(specification(**parts), results)[1][2:] == ["3.00 (2.00–4.00)"]
 
 
 @pytest.mark.parametrize("path", ["correct.shares", "correct", "word", "right", "correct.share.x"])
