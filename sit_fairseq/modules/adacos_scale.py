@@ -20,7 +20,8 @@ class AdaCosScale(nn.Module):
 
     The statistics of an update are pooled over its micro-batches and all ranks, and the
     scale they give holds from the next update on: within one update every gradient sees
-    the same scale, however the batch is divided.
+    the same scale, however the batch is divided. An update that float16 skips, as its gradients
+    overflow, leaves its statistics to the next one.
 
     Args:
         num_classes: C of the initial scale ``sqrt(2) * log(C - 1)`` (AdaCos eq. 12).
