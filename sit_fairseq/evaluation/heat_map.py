@@ -1,5 +1,6 @@
 """Accuracy by number of symbols and length (Figure "Heatmaps", section 5.4 of the paper)."""
 
+import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Union
 
 import numpy
@@ -86,6 +87,9 @@ def heat_map_image(
 ) -> numpy.ndarray:
     """The colours of the cells.
 
+    A grid of every fourth number of symbols and tokens (``sit generate grid --step 4``) has its
+    cells drawn four wide and four high, up to their numbers.
+
     Args:
         cells: with ``symbols``, ``length``, ``count`` and ``correct``.
         full: number of samples that have full brightness; fewer are darker in proportion,
@@ -97,12 +101,19 @@ def heat_map_image(
     """
     shape = (1 + max(cell["symbols"] for cell in cells), max(cell["length"] for cell in cells))
     accuracy, brightness = numpy.zeros(shape), numpy.zeros(shape)
+    height, width = (_step([cell[name] for cell in cells]) for name in ("symbols", "length"))
     for cell in cells:
-        place = cell["symbols"], cell["length"] - 1
+        top, right = cell["symbols"] + 1, cell["length"]
+        place = slice(max(0, top - height), top), slice(max(0, right - width), right)
         accuracy[place] = _total([cell]).share
         brightness[place] = min(1.0, cell["count"] / full)
     colors = plots.color_map(_COLORS)(numpy.clip((accuracy - lowest) / (1.0 - lowest), 0.0, 1.0))
     return colors[..., :3] * brightness[..., None]
+
+
+def _step(numbers: Sequence[int]) -> int:
+    """The distance of an axis' numbers, 1 where there is but one."""
+    return math.gcd(*(number - numbers[0] for number in numbers)) or 1
 
 
 def draw_heat_map(result: Dict[str, Any], path: str, full: int) -> None:

@@ -52,6 +52,29 @@ def test_colour_is_accuracy_and_brightness_is_density(result):
     assert red[0] > red[1] and green[1] > green[0]
 
 
+def test_cells_of_a_stepped_grid_touch():
+    cells = [
+        {"symbols": symbols, "length": length, "count": 1, "correct": right}
+        for symbols, length, right in ((4, 4, 1), (4, 8, 0), (8, 8, 1))
+    ]
+    image = heat_map_image(cells, 1)
+    assert image.shape == (9, 8, 3)
+    green, red = (plots.color_map("RdYlGn")(share)[:3] for share in (1.0, 0.0))
+    for rows, columns, colour in (
+        (slice(1, 5), slice(0, 4), green),
+        (slice(1, 5), slice(4, 8), red),
+        (slice(5, 9), slice(4, 8), green),
+        (slice(5, 9), slice(0, 4), (0, 0, 0)),  # no such cell
+        (slice(0, 1), slice(0, 8), (0, 0, 0)),
+    ):
+        assert numpy.allclose(image[rows, columns], colour)
+
+
+def test_a_single_cell_is_one_pixel():
+    image = heat_map_image([{"symbols": 2, "length": 3, "count": 1, "correct": 1}], 1)
+    assert numpy.argwhere(image.any(axis=2)).tolist() == [[2, 2]]
+
+
 def test_colours_may_begin_above_zero(result):
     image = heat_map_image(result["cells"], 4, lowest=0.5)
     colours = plots.color_map("RdYlGn")
