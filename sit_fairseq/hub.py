@@ -2,10 +2,11 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Tuple, Union
+from typing import Any, Dict, List, Tuple, Union
 
 from fairseq.hub_utils import GeneratorHubInterface
 
+from sit_fairseq.errors import UnansweredError
 from sit_fairseq.judging.verdict import Verdict
 
 # The names of one call are forgotten at its end, so that no other may be under way.
@@ -87,33 +88,27 @@ class StreamHubInterface(GeneratorHubInterface):
     def _sample(
         self, sentences: List[str], beam: int, verbose: bool, strict: bool, **kwargs: Any
     ) -> List[Union[str, Unanswered]]:
-        answers: List[Any] = [None] * len(sentences)
-        for place, sentence in enumerate(sentences):
-            refusal = self.task.refusal(
-                sentence, self._split, self.max_positions, self.cfg.dataset.max_tokens
-            )
-            if refusal is not None and strict:
-                raise refusal
-            if refusal is not None:
-                answers[place] = Unanswered(refusal.reason)
-        places = [place for place, answer in enumerate(answers) if answer is None]
+        most = self.cfg.dataset.max_tokens
+        answers: List[Any] = self.task.read(sentences, self._split, self.max_positions, most)
+        places = []
+        for place, found in enumerate(answers):
+            if not isinstance(found, UnansweredError):
+                places.append(place)
+            elif strict:
+                raise found
+            else:
+                answers[place] = Unanswered(found.reason)
         if places:
-            kept = [sentences[place] for place in places]
-            encoded = [self.encode(sentence) for sentence in kept]
+            encoded = [answers[place] for place in places]
             for place, nbest in zip(places, self.generate(encoded, beam, verbose, **kwargs)):
                 answers[place] = self._answer(nbest[0])
+            self.task.end_run()
         return answers
 
     def _answer(self, hypothesis: Dict[str, Any]) -> str:
         answer = self.decode(hypothesis["tokens"])
         verdict = hypothesis.get("verdict", Verdict.satisfied)
         return answer if verdict is Verdict.satisfied else Unverified(answer, verdict.value)
-
-    def _build_batches(self, *args: Any, **kwargs: Any) -> Iterator[Dict[str, Any]]:
-        batches = list(super()._build_batches(*args, **kwargs))
-        self.task.verification.expect(batches)
-        yield from batches
-        self.task.verification.end()
 
     def _split(self, sentence: str) -> str:
         return self.apply_bpe(self.tokenize(sentence))

@@ -7,11 +7,11 @@ here: the reading of lines, their batches, and the printing.
 import sys
 from collections import deque
 from types import ModuleType
-from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Deque, Iterator, List, Optional, Tuple
 
 import torch
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
 
 # As its entry point loads it, and as ``python -m`` does.
 _COMMAND = ("fairseq_cli.interactive", "__main__")
@@ -64,7 +64,7 @@ class _Service:
             self._print_refused()
             sys.stdout.flush()
         if self._task is not None:
-            self._task.verification.end()
+            self._task.end_run()
         if self._number_refused:
             raise UserError(
                 f"{self._number_refused} of {self._first} lines could not be answered; the E- line "
@@ -72,7 +72,7 @@ class _Service:
             )
 
     def _make_batches(self, lines, cfg, task, max_positions, encode_fn) -> Iterator[Any]:
-        if not hasattr(task, "refusal"):  # a task of fairseq's
+        if not hasattr(task, "read"):  # a task of fairseq's
             yield from self._batches(lines, cfg, task, max_positions, encode_fn)
             return
         self._task = task
@@ -80,32 +80,22 @@ class _Service:
             self._known = len(task.source_dictionary)
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
         answered = []
-        for place, line in enumerate(lines):
-            refusal = task.refusal(line, encode_fn, max_positions, cfg.dataset.max_tokens)
-            if refusal is None:
+        read = task.read(lines, encode_fn, max_positions, cfg.dataset.max_tokens)
+        for place, found in enumerate(read):
+            if not isinstance(found, UnansweredError):
                 answered.append(place)
             elif task.cfg.strict:
-                raise refusal
+                raise found
             else:
-                self._refused.append((self._first + place, line, refusal.reason))
+                self._refused.append((self._first + place, lines[place], found.reason))
         self._number_refused += len(lines) - len(answered)
         if answered:
             kept = [lines[place] for place in answered]
             places = torch.tensor(answered)
-            batches = [
-                batch._replace(ids=places[batch.ids])
-                for batch in self._batches(kept, cfg, task, max_positions, encode_fn)
-            ]
-            task.verification.expect([self._sample(batch) for batch in batches])
-            yield from batches
-
-    def _sample(self, batch: Any) -> Dict[str, Any]:
-        """What the task will be asked for, with the ids that are printed."""
-        tokens, lengths = batch.src_tokens, batch.src_lengths
-        return {
-            "id": batch.ids + self._first,
-            "net_input": {"src_tokens": tokens, "src_lengths": lengths},
-        }
+            for batch in self._batches(kept, cfg, task, max_positions, encode_fn):
+                batch = batch._replace(ids=places[batch.ids])
+                task.number_batch(batch.ids + self._first)
+                yield batch
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):

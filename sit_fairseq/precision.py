@@ -1,8 +1,7 @@
 """``--autocast``: products of matrices in bfloat16, everything else in float32."""
 
-import functools
 from contextlib import nullcontext
-from typing import Any, Callable, ContextManager, Dict
+from typing import Any, ContextManager, Dict
 
 import torch
 
@@ -75,7 +74,7 @@ def cpu_knows_bfloat16() -> bool:
 
 
 def autocast(cfg: Any, sample: Dict[str, Any]) -> ContextManager:
-    """Around what computes with a batch.
+    """Context manager: torch.autocast on the device of a batch, or nothing.
 
     Args:
         cfg: options of the task.
@@ -85,22 +84,6 @@ def autocast(cfg: Any, sample: Dict[str, Any]) -> ContextManager:
         return nullcontext()
     device = sample["net_input"]["src_tokens"].device.type
     return torch.autocast(device, getattr(torch, cfg.autocast))
-
-
-def criterion_in_precision(cfg: Any, criterion: Callable) -> Callable:
-    """A criterion, called in the precision of ``--autocast``.
-
-    Args:
-        cfg: options of the task.
-        criterion: of a model and a batch.
-    """
-
-    @functools.wraps(criterion)
-    def call(model, sample):
-        with autocast(cfg, sample):
-            return criterion(model, sample)
-
-    return call
 
 
 def forget_autocast(state: Dict[str, Any], given: Dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.symbols import renaming as symbol_renaming
-from sit_fairseq.symbols.fresh_slots import numbered
+from sit_fairseq.symbols.fresh import numbered
 from sit_fairseq.symbols.renaming import Renaming, rename_sample
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 

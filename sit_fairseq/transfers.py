@@ -10,11 +10,6 @@ import torch
 from torch import Tensor
 
 
-def upload(x: Tensor, device: torch.device) -> Tensor:
-    """``x`` on a device; the CPU goes on at once."""
-    return x.to(device, non_blocking=True)
-
-
 def fetch_numbers(logs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     """What was logged, its numbers on the CPU after one wait for all of them.
 

@@ -2,7 +2,7 @@
 
 from conftest import make_model, redraw
 
-from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.search.slot_search import StreamSequenceGenerator
 
 
 def build(dictionary, **options):

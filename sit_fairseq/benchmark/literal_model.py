@@ -21,10 +21,10 @@ from fairseq.models import (
 )
 from torch import Tensor, nn
 
-from sit_fairseq.modules.attention_pattern import AttentionPattern
-from sit_fairseq.modules.rotary import Rotary
-from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.models.attention import Rotary
+from sit_fairseq.models.config import AttentionPattern
+from sit_fairseq.models.positions import TreePositions, tree_paths
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 Cache = Dict[str, Tuple[Tensor, Tensor]]
 
@@ -149,7 +149,7 @@ def aggregate(hidden: Tensor, mask: Tensor) -> Tensor:
 class _Embedding(nn.Module):
     """Algorithms 1 and 5, with the L2 normalisation of the cosine loss."""
 
-    def __init__(self, vocabulary: StreamVocabulary, dim: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, dim: int) -> None:
         super().__init__()
         self.vocabulary = vocabulary
         self.weight = nn.Parameter(torch.randn(vocabulary.num_base + 2, dim))
@@ -275,5 +275,5 @@ class LiteralModel(FairseqEncoderDecoderModel):
 
     def __init__(self, cfg, dictionary) -> None:
         pattern = AttentionPattern.parse(cfg.stream_attention)
-        embedding = _Embedding(StreamVocabulary(dictionary), cfg.encoder_embed_dim)
+        embedding = _Embedding(Vocabulary(dictionary), cfg.encoder_embed_dim)
         super().__init__(_Encoder(cfg, pattern, embedding), _Decoder(cfg, pattern, embedding))

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 from tqdm import tqdm
 
 from sit_fairseq.evaluation.cost import PeakMemory
-from sit_fairseq.modules.products import ONEDNN
+from sit_fairseq.models.cpu_kernels import ONEDNN
 
 
 def be_quiet() -> None:

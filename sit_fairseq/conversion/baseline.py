@@ -5,7 +5,6 @@ tree positions, rotary positions and a cosine head as the model over streams has
 """
 
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import Any, Dict, Optional, Set
 
 from fairseq.data import Dictionary
@@ -22,12 +21,14 @@ from sit_fairseq.conversion.refusals import (
 )
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.baselines import FixedVocabulary
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.vocabulary import saved_vocabulary
 
 # What a model over streams has another value of, or no use for. With fresh symbols it would compute
 # something else, as their streams are in every mean: they are for the training that follows, and
@@ -124,9 +125,8 @@ def _build(
     path: str, cfg: DictConfig, weights: Dict[str, Tensor]
 ) -> SymbolInvariantTransformerModel:
     """The model with its weights; its dictionary is in the order of rows, too."""
-    task = SimpleNamespace(source_dictionary=StreamDictionary())
     try:
-        model = SymbolInvariantTransformerModel.build_model(cfg, task)
+        model = SymbolInvariantTransformerModel(cfg, FixedVocabulary(StreamDictionary()), ARITY)
         model.load_state_dict(dict(weights), strict=True)
     except (ArithmeticError, KeyError, RuntimeError, TypeError, UserError, ValueError) as error:
         reason = " ".join(str(error).split())

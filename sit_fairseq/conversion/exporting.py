@@ -11,7 +11,7 @@ from sit_fairseq import hub_folder
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
 from sit_fairseq.files import make_folder, partial_files
-from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
 _LOCAL = {

@@ -7,7 +7,6 @@ theirs, found by string; everything else is carried over one to one.
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Dict, List, Tuple
 
 import torch
@@ -17,9 +16,11 @@ from torch import Tensor
 from sit_fairseq.conversion.original import Original, Table
 from sit_fairseq.data.sentence_checks import refuse_operators_as_symbols
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.modules.tree_positions import TreePositions
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,9 @@ def convert(
             fit.
     """
     dictionary = stream_dictionary(original, symbols)
-    task = SimpleNamespace(source_dictionary=dictionary)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
-        model = SymbolInvariantTransformerModel.build_model(cfg, task)
+        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary), ARITY)
     if isinstance(model.encoder.embed_positions, TreePositions):
         refuse_operators_as_symbols(dictionary)
     account = Account()

@@ -8,7 +8,7 @@ from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor
 
 from sit_fairseq.conversion.reading import Dictionaries
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 class Table(NamedTuple):
@@ -45,4 +45,4 @@ class Original:
     parts: Callable[[str], List[str]]
     never_produced: Set[str]
     unused: List[str]
-    in_slot_space: Callable[[StreamVocabulary, str], FairseqEncoderDecoderModel]
+    in_slot_space: Callable[[Vocabulary, str], FairseqEncoderDecoderModel]

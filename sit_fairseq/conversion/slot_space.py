@@ -1,19 +1,19 @@
 """Models of other kinds behind the interface of stream models, to compare them."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from fairseq.data import Dictionary
-from fairseq.models import FairseqEncoder, FairseqEncoderDecoderModel, FairseqIncrementalDecoder
-from torch import Tensor
+from fairseq.models import FairseqEncoderDecoderModel
+from torch import Tensor, nn
 
 from sit_fairseq.conversion.reading import Dictionaries
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
-from sit_fairseq.transfers import upload
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
-class SlotSpaceTransformer(FairseqEncoderDecoderModel):
-    """A trained model over the canonical ids of sentences whose only symbol is ``actual``.
+class SlotSpaceTransformer(nn.Module):
+    """A trained model of fairseq over the canonical ids of sentences whose only symbol is ``actual``.
 
     Its columns are the base tokens and that one symbol: whatever else the model could
     produce is left out before probabilities are normalised, and so are base tokens that
@@ -30,69 +30,96 @@ class SlotSpaceTransformer(FairseqEncoderDecoderModel):
         self,
         model: FairseqEncoderDecoderModel,
         dictionaries: Dictionaries,
-        vocabulary: StreamVocabulary,
+        vocabulary: Vocabulary,
         actual: str,
     ) -> None:
-        super().__init__(
-            _SlotSpaceEncoder(model.encoder, dictionaries.source, vocabulary, actual),
-            _SlotSpaceDecoder(model.decoder, dictionaries.target, vocabulary, actual),
-        )
+        super().__init__()
+        for layer in getattr(model.encoder, "layers", ()):
+            # The fast path of fairseq 0.12.2 ends with an error under newer torch.
+            layer.can_use_fastpath = False
+        self.model = model
         self.vocabulary = vocabulary
+        sides = (dictionaries.source, dictionaries.target)
+        source, target = (_indices(side, vocabulary, actual) for side in sides)
+        self.register_buffer("source_indices", source)
+        self.register_buffer("target_indices", target)
+        lacking = target.eq(dictionaries.target.unk())
+        lacking[dictionaries.target.unk()] = False  # which is its own row, too
+        self.register_buffer("lacking", lacking)
 
     def forward(self, src_tokens: Tensor, src_lengths: Any, prev_output_tokens: Tensor, **unused):
         """As the stream model's; see :meth:`SymbolInvariantTransformerModel.forward`."""
         names = self.vocabulary.canonicalise(src_tokens)[1]
         canonical = self.vocabulary.encode(prev_output_tokens, names)
-        return self.decoder(canonical, encoder_out=self.encoder(src_tokens))
+        return self._logits(canonical, self.encode(src_tokens)), {}
+
+    def encode(self, tokens: Tensor) -> "_Encoded":
+        """Encodes sources, as :meth:`SymbolInvariantTransformer.encode`."""
+        canonical = self.vocabulary.canonicalise(tokens.to(self.source_indices.device))[0]
+        tokens = self.source_indices[canonical]
+        if hasattr(self.model, "encode"):  # a baseline of this package
+            return _Encoded(self.model, self.model.encode(tokens))
+        return _Encoded(self.model, self.model.encoder(tokens))
+
+    def new_cache(self, source: "_Encoded") -> "_Cache":
+        """See :meth:`SymbolInvariantTransformer.new_cache`."""
+        return _Cache(self.model, source)
+
+    def step(self, canonical: Tensor, source: "_Encoded", cache: "_Cache") -> Tensor:
+        """See :meth:`SymbolInvariantTransformer.step`."""
+        return self._logits(canonical, source, cache)
+
+    def max_decoder_positions(self) -> int:
+        """The longest target in tokens."""
+        return self.model.max_decoder_positions()
+
+    def _logits(self, canonical: Tensor, source: "_Encoded", cache: Any = None) -> Tensor:
+        # Beams that are dead anyway hold arbitrary ids.
+        tokens = self.target_indices[canonical.clamp(max=self.target_indices.numel() - 1)]
+        if not hasattr(self.model, "encode"):
+            state = None if cache is None else cache.state
+            logits, _ = self.model.decoder(
+                tokens, encoder_out=source.states, incremental_state=state
+            )
+        elif cache is None:
+            logits = self.model.decode(tokens, source.states)
+        else:
+            own = self.model.vocabulary.encode(tokens, source.states.hypothesis_names)
+            logits = self.model.step(own, source.states, cache.state)
+        return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf)
 
 
-def _indices(dictionary: Dictionary, vocabulary: StreamVocabulary, actual: str) -> Tensor:
+@dataclass(frozen=True)
+class _Encoded:
+    """Encoded sources of either kind of model."""
+
+    model: nn.Module
+    states: Any
+
+    def reorder(self, order: Tensor) -> "_Encoded":
+        if hasattr(self.states, "reorder"):
+            return replace(self, states=self.states.reorder(order))
+        order = order.to(next(self.model.parameters()).device)
+        states = self.model.encoder.reorder_encoder_out(self.states, order)
+        return replace(self, states=states)
+
+
+class _Cache:
+    """What steps of either kind of model remember."""
+
+    def __init__(self, model: nn.Module, source: _Encoded) -> None:
+        self._model = model
+        self.state = model.new_cache(source.states) if hasattr(model, "encode") else {}
+
+    def reorder(self, order: Tensor) -> None:
+        if hasattr(self.state, "reorder"):
+            self.state.reorder(order)
+        else:
+            order = order.to(next(self._model.parameters()).device)
+            self._model.decoder.reorder_incremental_state_scripting(self.state, order)
+
+
+def _indices(dictionary: Dictionary, vocabulary: Vocabulary, actual: str) -> Tensor:
     """The index of each canonical id, ``<unk>`` where the dictionary lacks the token."""
     tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
     return torch.tensor([dictionary.index(token) for token in (*tokens, actual)])
-
-
-class _SlotSpaceEncoder(FairseqEncoder):
-    def __init__(self, encoder, dictionary, vocabulary: StreamVocabulary, actual: str) -> None:
-        super().__init__(vocabulary.dictionary)
-        for layer in getattr(encoder, "layers", ()):
-            layer.can_use_fastpath = (
-                False  # of fairseq 0.12.2, which newer torch ends with an error
-            )
-        self.encoder = encoder
-        self.vocabulary = vocabulary
-        self.register_buffer("indices", _indices(dictionary, vocabulary, actual))
-
-    def forward(self, src_tokens: Tensor, src_lengths: Any = None, **unused):
-        canonical = self.vocabulary.canonicalise(src_tokens)[0]
-        return self.encoder(self.indices[upload(canonical, self.indices.device)])
-
-    def reorder_encoder_out(self, encoder_out, new_order: Tensor):
-        new_order = upload(new_order, self.indices.device)
-        return self.encoder.reorder_encoder_out(encoder_out, new_order)
-
-
-class _SlotSpaceDecoder(FairseqIncrementalDecoder):
-    def __init__(self, decoder, dictionary, vocabulary: StreamVocabulary, actual: str) -> None:
-        super().__init__(vocabulary.dictionary)
-        self.decoder = decoder
-        self.register_buffer("indices", _indices(dictionary, vocabulary, actual))
-        lacking = self.indices.eq(dictionary.unk())
-        lacking[dictionary.unk()] = False  # which is its own row, too
-        self.register_buffer("lacking", lacking)
-
-    def forward(self, prev_output_tokens: Tensor, encoder_out=None, incremental_state=None, **_):
-        # Beams that are dead anyway hold arbitrary ids.
-        tokens = self.indices[prev_output_tokens.clamp(max=self.indices.numel() - 1)]
-        logits, _ = self.decoder(
-            tokens, encoder_out=encoder_out, incremental_state=incremental_state
-        )
-        logits = logits[..., self.indices].masked_fill(self.lacking, -torch.inf)
-        return logits, {"attn": [None]}
-
-    def reorder_incremental_state_scripting(self, incremental_state, new_order: Tensor) -> None:
-        new_order = upload(new_order, self.indices.device)
-        self.decoder.reorder_incremental_state_scripting(incremental_state, new_order)
-
-    def max_positions(self) -> int:
-        return self.decoder.max_positions()

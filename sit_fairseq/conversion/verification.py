@@ -22,9 +22,9 @@ from sit_fairseq.conversion import reading
 from sit_fairseq.conversion.original import Original
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.positions import tree_paths
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.modules.tree_positions import tree_paths
-from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.search.slot_search import StreamSequenceGenerator
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

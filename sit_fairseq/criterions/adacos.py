@@ -13,7 +13,7 @@ from fairseq.criterions.cross_entropy import (
 from fairseq.logging import metrics
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.adacos_scale import MAX_SCALE
+from sit_fairseq.models.adacos_scale import MAX_SCALE
 
 
 @dataclass

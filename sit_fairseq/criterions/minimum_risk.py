@@ -174,14 +174,14 @@ class MinimumRiskCriterion(AdaCosCriterion):
         pad, eos = self.padding_idx, self.task.target_dictionary.eos()
         device = sample["target"].device
         # Sentences are encoded once, whatever the number of their answers.
-        encoder_out = model.encoder(sample["net_input"]["src_tokens"][list(places)])
+        source = model.encode(sample["net_input"]["src_tokens"][list(places)])
         rows = [n for n, place in enumerate(places) for _ in answers[place]]
         rows = torch.tensor(rows, device=device)
-        encoder_out = model.encoder.reorder_encoder_out(encoder_out, rows)
+        source = source.reorder(rows)
         targets = [answer.cpu() for place in places for answer in answers[place]]
         target = data_utils.collate_tokens(targets, pad, eos).to(device)
         previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True)
-        output = model.decode(previous.to(device), encoder_out)
+        output = model.net_output(previous.to(device), source)
         log_probs = model.get_normalized_probs(output, log_probs=True)
         canonical = model.get_targets({"target": target}, output)
         scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)

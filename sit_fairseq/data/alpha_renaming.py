@@ -8,7 +8,6 @@ from torch import Tensor
 
 from sit_fairseq.symbols.renaming import Renaming, rename_sample
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.transfers import upload
 
 
 class AlphaRenaming:
@@ -40,7 +39,7 @@ class AlphaRenaming:
         """
         indices = sample["id"]
         tables = torch.stack([self._table(index, epoch) for index in indices.tolist()])
-        tables = upload(tables, indices.device)
+        tables = tables.to(indices.device, non_blocking=True)
         return rename_sample(sample, lambda tokens: tables.gather(1, tokens))
 
     def _table(self, index: int, epoch: int) -> Tensor:

@@ -5,16 +5,16 @@ in its middle.
 """
 
 import logging
-from typing import Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.data.sentence_chunks import sentence_chunks
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.logic.syntax import ARITY, formula_depth
+from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -24,20 +24,17 @@ class SentenceChecker:
 
     Args:
         vocabulary: tells base tokens from symbols.
-        tree_depth: the deepest prefix formula the model can read, None if it does not
-            read sources as prefix formulas.
-        refuse_deep: whether a deeper formula in a split is a fault, as in training; otherwise
-            it is left to be answered for, see :meth:`too_deep`.
+        arities: from rows to the number of operands of their tokens, where the model reads
+            sources as formulas in prefix notation; else None.
     """
 
     def __init__(
-        self, vocabulary: StreamVocabulary, tree_depth: Optional[int], refuse_deep: bool = True
+        self, vocabulary: Vocabulary, arities: Optional[Callable[[Tensor], Tensor]]
     ) -> None:
         self.vocabulary = vocabulary
-        self.tree_depth = tree_depth
-        self.refuse_deep = refuse_deep
+        self._arities = arities
 
-    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> int:
+    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> None:
         """Checks a data split.
 
         Args:
@@ -45,20 +42,16 @@ class SentenceChecker:
             sources: one 1-D tensor per sentence.
             targets: likewise, or None.
 
-        Returns:
-            The number of formulas that are too deep, if that is no fault.
-
         Raises:
             UserError: naming the first line at fault and what to change.
         """
         unk = self.vocabulary.dictionary.unk()
-        unknown = unknown_targets = foreign = deep = most = 0
+        unknown = unknown_targets = foreign = most = 0
         foreigner = ""
         for first, tokens, lengths in sentence_chunks(sources):
             name = _LineName(f"of the {split} source", first)
             self._refuse_foreign(tokens, lengths, name)
             self.check_sources(tokens, lengths, name)
-            deep += len(self.too_deep(tokens, lengths))
             self._check_names(tokens, lengths, name)
             unknown += int(tokens.eq(unk).sum())
             if targets is not None:
@@ -104,15 +97,6 @@ class SentenceChecker:
                     else "count for no loss, as <unk> is never an answer"
                 ),
             )
-        if deep:
-            logger.warning(
-                "%d formulas of %s are more than %d operators deep, where the model's tree "
-                "positions end: they are not answered, and count as unread",
-                deep,
-                split,
-                self.tree_depth,
-            )
-        return deep
 
     def check_input(self, sentences: Sequence[Tensor], text: Callable[[int], str]) -> None:
         """Checks sentences that are to be answered at once, of which nothing may be lost.
@@ -153,63 +137,18 @@ class SentenceChecker:
         Raises:
             UserError: naming the first sentence at fault and what to change.
         """
-        fault = self._fault(tokens, lengths, self.refuse_deep)
+        fault = self._fault(tokens, lengths)
         if fault is not None:
             raise UserError(f"{name(fault.sentence)} {fault.cause}; {fault.remedy}")
 
-    def too_deep(self, tokens: Tensor, lengths: Tensor) -> Dict[int, int]:
-        """Finds formulas that the model cannot read.
-
-        Args:
-            tokens: all sources in a row, each with its ``</s>``.
-            lengths: the length of each.
-
-        Returns:
-            The depths of those that are one formula, but too deep, by index.
-        """
-        if self.tree_depth is None:
-            return {}
-        arity = self._arities(tokens)
-        end = lengths.cumsum(0)
-        sentence = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
-        # A formula is no deeper than it has operators: only the rest needs a closer look.
-        operators = torch.zeros_like(lengths).index_add_(0, sentence, arity.clamp(max=1))
-        found = {}
-        for index in (operators > self.tree_depth).nonzero().flatten().tolist():
-            begin = int(end[index] - lengths[index])
-            if self._formula_fault(tokens[begin : end[index]], lengths[index : index + 1]):
-                continue
-            depth = formula_depth(arity[begin : int(end[index]) - 1].tolist())
-            if depth > self.tree_depth:
-                found[index] = depth
-        return found
-
-    def _arities(self, tokens: Tensor) -> Tensor:
-        rows = self.vocabulary.rows(tokens)
-        return torch.where(rows < 0, 0, self.vocabulary.arity_of_row[rows])
-
-    def _fault(
-        self, tokens: Tensor, lengths: Tensor, refuse_deep: bool = True
-    ) -> Optional["_Fault"]:
+    def _fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
         empty = (lengths < 2).nonzero()
         if empty.numel():
             return _Fault(int(empty[0]), "is empty", "remove it from the file given")
         padded = self._first_with(self.vocabulary.dictionary.pad(), tokens, lengths)
         if padded is not None:
             return _Fault(padded, "holds <pad>, which fairseq fills batches up with", "remove it")
-        if self.tree_depth is None:
-            return None
-        fault = self._formula_fault(tokens, lengths)
-        if fault is not None or not refuse_deep:
-            return fault
-        for index, depth in self.too_deep(tokens, lengths).items():
-            return _Fault(
-                index,
-                f"is {depth} operators deep, but the model's tree positions end at "
-                f"{self.tree_depth}",
-                f"train with --tree-depth {depth} or more, or with a larger --encoder-embed-dim",
-            )
-        return None
+        return None if self._arities is None else self._formula_fault(tokens, lengths)
 
     @staticmethod
     def _first_with(token: int, tokens: Tensor, lengths: Tensor) -> Optional[int]:
@@ -234,7 +173,7 @@ class SentenceChecker:
             )
 
     def _formula_fault(self, tokens: Tensor, lengths: Tensor) -> Optional["_Fault"]:
-        arity = self._arities(tokens)
+        arity = self._arities(self.vocabulary.rows(tokens))
         is_token = tokens.ne(self.vocabulary.dictionary.eos())
         change = torch.where(is_token, arity - 1, 0)
         end = lengths.cumsum(0)
@@ -297,10 +236,11 @@ class SentenceChecker:
         """Answers to all sources must have names for all reserved slots."""
         keys = self._symbol_keys(tokens, lengths)[0].unique()
         number = torch.bincount(keys // len(self.vocabulary.dictionary), minlength=1)
-        if self.vocabulary.never_lacks_names(int(number.max())):
+        fresh = self.vocabulary.fresh
+        if fresh is None or fresh.enough_for(int(number.max())):
             return
         for index, sentence in enumerate(tokens.split(lengths.tolist())):
-            cause = self.vocabulary.lacks_names(sentence)
+            cause = self.vocabulary.unreadable(sentence)
             if cause is not None:
                 raise UserError(f"{name(index)} {cause}")
 

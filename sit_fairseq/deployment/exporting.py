@@ -22,8 +22,8 @@ from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.files import make_folder, partial_files
-from sit_fairseq.models.symbol_embeddings import SYMBOL_EMBEDDINGS
-from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
+from sit_fairseq.models.positions import TreePositions
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
 

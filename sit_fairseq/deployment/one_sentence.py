@@ -10,7 +10,7 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.stream_decoder import CACHE
+from sit_fairseq.models.decoder import CACHE
 from sit_fairseq.symbols.streams import Streams
 
 

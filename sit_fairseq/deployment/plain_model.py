@@ -11,10 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sit_fairseq.models.stream_decoder import CACHE
-from sit_fairseq.modules.products import Linear
-from sit_fairseq.modules.rotary import Rotary
-from sit_fairseq.modules.stream_attention import KeysValues, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.attention import KeysValues, Rotary, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.cpu_kernels import Linear
+from sit_fairseq.models.decoder import CACHE
 
 
 class _RotaryTable(nn.Module):

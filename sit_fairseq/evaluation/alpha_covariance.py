@@ -35,14 +35,13 @@ def alpha_covariance(answers: Sequence[str]) -> float:
 
 
 def measure_alpha_covariance(
-    problems: Sequence[RenamedProblem], answers: Sequence[Optional[str]], counts: Sequence[int]
+    problems: Sequence[RenamedProblem], answers: Sequence[str], counts: Sequence[int]
 ) -> Dict[str, Dict[str, Any]]:
     """Averages the alpha-covariance of problems with equally many symbols.
 
     Args:
         problems: the problems.
-        answers: to ``sources`` of the first problem, then to those of the second, ...; None where
-            the model could not read one, and such a problem's covariance is 0.
+        answers: to ``sources`` of the first problem, then to those of the second, ...
         counts: the numbers of symbols to report.
 
     Returns:
@@ -54,10 +53,7 @@ def measure_alpha_covariance(
     rest = iter(answers)
     for problem in problems:
         own = [next(rest) for _ in problem.renamings]
-        read = None not in own
-        covariances[problem.num_symbols].append(
-            alpha_covariance(problem.undone(own)) if read else 0.0
-        )
+        covariances[problem.num_symbols].append(alpha_covariance(problem.undone(own)))
         renamings[problem.num_symbols] = len(problem.renamings)
     return {
         str(count): {
@@ -114,6 +110,6 @@ def evaluate_alpha_covariance(
     run.uses_options(names=names, max_renamings=choice.max_renamings)
     renamed = [source for problem in problems for source in problem.sources]
     answered = run.answer(decoder, renamed)
-    read = [None if entry.verdicts else entry.answers[0] for entry in answered]
-    result = measure_alpha_covariance(problems, read, choice.counts)
+    given_to = [entry.answers[0] for entry in answered]
+    result = measure_alpha_covariance(problems, given_to, choice.counts)
     run.finish(result, len(renamed), alpha_covariance_table(result))

@@ -17,8 +17,7 @@ class Decoder(Protocol):
     """Whatever answers sentences, as ``CheckpointDecoder`` does."""
 
     def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
-        """Yields positions in ``sources`` and the answers to each, best first; None for one that
-        the model cannot read."""
+        """Yields positions in ``sources`` and the answers to each, best first."""
 
 
 def answer_all(
@@ -46,28 +45,25 @@ def answer_all(
 
     judged_against = sources if problems is None else problems
 
-    def judge(positions: List[int], nbest: List[Optional[List[str]]]) -> List[List[Verdict]]:
+    def judge(positions: List[int], nbest: List[List[str]]) -> List[List[Verdict]]:
         if judges is None:
-            return [[Verdict.unread] if answers is None else [] for answers in nbest]
+            return [[] for _ in nbest]
         return judges.verify_answers([judged_against[position] for position in positions], nbest)
 
     last = time.monotonic()
 
-    def settle(positions: List[int], nbest: List[Optional[List[str]]], judged: Future) -> None:
+    def settle(positions: List[int], nbest: List[List[str]], judged: Future) -> None:
         nonlocal last
         verdicts = judged.result()
         now = time.monotonic()
         share, last = (now - last) / len(positions), now
-        entries = (
-            Answered([""] if answers is None else answers, own, share)
-            for answers, own in zip(nbest, verdicts)
-        )
+        entries = (Answered(answers, own, share) for answers, own in zip(nbest, verdicts))
         journal.record(
             {position: sources[position] for position in positions}, dict(zip(positions, entries))
         )
         bar.update(len(journal.answered) - bar.n)
 
-    waiting: Deque[Tuple[List[int], List[Optional[List[str]]], Future]] = deque()
+    waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
     done = {
         position for position, entry in journal.answered.items() if entry.verdicts or judges is None
     }

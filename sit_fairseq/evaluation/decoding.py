@@ -3,25 +3,23 @@
 import os
 from argparse import Namespace
 from dataclasses import dataclass
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
 import torch
 from fairseq import checkpoint_utils, tasks, utils
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.symbols.stream_vocabulary import saved_vocabulary
+from sit_fairseq.symbols.vocabulary import saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-from sit_fairseq.tasks.verification import windows
 
 _TASK = "stream_translation"
 
-# The positions of some sentences, and the answers to each of them, best first; None for one that
-# the model cannot read.
-Batch = Tuple[List[int], List[Optional[List[str]]]]
+# The positions of some sentences, and the answers to each of them, best first.
+Batch = Tuple[List[int], List[List[str]]]
 
 
 @dataclass(frozen=True)
@@ -205,11 +203,14 @@ class CheckpointDecoder:
 
     def refusal(self, sentence: str) -> Optional[str]:
         """Why a sentence cannot be answered, None if it can."""
+        (found,) = self._read([sentence])
+        return found.reason if isinstance(found, UnansweredError) else None
+
+    def _read(self, sentences: Sequence[str]) -> List[Union[Tensor, UnansweredError]]:
         longest = utils.resolve_max_positions(
             self._task.max_positions(), self._model.max_positions()
         )
-        refused = self._task.refusal(sentence, lambda line: line, longest, self._options.max_tokens)
-        return None if refused is None else refused.reason
+        return self._task.read(sentences, str, longest, self._options.max_tokens)
 
     def symbol_names(self, count: int) -> List[str]:
         """Names that the model takes for symbols.
@@ -249,77 +250,37 @@ class CheckpointDecoder:
 
         Yields:
             The positions of the sentences in a batch, and for each its ``nbest`` answers, best
-            first, or None for a formula deeper than the model reads. Every sentence is in one
-            batch.
+            first. Every sentence is in one batch.
 
         Raises:
             UserError: a sentence cannot be read by the model.
         """
         if not sources:
             return
-        tokens, lengths = self._encode(sources)
-        unread = self._task.too_deep(tokens)
-        if not all(position in skip for position in unread):
-            yield unread, [None] * len(unread)
-        wanted = sorted(set(range(len(tokens))).difference(unread))
-        if not wanted:
-            return
-        tokens, lengths = [tokens[i] for i in wanted], [lengths[i] for i in wanted]
+        tokens = self._read(sources)
+        for number, found in enumerate(tokens, start=1):
+            if isinstance(found, UnansweredError):
+                raise UserError(f"Sentence {number} cannot be answered: {found}; remove it.")
+        lengths = [sentence.numel() for sentence in tokens]
         dataset = self._task.build_dataset_for_inference(tokens, lengths)
         # The longest first: if the memory is too small, that shows at once.
         order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
-        batches = dataset.batch_by_size(
+        for batch in dataset.batch_by_size(
             numpy.array(order),
             max_tokens=self._options.max_tokens,
             max_sentences=self._options.batch_size,
-        )
-        # What is verified comes in windows, which depend on all sentences as batches do.
-        groups = windows(batches, len) if self._options.verify else ([batch] for batch in batches)
-        for group in groups:
-            if all(wanted[place] in skip for batch in group for place in batch.tolist()):
+        ):
+            if all(place in skip for place in batch.tolist()):
                 continue
-            samples = [dataset.collater([dataset[place] for place in batch]) for batch in group]
-            self._task.verification.expect(samples)
-            for sample in samples:
-                # The collater sorts once more.
-                positions = [wanted[place] for place in sample["id"].tolist()]
-                sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
-                hypotheses = self._task.inference_step(self._generator, [self._model], sample)
-                yield positions, [
-                    [
-                        self._text(hypothesis["tokens"])
-                        for hypothesis in nbest[: self._options.nbest]
-                    ]
-                    for nbest in hypotheses
-                ]
-        self._task.verification.end()
-
-    def _encode(self, sources: Sequence[str]) -> Tuple[List[Tensor], List[int]]:
-        if self._closed:
-            self._refuse_unknown_tokens(sources)
-        lines = list(sources)
-        tokens, lengths = self._task.get_interactive_tokens_and_lengths(lines, lambda line: line)
-        longest = utils.resolve_max_positions(
-            self._task.max_positions(), self._model.max_positions()
-        )[0]
-        for number, length in enumerate(lengths, start=1):
-            if length > longest:
-                raise UserError(
-                    f"Sentence {number} has {length} tokens with its </s>, but "
-                    f"--max-source-positions of training is {longest}: raise it, or remove the "
-                    "sentence."
-                )
-        return tokens, lengths
-
-    def _refuse_unknown_tokens(self, sources: Sequence[str]) -> None:
-        """A model without streams has no embedding for a symbol that is not in its file."""
-        for number, line in enumerate(sources, start=1):
-            for token in line.split():
-                if token not in self._dictionary:
-                    raise UserError(
-                        f"{token!r} in sentence {number} is not in the dictionary of --data, and a "
-                        "model without streams cannot be given new tokens: remove the sentence."
-                    )
+            sample = dataset.collater([dataset[place] for place in batch])
+            positions = sample["id"].tolist()  # the collater sorts once more
+            sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
+            hypotheses = self._task.inference_step(self._generator, [self._model], sample)
+            yield positions, [
+                [self._text(hypothesis["tokens"]) for hypothesis in nbest[: self._options.nbest]]
+                for nbest in hypotheses
+            ]
+        self._task.end_run()
 
     def _text(self, tokens: Tensor) -> str:
         return self._task.target_dictionary.string(tokens.int().cpu())

@@ -17,12 +17,6 @@ class Hypothesis:
     text: str
     verdict: str = ""
 
-    @property
-    def is_none(self) -> bool:
-        """Whether it only holds the place of an answer to a sentence that the model could not
-        read, see :mod:`sit_fairseq.tasks.unread`."""
-        return self.score == "-inf"
-
 
 @dataclass
 class Sentence:

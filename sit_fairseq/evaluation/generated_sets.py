@@ -49,9 +49,6 @@ def measure_agreement(
     """
     covariances, equal = [], 0
     for number, (original, *renamed) in enumerate(zip(originals, *copies), start=1):
-        if original.best.is_none:
-            covariances.append(0.0)
-            continue
         answers = [original.best.text]
         for copy in renamed:
             try:

@@ -38,12 +38,11 @@ class GivenAnswers(ABC):
         rest = [position for position in range(len(sources)) if position not in skip]
         for first in range(0, len(rest), _BATCH):
             batch = rest[first : first + _BATCH]
-            found = (answers[position] for position in batch)
-            yield batch, [None if answer is None else [answer] for answer in found]
+            yield batch, [[answers[position]] for position in batch]
 
     @abstractmethod
-    def answers_to(self, sources: Sequence[str]) -> Sequence[Optional[str]]:
-        """The answers in the order of some sentences, None for one that could not be read.
+    def answers_to(self, sources: Sequence[str]) -> Sequence[str]:
+        """The answers in the order of some sentences.
 
         Raises:
             UserError: the file does not answer exactly these sentences.
@@ -88,7 +87,7 @@ class GeneratedAnswers(GivenAnswers):
         super().__init__(path)
         self._sentences = read_generate_output(path)
 
-    def answers_to(self, sources: Sequence[str]) -> Sequence[Optional[str]]:
+    def answers_to(self, sources: Sequence[str]) -> Sequence[str]:
         if len(self._sentences) != len(sources):
             raise UserError(
                 f"{self._path} has answers to {len(self._sentences)} sentences, but there are "
@@ -101,8 +100,7 @@ class GeneratedAnswers(GivenAnswers):
                     f"{self._path} does not answer line {number}, {source!r}; name the data it "
                     "was made from."
                 )
-        best = (sentence.best for sentence in self._sentences)
-        return [None if answer.is_none else answer.text for answer in best]
+        return [sentence.best.text for sentence in self._sentences]
 
 
 def _printed_as(source: str, printed: str) -> bool:

@@ -92,24 +92,20 @@ class JudgePool:
         return list(self.imap(pairs))
 
     def verify_answers(
-        self, problems: Iterable[str], answers: Sequence[Optional[Sequence[str]]]
+        self, problems: Iterable[str], answers: Sequence[Sequence[str]]
     ) -> List[List[Verdict]]:
         """Judges several answers to each problem.
 
         Args:
             problems: as text.
-            answers: to each of them; None if the model could not read it.
+            answers: to each of them.
 
         Returns:
-            A verdict on each answer, or the one that says unread.
+            A verdict on each answer.
         """
-        pairs = [
-            (problem, answer) for problem, own in zip(problems, answers) for answer in own or ()
-        ]
+        pairs = [(problem, answer) for problem, own in zip(problems, answers) for answer in own]
         judged = iter(self.verify_all(pairs))
-        return [
-            [Verdict.unread] if own is None else list(islice(judged, len(own))) for own in answers
-        ]
+        return [list(islice(judged, len(own))) for own in answers]
 
     def imap(self, pairs: Iterable[Pair]) -> Iterator[Verdict]:
         """Judges pairs and yields each verdict as soon as those before it are known.

@@ -13,8 +13,6 @@ class Verdict(str, Enum):
         violated: the answer can be read and does not guarantee the problem.
         vacuous: the answer contradicts itself and so describes nothing at all.
         invalid: the answer cannot be read.
-        unread: the model cannot read the problem, a formula deeper than its tree positions, and
-            has not answered.
         timeout: the judge was stopped before it came to a decision.
         error: the problem cannot be read, or the judge failed on it.
         unavailable: this judge cannot decide the item here (a missing library, a
@@ -25,7 +23,6 @@ class Verdict(str, Enum):
     violated = "violated"
     vacuous = "vacuous"
     invalid = "invalid"
-    unread = "unread"
     timeout = "timeout"
     error = "error"
     unavailable = "unavailable"

@@ -1,13 +1,13 @@
-"""The Symbol-Invariant Transformer and its named architectures."""
+"""The model under fairseq: its options, its named architectures, and ``from_pretrained``."""
 
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, Tuple
 
-from fairseq import hub_utils, utils
-from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq import hub_utils
+from fairseq.dataclass import FairseqDataclass
 from fairseq.models import (
     ARCH_MODEL_NAME_REGISTRY,
-    FairseqEncoderDecoderModel,
+    BaseFairseqModel,
     register_model,
     register_model_architecture,
 )
@@ -17,184 +17,41 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import StreamHubInterface
 from sit_fairseq.hub_folder import weights_file
-from sit_fairseq.models.stack_config import StackConfig
-from sit_fairseq.models.stream_decoder import StreamDecoder
-from sit_fairseq.models.stream_encoder import StreamEncoder
-from sit_fairseq.models.symbol_embeddings import SYMBOL_EMBEDDINGS, symbol_embedding
-from sit_fairseq.modules.attention_pattern import AttentionPattern
-from sit_fairseq.modules.stream_layers import LayerConfig
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.config import ModelConfig, check
+from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
+from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 
 _NAME = "symbol_invariant_transformer"
 
 
 @dataclass
-class SymbolInvariantTransformerConfig(FairseqDataclass):
-    """Options of the model; the defaults are the paper's for propositional logic, all but
-    ``layer_norm_eps``, which is fairseq's."""
+class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
+    """Options of the model for fairseq's command lines."""
 
-    symbol_embedding: ChoiceEnum(list(SYMBOL_EMBEDDINGS)) = field(
-        default="streams",
-        metadata={
-            "help": "how symbols get their vectors: streams, one for each symbol; or, in baselines "
-            "with one stream per sentence, fixed (a learnt row for each name), canonical (for the "
-            "first, second, ... symbol of a sentence), random (a shared row and a random code)"
-        },
-    )
-    symbol_code_dim: int = field(
-        default=8,
-        metadata={
-            "help": "channels of the codes of --symbol-embedding random: they tell 2 to the power "
-            "of that many symbols apart"
-        },
-    )
-    fresh_symbols: int = field(
-        default=0,
-        metadata={
-            "help": "most symbols that a target may hold and its source does not; answers call "
-            "them by --fresh-names"
-        },
-    )
-    stream_attention: str = field(
-        default="EP-DP-EA-DA-CP",
-        metadata={
-            "help": "attentions of the model in the paper's letters, E(ncoder), D(ecoder) or "
-            "C(ross), P(er stream) or A(ggregated); CP and CA are applied in the given order"
-        },
-    )
-    encoder_embed_dim: int = field(
-        default=96, metadata={"help": "channels of the encoder and its embedding"}
-    )
-    encoder_ffn_embed_dim: int = field(
-        default=768, metadata={"help": "hidden channels of the encoder's feed-forward network"}
-    )
-    encoder_layers: int = field(default=6, metadata={"help": "encoder layers"})
-    encoder_attention_heads: int = field(default=6, metadata={"help": "encoder attention heads"})
-    encoder_normalize_before: bool = field(
-        default=False, metadata={"help": "apply layer norm before each encoder sub-layer"}
-    )
-    encoder_positions: ChoiceEnum(["tree", "rope", "sinusoidal", "learned", "none"]) = field(
-        default="tree",
-        metadata={
-            "help": "tree positions, for formulas in prefix notation; rotary ones; or those of "
-            "fairseq's transformer"
-        },
-    )
-    tree_depth: int = field(
-        default=0,
-        metadata={
-            "help": "deepest formula that tree positions can hold; 0 for half the embedding "
-            "dimension, a larger depth is projected to it by a learned matrix"
-        },
-    )
-    no_encoder_final_norm: bool = field(
-        default=False,
-        metadata={"help": "no layer norm after the last encoder layer of a pre-norm model"},
-    )
-    decoder_embed_dim: int = field(
-        default=II("model.encoder_embed_dim"),
-        metadata={"help": "channels of the decoder and its embedding"},
-    )
-    decoder_ffn_embed_dim: int = field(
-        default=II("model.encoder_ffn_embed_dim"),
-        metadata={"help": "hidden channels of the decoder's feed-forward network"},
-    )
-    decoder_layers: int = field(
-        default=II("model.encoder_layers"), metadata={"help": "decoder layers"}
-    )
-    decoder_attention_heads: int = field(
-        default=II("model.encoder_attention_heads"), metadata={"help": "decoder attention heads"}
-    )
-    decoder_normalize_before: bool = field(
-        default=False, metadata={"help": "apply layer norm before each decoder sub-layer"}
-    )
-    decoder_positions: ChoiceEnum(["rope", "sinusoidal", "learned", "none"]) = field(
-        default="rope",
-        metadata={"help": "rotary positions, or those of fairseq's transformer"},
-    )
-    no_decoder_final_norm: bool = field(
-        default=False,
-        metadata={"help": "no layer norm after the last decoder layer of a pre-norm model"},
-    )
-    aggregated_normalize_before: bool = field(
-        default=False,
-        metadata={
-            "help": "apply layer norm before aggregated self-attention also in a post-norm "
-            "model: where its output is zero it then changes nothing"
-        },
-    )
-    share_embeddings: ChoiceEnum(["all", "decoder", "none"]) = field(
-        default="all",
-        metadata={
-            "help": "one matrix for all uses; one for the encoder and one for decoder and "
-            "output; or three"
-        },
-    )
-    no_scale_embedding: bool = field(
-        default=False,
-        metadata={
-            "help": "under the linear head, do not multiply embeddings by the square root of "
-            "their dimension"
-        },
-    )
-    scale_cosine_embedding: bool = field(
-        default=False,
-        metadata={
-            "help": "multiply embeddings by the square root of their dimension under the cosine "
-            "head too, as the paper's baselines do"
-        },
-    )
-    layernorm_embedding: bool = field(
-        default=False, metadata={"help": "layer norm of embeddings with their positions"}
-    )
-    layer_norm_eps: float = field(
-        default=1e-5,
-        metadata={"help": "what layer norms add to the variance; the paper's models have 1e-6"},
-    )
-    output_head: ChoiceEnum(["cosine", "linear"]) = field(
-        default="cosine",
-        metadata={"help": "logits are scaled cosines (needed by adacos) or dot products"},
-    )
-    dropout: float = field(default=0.1, metadata={"help": "dropout of every sub-layer's output"})
-    attention_dropout: float = field(default=0.0, metadata={"help": "dropout of attention weights"})
-    activation_dropout: float = field(
-        default=0.0, metadata={"help": "dropout inside the feed-forward network"}
-    )
-    activation_fn: ChoiceEnum(utils.get_available_activation_fns()) = field(
-        default="relu", metadata={"help": "activation of the feed-forward network"}
-    )
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 
 
 @register_model(_NAME, dataclass=SymbolInvariantTransformerConfig)
-class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
-    """Encoder-decoder over parallel embedding streams (Isik & Li, ICML 2026).
-
-    Equivariant under renaming of symbols: ``f(rename(x)) = rename(f(x))``.
-    """
-
-    encoder: StreamEncoder
-    decoder: StreamDecoder
+class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqModel):
+    """:class:`SymbolInvariantTransformer` with the methods that fairseq calls."""
 
     @classmethod
     def build_model(cls, cfg: SymbolInvariantTransformerConfig, task):
         """Builds the model for the dictionary of a ``stream_translation`` task."""
-        pattern = AttentionPattern.parse(cfg.stream_attention)
-        sides = [_stack_config(cfg, side, pattern) for side in ("encoder", "decoder")]
-        share = str(cfg.share_embeddings)
-        if share == "all" and cfg.encoder_embed_dim != cfg.decoder_embed_dim:
+        check(cfg)
+        if not isinstance(task.source_dictionary, StreamDictionary):
             raise UserError(
-                f"--encoder-embed-dim {cfg.encoder_embed_dim} and --decoder-embed-dim "
-                f"{cfg.decoder_embed_dim} differ, so that one matrix cannot serve both; change "
-                "one of them, or pass --share-embeddings decoder"
+                "models with symbols need a dictionary that knows them; pass --task "
+                "stream_translation"
             )
-        embedding = symbol_embedding(cfg, task, pattern)
-        encoder = StreamEncoder(embedding(cfg.encoder_embed_dim), sides[0])
-        own = encoder.embed_tokens if share == "all" else embedding(cfg.decoder_embed_dim)
-        output = embedding(cfg.decoder_embed_dim) if share == "none" else None
-        decoder = StreamDecoder(own, sides[1], output)
-        return cls(encoder, decoder)
+        kind, fresh = VOCABULARIES[cfg.symbol_embedding], ()
+        if cfg.fresh_symbols:
+            fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None))
+        return cls(cfg, kind(task.source_dictionary, *fresh), ARITY, task.cfg.seed)
 
     @classmethod
     def from_pretrained(
@@ -215,11 +72,6 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
         )
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
-    @property
-    def vocabulary(self) -> StreamVocabulary:
-        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
-        return self.encoder.embed_tokens.vocabulary
-
     def forward(
         self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor, **unused: Any
     ) -> Tuple[Tensor, Dict[str, Any]]:
@@ -231,27 +83,37 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
 
         Returns:
-            see :meth:`StreamDecoder.forward`; columns are canonical ids.
+            (B, T, V_n + S + R) logits over canonical ids, and ``names``, (B, S) the dictionary
+            index of each slot.
         """
-        return self.decode(prev_output_tokens, self.encoder(src_tokens, src_lengths))
+        return self.net_output(prev_output_tokens, self.encode(src_tokens))
 
-    def decode(
-        self, prev_output_tokens: Tensor, encoder_out: Dict[str, List]
+    def net_output(
+        self, prev_output_tokens: Tensor, source: EncodedSource
     ) -> Tuple[Tensor, Dict[str, Any]]:
-        """Teacher forcing of an encoded batch, or of K targets for each of its sentences.
+        """What :meth:`forward` returns, for K targets of each encoded source."""
+        # fairseq's scorer insists on an "attn" entry.
+        extra = {"attn": [None], "names": source.hypothesis_names}
+        return self.decode(prev_output_tokens, source), extra
 
-        Args:
-            prev_output_tokens: (B*K, T) dictionary indices of the shifted targets.
-            encoder_out: output of :class:`StreamEncoder`, reordered if K is more than 1.
+    def get_normalized_probs(
+        self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
+    ) -> Tensor:
+        """(B*K, T, V_n + S + R) probabilities over canonical ids, float32 or float64."""
+        found = log_probabilities(net_output[0])
+        return found if log_probs else found.exp()
 
-        Returns:
-            see :meth:`StreamDecoder.forward`; ``names`` are (B*K, S).
-        """
-        hypotheses = encoder_out["streams"][0].hypotheses
-        names = encoder_out["names"][0].repeat_interleave(hypotheses, dim=0)
-        canonical = self.vocabulary.encode(prev_output_tokens, names)
-        logits, extra = self.decoder(canonical, encoder_out=encoder_out)
-        return logits, {**extra, "names": names}
+    def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
+        """The (B, T) target in canonical ids, as criterions compare it with the output."""
+        return self.vocabulary.targets(sample["target"], net_output[1]["names"])
+
+    def max_positions(self) -> Tuple[int, int]:
+        """The longest source and target in tokens."""
+        return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
+
+    def max_decoder_positions(self) -> int:
+        """The longest target in tokens."""
+        return self.decoder.cfg.max_positions
 
     def load_state_dict(self, state_dict, *args: Any, **kwargs: Any):
         """As in fairseq, but what does not fit is said in a sentence.
@@ -268,53 +130,6 @@ class SymbolInvariantTransformerModel(FairseqEncoderDecoderModel):
                 f"({' '.join(faults[:1]).strip()}); name another file with --path, --restore-file "
                 "or --finetune-from-model, or train with the options it was trained with"
             )
-
-    def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
-        """The (B, T) target in canonical ids, as criterions compare it with the output."""
-        return self.vocabulary.targets(sample["target"], net_output[1]["names"])
-
-
-def _stack_config(
-    cfg: SymbolInvariantTransformerConfig, side: str, pattern: AttentionPattern
-) -> StackConfig:
-    dim, heads = cfg[f"{side}_embed_dim"], cfg[f"{side}_attention_heads"]
-    positions = str(cfg[f"{side}_positions"])
-    rotary = positions == "rope"
-    if heads < 1 or dim < 1 or dim % (2 * heads if rotary else heads):
-        raise UserError(
-            f"{dim} channels do not divide into {heads} heads"
-            f"{' with an even number of channels, as rotary positions need' if rotary else ''}; "
-            f"change --{side}-embed-dim or --{side}-attention-heads"
-        )
-    if not cfg.layer_norm_eps > 0:
-        raise UserError(f"--layer-norm-eps {cfg.layer_norm_eps} must be positive, such as 1e-5")
-    if cfg.tree_depth < 0:
-        raise UserError(f"--tree-depth {cfg.tree_depth} must be a number of operators, or 0")
-    before = cfg[f"{side}_normalize_before"]
-    layer = LayerConfig(
-        embed_dim=dim,
-        view_dim=cfg.encoder_embed_dim,
-        ffn_dim=cfg[f"{side}_ffn_embed_dim"],
-        num_heads=heads,
-        rotary=rotary,
-        dropout=cfg.dropout,
-        attention_dropout=cfg.attention_dropout,
-        activation_dropout=cfg.activation_dropout,
-        activation=str(cfg.activation_fn),
-        norm_eps=cfg.layer_norm_eps,
-        normalize_before=before,
-        aggregated_normalize_before=before or cfg.aggregated_normalize_before,
-    )
-    return StackConfig(
-        layer,
-        num_layers=cfg[f"{side}_layers"],
-        pattern=pattern,
-        positions=positions,
-        max_positions=cfg[f"max_{'source' if side == 'encoder' else 'target'}_positions"],
-        layernorm_embedding=cfg.layernorm_embedding,
-        final_norm=before and not cfg[f"no_{side}_final_norm"],
-        tree_depth=cfg.tree_depth,
-    )
 
 
 def add_newer_options(cfg: DictConfig) -> None:

@@ -8,8 +8,8 @@ from typing import Any, Dict, Iterable, List
 
 from torch import nn
 
-from sit_fairseq.modules.stream_embedding import TiedEmbedding
-from sit_fairseq.modules.tree_positions import TreePositions
+from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.models.positions import TreePositions
 
 # Orthogonalising a smaller matrix takes more time than it is worth.
 _SMALLEST_MATRIX = 32
@@ -26,7 +26,7 @@ def mark_embeddings(model: nn.Module) -> None:
         model: any model, before its optimizer is built.
     """
     for module in model.modules():
-        if isinstance(module, (nn.Embedding, TiedEmbedding)):
+        if isinstance(module, (nn.Embedding, TokenEmbedding)):
             module.weight.param_group = _EMBEDDING
         elif isinstance(module, TreePositions) and module.projection is not None:
             module.projection.weight.param_group = _EMBEDDING

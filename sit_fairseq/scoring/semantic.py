@@ -6,10 +6,11 @@ from typing import List, Optional
 from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
-from sit_fairseq.tasks import generation_run
+from sit_fairseq.tasks.run import current_run
 
 
 @dataclass
@@ -50,7 +51,10 @@ class SemanticScorer(BaseScorer):
 
     def __init__(self, cfg: SemanticScorerConfig) -> None:
         super().__init__(cfg)
-        self._run = generation_run.current()
+        run = current_run()
+        if run is None:
+            raise UserError("--scoring semantic needs --task stream_translation")
+        self._run = run
         self._judge = make_judge(cfg.semantics, cfg.judge)
         self._judges = JudgePool(self._judge, cfg.judge_workers, cfg.judge_timeout)
         self.counts = VerdictCounts()
@@ -61,14 +65,14 @@ class SemanticScorer(BaseScorer):
         self,
         sources: List[str],
         references: Optional[List[str]],
-        answers: List[Optional[List[str]]],
+        answers: List[List[str]],
     ) -> List[List[Verdict]]:
         """Judges all answers to each source, and counts the verdicts on the best ones.
 
         Args:
             sources: the sentences of a batch.
             references: to each of them, None if the data have none.
-            answers: to each of them, best first; None if the model could not read it.
+            answers: to each of them, best first.
 
         Returns:
             a verdict on each answer.
@@ -81,7 +85,7 @@ class SemanticScorer(BaseScorer):
         verdicts = self._judges.verify_answers(problems, answers)
         for problem, nbest, (best, *_) in zip(problems, answers, verdicts):
             self.counts[best] += 1
-            self.counts.add_distance(self._judge.distance(problem, nbest[0] if nbest else ""))
+            self.counts.add_distance(self._judge.distance(problem, nbest[0]))
         return verdicts
 
     def add_string(self, ref: str, pred: str) -> None:
@@ -97,7 +101,7 @@ class SemanticScorer(BaseScorer):
 
         This is the last that fairseq asks for, so the run is over and the judges may go.
         """
-        self._run.end()
+        self._run.end_judging()
         self._judges.close()
         total = max(self.counts.total, 1)
         exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"

@@ -12,8 +12,6 @@ from typing import NamedTuple, Optional, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.transfers import upload
-
 
 @dataclass(frozen=True)
 class Streams:
@@ -66,7 +64,7 @@ class Streams:
         if device == self.num_slots.device:
             return self
         moved = {
-            name: upload(getattr(self, name), device)
+            name: getattr(self, name).to(device, non_blocking=True)
             for name in ("num_slots", "sentence", "slot", "first", "reserved")
             if getattr(self, name) is not None
         }
@@ -76,6 +74,11 @@ class Streams:
     def num_streams(self) -> Tensor:
         """(B,) at least 1."""
         return self.num_slots.clamp(min=1) if self.reserved is None else self.num_slots + 1
+
+    @property
+    def all_slots(self) -> Tensor:
+        """(B,) slots with or without a stream of their own."""
+        return self.num_slots if self.reserved is None else self.num_slots + self.reserved
 
     def row_of(self, slot: Tensor) -> Tensor:
         """The row over streams of each hypothesis' stream for ``slot``.
@@ -127,7 +130,9 @@ class Streams:
         count = torch.ones_like(old.sentence)
         count[old.first + old.num_slots] += taken
         device = self.first.device
-        return new.to(device), Repetition(upload(index, device), upload(count, device))
+        return new.to(device), Repetition(
+            *(part.to(device, non_blocking=True) for part in (index, count))
+        )
 
     def of_one_hypothesis(self) -> "Streams":
         """The layout of the same sentences with K = 1."""
@@ -236,7 +241,7 @@ class SymbolPositions:
         """Reads the positions off canonical ids.
 
         Args:
-            canonical: (B*K, T) canonical ids of :class:`StreamVocabulary`.
+            canonical: (B*K, T) canonical ids of :class:`Vocabulary`.
             num_base: V_n.
             streams: the layout of the streams made of these sequences.
         """

@@ -3,7 +3,7 @@
 import json
 import weakref
 from argparse import Namespace
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 import torch
 from fairseq import utils
@@ -11,7 +11,6 @@ from fairseq.dataclass.configs import GenerationConfig
 from fairseq.logging import metrics
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
@@ -90,25 +89,18 @@ class JudgedValidation:
             )
 
     @torch.no_grad()
-    def judge(
-        self, sample: Dict[str, Any], model: Any, ids: Optional[Tensor] = None
-    ) -> Dict[str, int]:
+    def judge(self, sample: Dict[str, Any], model: Any) -> Dict[str, int]:
         """Judges the answers to those sentences of a batch that are among the first.
 
         Args:
             sample: the batch, with targets.
             model: answers.
-            ids: of the batch's sentences, with those that the model cannot read; None if it reads
-                all.
 
         Returns:
             counts to log beside the loss.
         """
         counts = dict.fromkeys(_SHARES, 0)
         keep = sample["id"] < self._cfg.validate_samples
-        if ids is not None:
-            asked = int((ids < self._cfg.validate_samples).sum())
-            counts[_VERDICTS[Verdict.unread]] = asked - int(keep.sum())
         if not bool(keep.any()):
             return counts
         net_input = {name: value[keep] for name, value in sample["net_input"].items()}

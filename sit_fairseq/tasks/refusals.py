@@ -1,8 +1,9 @@
 """Options and data that the ``stream_translation`` task cannot work with, refused by name."""
 
+import contextlib
 import os
 import re
-from typing import Any, Iterable, List, Optional, Sequence
+from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 import numpy
 from fairseq import utils
@@ -74,6 +75,31 @@ def dictionary_files(cfg: StreamTranslationConfig) -> List[str]:
         if not os.path.isfile(file):
             raise UserError(f"{file} is missing; run fairseq-preprocess --joined-dictionary")
     return files
+
+
+@contextlib.contextmanager
+def explained_split(split: str, data: str) -> Iterator[None]:
+    """Context manager: what fairseq raises where a split cannot be loaded becomes a sentence.
+
+    Raises:
+        UserError: naming the split.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error}; run fairseq-preprocess with --{split}pref, or name another split"
+        )
+    except AssertionError as error:  # the first to compare the two sides
+        raise UserError(
+            f"the {split} split of {data}: {error}; give fairseq-preprocess files whose lines "
+            "belong together, with Unix or Windows line ends"
+        )
+    except UnicodeDecodeError as error:  # of --dataset-impl raw
+        raise UserError(
+            f"the {split} split of {data} is no text in UTF-8 ({error}); run fairseq-preprocess "
+            "again"
+        )
 
 
 def binarised_prefixes(cfg: StreamTranslationConfig, split: str) -> List[str]:

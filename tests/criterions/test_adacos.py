@@ -21,7 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.adacos_scale import AdaCosScale
+from sit_fairseq.models.adacos_scale import AdaCosScale
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

@@ -9,7 +9,7 @@ from conftest import SOURCES, TARGETS, encode, make_dictionary
 from sit_fairseq.data import sentence_chunks
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 def check(sources, targets=None, tree_depth=20, split="train"):
@@ -18,7 +18,7 @@ def check(sources, targets=None, tree_depth=20, split="train"):
     def sentences(lines):
         return [encode(dictionary, [line])[0] for line in lines]
 
-    checker = SentenceChecker(StreamVocabulary(dictionary), tree_depth)
+    checker = SentenceChecker(Vocabulary(dictionary), tree_depth)
     checker.check_split(split, sentences(sources), targets and sentences(targets))
 
 
@@ -92,7 +92,7 @@ def test_pairs_with_symbols_of_the_target_alone_are_counted():
 
 def test_base_token_that_cannot_be_produced():
     dictionary = make_dictionary()
-    vocabulary = StreamVocabulary(dictionary)
+    vocabulary = Vocabulary(dictionary)
     mask = torch.zeros(vocabulary.num_base)
     mask[vocabulary.rows(torch.tensor(dictionary.index("&")))] = 1
     vocabulary.source_only = mask
@@ -118,7 +118,7 @@ def test_unknown_tokens_are_counted(caplog):
 
 def test_typed_lines_are_quoted():
     dictionary = make_dictionary()
-    checker = SentenceChecker(StreamVocabulary(dictionary), 20)
+    checker = SentenceChecker(Vocabulary(dictionary), 20)
     lines = ["a", "& a"]
     tokens = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
     with pytest.raises(UserError, match="^the sentence is not one formula .* it: '& a'$"):
@@ -141,12 +141,12 @@ def test_numbers_beyond_the_dictionary(side):
         f"^line 2 of the valid {side} holds token number {len(dictionary)}, but the dictionary"
     )
     with pytest.raises(UserError, match=message):
-        SentenceChecker(StreamVocabulary(dictionary), None).check_split("valid", *pairs)
+        SentenceChecker(Vocabulary(dictionary), None).check_split("valid", *pairs)
 
 
 def reserving(number, dictionary=None, names=None):
     """A checker of pairs whose targets may hold so many symbols that their sources lack."""
-    return SentenceChecker(StreamVocabulary(dictionary or make_dictionary(), number, names), None)
+    return SentenceChecker(Vocabulary(dictionary or make_dictionary(), number, names), None)
 
 
 def pairs(dictionary, sources, targets):

@@ -12,7 +12,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetB
 from sit_fairseq.data import sentence_chunks, stream_pairs
 from sit_fairseq.data.stream_pairs import StreamPairDataset, count_symbols
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 # Sources of 0, 1, 2, 1 and 4 symbols; the last target is longer than its source.
 LINES = [
@@ -103,7 +103,7 @@ def test_both_paths_agree_with_the_streams_of_the_model(tmp_path):
     tokens = sentences(dictionary, lines)
     counts = count_symbols(mapped(tmp_path, tokens), dictionary)
     assert counts.tolist() == count_symbols(tokens, dictionary).tolist()
-    vocabulary = StreamVocabulary(dictionary)
+    vocabulary = Vocabulary(dictionary)
     _, names = vocabulary.canonicalise(encode(dictionary, lines))
     assert vocabulary.streams(names).num_streams.tolist() == counts.clip(min=1).tolist()
     assert len(set(counts.tolist())) > 5

@@ -16,8 +16,8 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.stream_decoder import StreamDecoder
-from sit_fairseq.models.stream_encoder import StreamEncoder
+from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.encoder import StreamEncoder
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

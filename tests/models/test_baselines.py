@@ -10,7 +10,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.search.slot_search import StreamSequenceGenerator
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,

@@ -10,7 +10,7 @@ from fairseq.search import BeamSearch, DiverseBeamSearch, DiverseSiblingsSearch
 from fairseq.sequence_generator import SequenceGenerator
 from searches import build, generate
 
-from sit_fairseq.slot_generation import StreamSequenceGenerator
+from sit_fairseq.search.slot_search import StreamSequenceGenerator
 
 
 class _StockEnding(StreamSequenceGenerator):

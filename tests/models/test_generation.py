@@ -9,7 +9,7 @@ from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.slot_generation import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
 
 
 def score(models, dictionary, sample, row, tokens):

@@ -9,7 +9,7 @@ import torch
 from conftest import make_model
 
 from sit_fairseq.modules import adacos_scale
-from sit_fairseq.modules.adacos_scale import AdaCosScale
+from sit_fairseq.models.adacos_scale import AdaCosScale
 
 # Loads the module by its path: importing fairseq takes longer than the test.
 WORKER = """

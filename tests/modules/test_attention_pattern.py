@@ -3,7 +3,7 @@
 import pytest
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.models.config import AttentionPattern
 
 
 def test_parts_may_come_in_any_order():

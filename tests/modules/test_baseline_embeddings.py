@@ -5,13 +5,13 @@ import torch
 from conftest import encode, make_dictionary
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.baseline_embeddings import (
+from sit_fairseq.models.baselines import (
     CanonicalEmbedding,
     FixedEmbedding,
     RandomEmbedding,
     random_codes,
 )
-from sit_fairseq.symbols.baseline_vocabularies import (
+from sit_fairseq.models.baselines import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from sit_fairseq.modules import key_value_cache
-from sit_fairseq.modules.key_value_cache import (
+from sit_fairseq.models.cache import (
     CrossAttentionCache,
     KeyValueCache,
     SelfAttentionCache,

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from sit_fairseq.modules.products import Linear, _padded, feed_forward
+from sit_fairseq.models.cpu_kernels import Linear, _padded, feed_forward
 
 # What rounding explains, of the norm; it may turn a unit of relu off.
 ROUNDING = {None: 1e-5, torch.bfloat16: 0.1}

@@ -4,7 +4,7 @@ import literal
 import pytest
 import torch
 
-from sit_fairseq.modules.rotary import Rotary
+from sit_fairseq.models.attention import Rotary
 
 
 def test_agrees_with_the_definition():

@@ -5,8 +5,8 @@ import pytest
 import torch
 from conftest import encode, make_dictionary
 
-from sit_fairseq.modules.stream_embedding import StreamEmbedding
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.symbols.streams import Streams
 
 SENTENCES = ["& c | a c", "! 0", "xor b b"]
@@ -15,8 +15,8 @@ SLOTS = [2, 0, 1]
 
 def build(cosine, dtype=torch.float64):
     dictionary = make_dictionary()
-    vocabulary = StreamVocabulary(dictionary)
-    embedding = StreamEmbedding(vocabulary, 10, cosine=cosine, scaled=not cosine).to(dtype)
+    vocabulary = Vocabulary(dictionary)
+    embedding = TokenEmbedding(vocabulary, 10, cosine=cosine, scaled=not cosine).to(dtype)
     canonical, _ = embedding.vocabulary.canonicalise(encode(dictionary, SENTENCES))
     return embedding, canonical
 

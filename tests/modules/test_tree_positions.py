@@ -8,7 +8,7 @@ import torch
 from conftest import random_formula
 
 from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.modules.tree_positions import TreePositions, tree_paths
+from sit_fairseq.models.positions import TreePositions, tree_paths
 
 
 def arities(formula):

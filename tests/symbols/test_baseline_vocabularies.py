@@ -7,13 +7,13 @@ import torch
 from conftest import SYMBOLS, encode, make_dictionary
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.modules.baseline_embeddings import RandomEmbedding
-from sit_fairseq.symbols.baseline_vocabularies import (
+from sit_fairseq.models.baselines import RandomEmbedding
+from sit_fairseq.models.baselines import (
     CanonicalVocabulary,
     FixedVocabulary,
     NamedVocabulary,
 )
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 ALL = (FixedVocabulary, CanonicalVocabulary, NamedVocabulary)
 # Four special tokens, then these in the order of their rows.
@@ -85,7 +85,7 @@ def test_fixed_rows_of_symbols_the_checkpoint_lacks():
 def test_streams_do_not_take_over_symbols_as_base_tokens():
     state = FixedVocabulary(make_dictionary("ab")).state_dict()
     with pytest.raises(UserError, match="matches 'a' 'b', which the checkpoint was trained with"):
-        StreamVocabulary(make_dictionary("ab")).load_state_dict(state)
+        Vocabulary(make_dictionary("ab")).load_state_dict(state)
 
 
 def test_canonical_ids_are_those_of_streams():
@@ -93,7 +93,7 @@ def test_canonical_ids_are_those_of_streams():
     sentences = encode(dictionary, ["& c | a c", "! 0", "xor b b"])
     vocabulary = CanonicalVocabulary(dictionary)
     canonical, names = vocabulary.canonicalise(sentences)
-    assert torch.equal(canonical, StreamVocabulary(dictionary).canonicalise(sentences)[0])
+    assert torch.equal(canonical, Vocabulary(dictionary).canonicalise(sentences)[0])
     assert vocabulary.num_symbol_rows == 8 and names.shape == (3, 8)
     unk, (a, b, c) = dictionary.unk(), (dictionary.index(token) for token in "abc")
     assert names[:, :3].tolist() == [[c, a, unk], [unk] * 3, [b, unk, unk]]
@@ -141,7 +141,7 @@ def test_named_ids_follow_the_dictionary_as_it_grows():
 
 def test_sentences_whose_symbols_a_model_cannot_read():
     fixed, canonical, named = (kind(make_dictionary("ab")) for kind in ALL)
-    for vocabulary in (fixed, canonical, named, StreamVocabulary(make_dictionary("ab"))):
+    for vocabulary in (fixed, canonical, named, Vocabulary(make_dictionary("ab"))):
         assert vocabulary.unreadable(encode(vocabulary.dictionary, ["& a b"])[0]) is None
     new = encode(fixed.dictionary, ["| z & y z"])[0]
     assert fixed.unreadable(new) == "holds symbols that the model has no embedding for: 'y' 'z'"

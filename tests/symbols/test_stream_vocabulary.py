@@ -5,14 +5,14 @@ import torch
 from conftest import encode, make_dictionary, make_model
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.stream_vocabulary import StreamVocabulary, buffer_text
+from sit_fairseq.symbols.vocabulary import Vocabulary, buffer_text
 
 BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
 
 
 def build(**options):
     dictionary = make_dictionary(**options)
-    return dictionary, StreamVocabulary(dictionary)
+    return dictionary, Vocabulary(dictionary)
 
 
 def test_rows_of_base_tokens():
@@ -86,7 +86,7 @@ def test_padding_is_no_slot():
 def test_checkpoint_into_a_dictionary_of_other_order_and_size():
     _, vocabulary = build()
     other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
-    loaded = StreamVocabulary(other)
+    loaded = Vocabulary(other)
     loaded.load_state_dict(vocabulary.state_dict())
     assert other.pattern == "[a-z]" and loaded.num_base == vocabulary.num_base
     tokens = torch.tensor([other.index(token) for token in [*BASE, "z", "a"]])
@@ -174,7 +174,7 @@ def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
 
 def test_fresh_symbols_are_numbered_by_first_appearance_in_the_target():
     dictionary = make_dictionary()
-    vocabulary = StreamVocabulary(dictionary, 2)
+    vocabulary = Vocabulary(dictionary, 2)
     names = vocabulary.canonicalise(encode(dictionary, ["& b a", "! 0"]))[1]
     base = vocabulary.num_base
     canonical = vocabulary.encode(encode(dictionary, ["h a e h c e b", "c c 0 h b"]), names)

@@ -11,7 +11,7 @@ from sit_fairseq.evaluation.experiments.specification import (
     make_specification,
     read_specification,
 )
-from sit_fairseq.modules.attention_pattern import AttentionPattern
+from sit_fairseq.models.config import AttentionPattern
 
 
 def test_runs_are_all_models_of_each_condition_with_one_seed_after_another():

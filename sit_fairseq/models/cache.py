@@ -14,9 +14,8 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.modules.functional import SHORT_AXIS, weighted_sums
+from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
 from sit_fairseq.symbols.streams import Streams, is_identity
-from sit_fairseq.transfers import upload
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -230,12 +229,12 @@ class KeyValueCache:
         old = self.streams
         self.streams, sentences, streams, rows = old.reorder(order)
         device = self._sentence.device
-        rows = upload(rows, device)
+        rows = rows.to(device, non_blocking=True)
         self.self_attn.select(rows)
         self.aggregated_attn.select(rows)
         if self.streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
             return
-        streams = upload(streams, device)
+        streams = streams.to(device, non_blocking=True)
         self._stream, self._sentence = self._stream[streams], self._sentence[streams]
         self._look_up()
 

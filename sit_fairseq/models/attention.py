@@ -1,17 +1,16 @@
-"""Multi-head attention over packed streams.
+"""Multi-head attention over packed streams, with rotary positions.
 
 Shapes: R rows (streams or hypotheses), T query positions, U key positions, C channels,
 H heads, D = C / H channels of a head. Masks are True where attention is allowed.
 """
 
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Tuple, Union
 
+import torch
 from torch import Tensor, nn
 
-from sit_fairseq.modules.functional import attention
-from sit_fairseq.modules.key_value_cache import CrossAttentionCache, SelfAttentionCache
-from sit_fairseq.modules.products import Linear
-from sit_fairseq.modules.rotary import Rotary
+from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
+from sit_fairseq.models.cpu_kernels import Linear, attention
 
 
 class KeysValues(NamedTuple):
@@ -21,13 +20,11 @@ class KeysValues(NamedTuple):
     values: Tensor
 
 
-class _HeadedAttention(nn.Module):
-    """What self-attention and view attention share: heads, dropout, output projection."""
+class _Attention(nn.Module):
+    """Heads, rotary positions and output projection."""
 
     def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
         super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{embed_dim} channels do not divide into {num_heads} heads")
         self.num_heads = num_heads
         self.dropout = dropout
         self.rotary = Rotary(embed_dim // num_heads) if rotary else None
@@ -43,14 +40,8 @@ class _HeadedAttention(nn.Module):
         self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
     ) -> Tensor:
         """(R, H, T, D) queries against (R, H, U, D) keys and values -> (R, T, C)."""
-        attended = attention(
-            queries,
-            memory.keys,
-            memory.values,
-            mask=mask,
-            causal=causal,
-            dropout_rate=self.dropout if self.training else 0.0,
-        )
+        rate = self.dropout if self.training else 0.0
+        attended = attention(queries, *memory, mask=mask, causal=causal, dropout_rate=rate)
         return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
 
     def _attend_once(
@@ -60,7 +51,7 @@ class _HeadedAttention(nn.Module):
         return self.out_proj(cache.attend(layer, queries.flatten(1))).unsqueeze(1)
 
 
-class StreamSelfAttention(_HeadedAttention):
+class StreamSelfAttention(_Attention):
     """Per-stream self-attention: each stream attends to itself alone (EP, DP)."""
 
     def __init__(self, embed_dim: int, num_heads: int, *, dropout: float, rotary: bool) -> None:
@@ -85,18 +76,17 @@ class StreamSelfAttention(_HeadedAttention):
         cache.append(layer, new.keys.flatten(1), new.values.flatten(1))
         return self._attend_once(queries, cache, layer)
 
-    def _project(self, x: Tensor, offset: int):
+    def _project(self, x: Tensor, offset: int) -> Tuple[Tensor, KeysValues]:
         queries, keys, values = (self._heads(p) for p in self.qkv_proj(x).chunk(3, dim=2))
         return self._rotate(queries, offset), KeysValues(self._rotate(keys, offset), values)
 
 
-class ViewAttention(_HeadedAttention):
+class ViewAttention(_Attention):
     """Attention of every stream to a view that is not its own sequence.
 
-    The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of
-    the same symbol (CP). Keys and values are projected once per row of the view, which
-    for an aggregated view means once per sentence and not once per stream. The view may
-    have another number of channels, ``view_dim``, than the streams.
+    The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of the same
+    symbol (CP). Keys and values are projected once per row of the view, which for an aggregated
+    view means once per sentence and not once per stream. The view has ``view_dim`` channels.
     """
 
     def __init__(
@@ -133,7 +123,7 @@ class ViewAttention(_HeadedAttention):
         if hypotheses == 1:
             return self._attend(queries, memory, mask, causal)
         # The hypotheses of a stream become query positions: no copy of keys and values.
-        rows, heads, length, dim = queries.shape
+        length = queries.size(2)
         queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
         attended = self._attend(queries, memory, mask, causal)  # N x K*T x C
         return attended.unflatten(1, (hypotheses, length)).flatten(0, 1)
@@ -145,7 +135,55 @@ class ViewAttention(_HeadedAttention):
         layer: int,
         position: int,
     ) -> Tensor:
-        """One decoding step: (R, 1, C) at ``position`` against what is in the cache for the
-        layer."""
+        """One decoding step: (R, 1, C) at ``position`` against the layer's entries in the cache."""
         queries = self._rotate(self._heads(self.q_proj(x)), position)
         return self._attend_once(queries, cache, layer)
+
+
+class Rotary(nn.Module):
+    """Rotates queries and keys by their position (RoPE, Su et al. 2021), half against half of the
+    channels.
+
+    Args:
+        head_dim: D, channels of one head; even.
+    """
+
+    BASE = 10000.0
+
+    def __init__(self, head_dim: int) -> None:
+        super().__init__()
+        self.head_dim = head_dim
+        self._cos = self._sin = torch.empty(0, head_dim)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Rotates the vector at index t of (..., T, D) by position ``offset + t``."""
+        end = offset + x.size(-2)
+        if self._cos.size(0) < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
+            self._build(max(end, 2 * self._cos.size(0)), x)
+        return _Rotate.apply(x, self._cos[offset:end], self._sin[offset:end])
+
+    def _build(self, length: int, like: Tensor) -> None:
+        exponent = torch.arange(0, self.head_dim, 2, dtype=torch.float64) / self.head_dim
+        angle = torch.outer(torch.arange(length, dtype=torch.float64), self.BASE**-exponent)
+        cos, sin = angle.cos().to(like.dtype), angle.sin().to(like.dtype)
+        self._cos = torch.cat((cos, cos), dim=1).to(like.device, non_blocking=True)
+        self._sin = torch.cat((-sin, sin), dim=1).to(like.device, non_blocking=True)
+
+
+class _Rotate(torch.autograd.Function):
+    """(l, r) -> (l cos - r sin, r cos + l sin); the gradient rotates back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        return _rotate(x, cos, sin)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        cos, sin = ctx.saved_tensors
+        return _rotate(grad, cos, -sin), None, None
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    # Over whole vectors: halves are shorter than what a CPU computes at once.
+    return (x * cos).addcmul_(x.roll(x.size(-1) // 2, -1), sin)

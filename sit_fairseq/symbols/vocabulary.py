@@ -1,111 +1,71 @@
 """The map between dictionary indices and the canonical ids that a model sees.
 
-Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of
-the paper's Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of
-distinct symbols in one sentence of the batch), R reserved slots.
+Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of the paper's
+Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of distinct symbols in one
+sentence of the batch), R reserved slots.
 """
 
-from itertools import islice
 from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.symbols.fresh_names import FreshNames
-from sit_fairseq.symbols.fresh_slots import numbered
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.fresh import FreshSymbols, numbered
 from sit_fairseq.symbols.streams import Streams
-from sit_fairseq.transfers import upload
+from sit_fairseq.symbols.tokens import TokenTable
 
 
-def text_buffer(text: str) -> Tensor:
-    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
-
-    What averages weights (``--store-ema``, scripts that average checkpoints) takes every
-    entry for a number and fails on integers, or overflows. Bytes survive half precision.
-    """
-    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
-
-
-def buffer_text(data: Tensor) -> str:
-    """The text of a :func:`text_buffer`, cast or averaged as it may be."""
-    return bytes(data.cpu().float().round().int().tolist()).decode("utf-8")
-
-
-def saved_vocabulary(
-    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
-) -> Optional[Tuple[List[str], str]]:
-    """Reads what a model keeps in its checkpoint of the data it was trained on.
-
-    Args:
-        state_dict: the model's weights.
-        prefix: of the names of the vocabulary's buffers, by default those of the stream
-            models' encoders.
-
-    Returns:
-        The base tokens beside fairseq's four special ones, and the pattern of the symbols;
-        None if this is no model with streams.
-    """
-    base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
-    if base_tokens is None or symbols is None:
-        return None
-    return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
-
-
-class StreamVocabulary(nn.Module):
+class Vocabulary(nn.Module):
     """Base tokens by string, symbols by order of first appearance.
 
     The base tokens and the pattern that defines symbols are buffers of the model
-    (:func:`text_buffer`), because model weights are the only part of a checkpoint that fairseq
-    restores on every path (resume, fine-tune, validate, generate, interactive).
+    (:func:`text_buffer`), so that wherever weights are restored they are, too.
 
-    Row order: fairseq's specials ``<s> <pad> </s> <unk>`` (rows 0 to 3, as in every
-    fairseq dictionary), then the base tokens sorted by string.
+    Row order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the base tokens sorted
+    by string.
 
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
-        named_rows: rows of symbols, in baselines that have such.
-        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0, or None
-            if all can be held; saved with the model. In new models those are ``<s>``, ``<pad>``
-            and ``<unk>``, in models converted from one with separate dictionaries the tokens
-            that only the source's had; older models have none.
+        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
+            ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
+            the tokens that only the source's had. None in old models, where all can be held.
+        fresh: the reserved slots; None without fresh symbols.
+        row_tokens: the token of each row.
 
     Args:
-        dictionary: the dictionary of the data at hand. It is asked for indices, and learns
-            the base tokens and, where it has none, the pattern of a checkpoint that is loaded.
+        dictionary: of the data at hand. It is asked for indices, and learns the base tokens and,
+            where it has none, the pattern of a checkpoint that is loaded.
         fresh_symbols: R; how many symbols a target may hold that its source lacks. Their slots
             follow the source's own, in order of first appearance in the target.
-        fresh_names: what answers call them, see :class:`FreshNames`.
+        fresh_names: what answers call them, see :class:`FreshSymbols`.
     """
 
     one_stream = False
     produces_any_symbol = False
-    named_rows: Optional[Tensor] = None
 
     def __init__(
         self,
-        dictionary: StreamDictionary,
+        dictionary: TokenTable,
         fresh_symbols: int = 0,
         fresh_names: Optional[str] = None,
     ) -> None:
         super().__init__()
         self.dictionary = dictionary
         self.fresh_symbols = fresh_symbols
-        self._given_names = fresh_names
-        self._fresh_names: Optional[FreshNames] = None
+        self._fresh_names = fresh_names
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
-        self.register_buffer("source_only", None)
         self._index(base_tokens)
-        self._forbid_specials()
+        forbidden = torch.zeros(self.num_base)  # never an answer
+        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
+        self.register_buffer("source_only", forbidden)
 
     @property
     def num_base(self) -> int:
-        """V_n, the number of base tokens including fairseq's four special ones."""
+        """V_n, the number of base tokens including the four special ones."""
         return self.index_of_row.numel()
 
     def num_columns(self, names: Tensor) -> int:
@@ -113,19 +73,15 @@ class StreamVocabulary(nn.Module):
         return self.num_base + names.size(1) + self.fresh_symbols
 
     def first_reserved(self, names: Tensor) -> Tensor:
-        """(B,) the canonical id of each sentence's first reserved slot.
-
-        Args:
-            names: (B, S) the dictionary index of each of its own.
-        """
+        """(B,) the canonical id of each sentence's first reserved slot; names (B, S)."""
         return self.num_base + names.ne(self.dictionary.pad()).sum(1)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The row of each dictionary index, -1 for symbols; any shape."""
         # The dictionary grows by symbols only, so an index beyond the table is one.
         known = self.row_of_index.numel()
-        rows = upload(self.row_of_index, tokens.device)[tokens.clamp(max=known - 1)]
-        return rows.masked_fill(tokens >= known, -1)
+        table = self.row_of_index.to(tokens.device, non_blocking=True)
+        return table[tokens.clamp(max=known - 1)].masked_fill(tokens >= known, -1)
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
         """Replaces every symbol by its slot, in order of first appearance.
@@ -171,9 +127,9 @@ class StreamVocabulary(nn.Module):
             of first appearance; one without a slot becomes ``<unk>``.
         """
         rows = self.rows(tokens)
-        if names.size(1) == 0 and not self.fresh_symbols:
-            return rows.masked_fill(rows < 0, self.dictionary.unk())
-        has_slot, slot = self._find(tokens, names)
+        has_slot, slot = torch.zeros_like(rows, dtype=torch.bool), rows
+        if names.size(1):
+            has_slot, slot = (tokens.unsqueeze(2) == names.unsqueeze(1)).max(dim=2)
         symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
         if self.fresh_symbols:
             number = numbered(tokens, (rows < 0) & ~has_slot)
@@ -181,29 +137,33 @@ class StreamVocabulary(nn.Module):
             symbol = torch.where(reserved, self.first_reserved(names).unsqueeze(1) + number, symbol)
         return torch.where(rows < 0, symbol, rows)
 
-    def names_with_fresh(self, names: Tensor, given: Optional[Tensor] = None) -> Tensor:
-        """Names for the reserved slots, too.
+    def decode(self, canonical: Tensor, slots: Tensor) -> Tensor:
+        """Canonical ids of one sentence back to dictionary indices.
+
+        Args:
+            canonical: (T,) canonical ids.
+            slots: (S + R,) the dictionary index of each slot, as of :meth:`slots`.
+        """
+        return torch.cat((self.index_of_row.to(slots.device), slots))[canonical]
+
+    def slots(self, names: Tensor, given: Optional[Tensor] = None) -> Tensor:
+        """What every slot is called, reserved ones too.
 
         Args:
             names: (B, S) the dictionary index of each of the sources' own slots, on the CPU.
             given: (B, T) dictionary indices of targets, or of how answers begin, whose fresh
-                symbols keep their names; None if there are none.
+                symbols keep their names.
 
         Returns:
-            (B, S + R) the dictionary index of each slot, padded with ``<pad>``. Names that are
-            not given are the first of :class:`FreshNames` that source and target lack.
+            (B, S + R) the dictionary index of each slot, padded with ``<pad>``.
         """
-        if not self.fresh_symbols:
+        if self.fresh is None:
             return names
         pad = self.dictionary.pad()
         table = names.new_full((names.size(0), names.size(1) + self.fresh_symbols), pad)
         for sentence, own in enumerate(names):
-            slots = own[own.ne(pad)].tolist()
-            end = len(slots) + self.fresh_symbols
-            if given is not None:
-                symbols = given[sentence][self.rows(given[sentence]) < 0].tolist()
-                slots = list(dict.fromkeys(slots + symbols))[:end]
-            slots += self._fresh_names.free(slots, end - len(slots))
+            target = [] if given is None else self._symbols_of(given[sentence])
+            slots = self.fresh.name(own[own.ne(pad)].tolist(), target)
             table[sentence, : len(slots)] = names.new_tensor(slots)
         return table
 
@@ -229,40 +189,9 @@ class StreamVocabulary(nn.Module):
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """What about the symbols of a sentence keeps the model from reading it.
-
-        Args:
-            tokens: (T,) dictionary indices.
-
-        Returns:
-            Words that follow "the sentence", None if nothing does.
-        """
-        return self.lacks_names(tokens)
-
-    def never_lacks_names(self, most: int) -> bool:
-        """Whether there are names for all reserved slots of sentences of so many symbols."""
-        wanted = most + self.fresh_symbols
-        return not self.fresh_symbols or len(list(islice(self._fresh_names, wanted))) == wanted
-
-    def lacks_names(self, tokens: Tensor) -> Optional[str]:
-        """Whether a sentence leaves too few names for its reserved slots.
-
-        Args:
-            tokens: (T,) dictionary indices.
-
-        Returns:
-            Words that follow "the sentence", None if it leaves enough.
-        """
-        if not self.fresh_symbols:
-            return None
-        own = set(tokens[self.rows(tokens) < 0].tolist())
-        left = len(self._fresh_names.free(own, self.fresh_symbols))
-        if left == self.fresh_symbols:
-            return None
-        return (
-            f"leaves {left} names for the {self.fresh_symbols} symbols that its answer may hold "
-            "and it does not; give more by --fresh-names"
-        )
+        """What keeps the model from reading a sentence of (T,) dictionary indices, in words that
+        follow "the sentence"; None if nothing does."""
+        return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
 
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences with these slots, one for each, and one for
@@ -276,15 +205,7 @@ class StreamVocabulary(nn.Module):
             return Streams.of_slots(num_slots)
         return Streams.of_slots(num_slots, reserved=torch.full_like(num_slots, self.fresh_symbols))
 
-    def vectors(self, names: Tensor) -> Optional[Tensor]:
-        """Which vectors of the embedding the slots have, where they are the baselines'.
-
-        Args:
-            names: (B, S) the dictionary index of each slot, on the CPU.
-        """
-        return None
-
-    def same_columns(self, other: "StreamVocabulary") -> bool:
+    def same_columns(self, other: "Vocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
         return (
             type(self) is type(other)
@@ -292,22 +213,9 @@ class StreamVocabulary(nn.Module):
             and self.fresh_symbols == other.fresh_symbols
         )
 
-    def decode(self, canonical: Tensor, names: Tensor) -> Tensor:
-        """Canonical ids of one sentence back to dictionary indices.
-
-        Args:
-            canonical: (T,) canonical ids.
-            names: (S + R,) the dictionary index of each slot of that sentence, as of
-                :meth:`names_with_fresh`.
-        """
-        return torch.cat((upload(self.index_of_row, names.device), names))[canonical]
-
-    def _find(self, tokens: Tensor, names: Tensor) -> Tuple[Tensor, Tensor]:
-        """(B, T) which tokens have a slot among those of their source, (B, S), and which it is."""
-        if names.size(1) == 0:
-            return torch.zeros_like(tokens, dtype=torch.bool), torch.zeros_like(tokens)
-        match = tokens.unsqueeze(2) == names.unsqueeze(1)  # (B, T, S)
-        return match.max(dim=2)
+    def _symbols_of(self, tokens: Tensor) -> List[int]:
+        """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
+        return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
 
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
@@ -315,17 +223,6 @@ class StreamVocabulary(nn.Module):
 
     def _has_row(self, token: str) -> bool:
         return not self.dictionary.is_symbol(token)
-
-    def _producible_symbols(self, base_tokens: List[str]) -> Optional[List[str]]:
-        """The only names that symbols of answers can have; None for any."""
-        return None
-
-    def _forbid_specials(self) -> None:
-        """A start, padding or unknown token is never an answer."""
-        dictionary = self.dictionary
-        forbidden = torch.zeros(self.num_base)
-        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
-        self.source_only = forbidden
 
     def _index(self, base_tokens: List[str]) -> None:
         """Rebuilds the tables for these base tokens and the dictionary as it is."""
@@ -340,19 +237,18 @@ class StreamVocabulary(nn.Module):
         # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
         self.row_of_index = torch.tensor(rows)
         self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens])
-        self.arity_of_row = torch.tensor([ARITY.get(t, 0) for t in tokens])
-        self._fresh_names = None
+        self.row_tokens = tokens
+        self.fresh: Optional[FreshSymbols] = None
         if self.fresh_symbols and dictionary.pattern is not None:
             # Now: what is typed later changes no name.
-            producible = self._producible_symbols(base_tokens)
-            self._fresh_names = FreshNames(dictionary, self._given_names, producible)
+            self.fresh = FreshSymbols(self.fresh_symbols, dictionary, self._fresh_names)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint, whatever the data.
 
         Raises:
-            UserError: if the data has a base token that the checkpoint does not know,
-                or its base tokens contradict ``--symbols``.
+            UserError: the data has a base token that the checkpoint does not know, or its base
+                tokens contradict ``--symbols``.
         """
         saved = saved_vocabulary(state_dict, prefix)
         if saved is not None:
@@ -369,12 +265,8 @@ class StreamVocabulary(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _teach_dictionary(self, base_tokens: List[str], pattern: str) -> None:
-        """Lets the dictionary of the data know what a checkpoint knows.
-
-        fairseq makes the dictionary before it loads the model, and reads sentences and prints
-        answers by it: base tokens that are in no file of the data need an index there, and so
-        do symbols, which only the pattern tells from unknown tokens.
-        """
+        """Lets the dictionary of the data know the base tokens and the pattern of a checkpoint,
+        which are read, and answers printed, by it."""
         if self.dictionary.pattern is None:
             self.dictionary.set_pattern(pattern)
         self._check(base_tokens)
@@ -394,6 +286,38 @@ class StreamVocabulary(nn.Module):
                 "remove them from the data, or pass a --symbols pattern that matches them if "
                 "they are interchangeable"
             )
+
+
+def text_buffer(text: str) -> Tensor:
+    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
+
+    Scripts that average weights take every entry for a number and fail on integers, or overflow.
+    Bytes survive half precision.
+    """
+    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
+
+
+def buffer_text(data: Tensor) -> str:
+    """The text of a :func:`text_buffer`, cast or averaged as it may be."""
+    return bytes(data.cpu().float().round().int().tolist()).decode("utf-8")
+
+
+def saved_vocabulary(
+    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
+) -> Optional[Tuple[List[str], str]]:
+    """The base tokens (without the special ones) and the pattern that weights were saved with.
+
+    Args:
+        state_dict: the weights of a model.
+        prefix: of the names of the vocabulary's buffers.
+
+    Returns:
+        None if this is no model with streams.
+    """
+    base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
+    if base_tokens is None or symbols is None:
+        return None
+    return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
 
 
 def listing(tokens: List[str], most: int = 20) -> str:

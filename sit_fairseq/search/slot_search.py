@@ -17,7 +17,10 @@ from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.transfers import upload
+from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.transformer import log_probabilities
+
+_CACHE = "streams"  # our key in fairseq's incremental state
 
 
 def check_same_columns(models: List) -> None:
@@ -36,7 +39,7 @@ def check_same_columns(models: List) -> None:
 
 
 class _SlotSpaceEnsemble(EnsembleModel):
-    """Computes for a search on the CPU, wherever the models are.
+    """Asks the models for a search on the CPU, wherever they are.
 
     fairseq's search decides on the CPU what to do next, which on a GPU means to wait for it
     some ten times in each step. The columns are few: to fetch them is one wait.
@@ -44,14 +47,37 @@ class _SlotSpaceEnsemble(EnsembleModel):
 
     width = 0
 
+    def has_incremental_states(self) -> bool:
+        """A model that is no fairseq decoder remembers steps, too."""
+        return True
+
+    def forward_encoder(self, net_input: Dict[str, Tensor]) -> List[EncodedSource]:
+        """The encoded sources of each model."""
+        return [model.encode(net_input["src_tokens"]) for model in self.models]
+
     def forward_decoder(self, tokens, encoder_outs, incremental_states, temperature=1.0):
         """As in fairseq; dead columns are added up to the width the search needs."""
-        tokens = upload(tokens, next(self.single_model.parameters()).device)
-        lprobs, attention = super().forward_decoder(
-            tokens, encoder_outs, incremental_states, temperature
-        )
+        tokens = tokens.to(next(self.single_model.parameters()).device, non_blocking=True)
+        found = []
+        for model, source, state in zip(self.models, encoder_outs, incremental_states):
+            if _CACHE not in state:
+                state[_CACHE] = model.new_cache(source)
+            logits = model.step(tokens, source, state[_CACHE])
+            found.append(log_probabilities(logits.div_(temperature))[:, -1, :])
+        lprobs = found[0]
+        if len(found) > 1:
+            lprobs = torch.logsumexp(torch.stack(found, dim=0), dim=0) - math.log(len(found))
         lprobs = lprobs.cpu()
-        return F.pad(lprobs, (0, self.width - lprobs.size(1)), value=-math.inf), attention
+        return F.pad(lprobs, (0, self.width - lprobs.size(1)), value=-math.inf), None
+
+    def reorder_encoder_out(self, encoder_outs, new_order: Tensor) -> List[EncodedSource]:
+        """Makes the hypotheses that ``new_order`` names out of those there are."""
+        return [source.reorder(new_order) for source in encoder_outs]
+
+    def reorder_incremental_state(self, incremental_states, new_order: Tensor) -> None:
+        """Follows fairseq's beams: each hypothesis takes all its streams along."""
+        for state in incremental_states:
+            state[_CACHE].reorder(new_order)
 
 
 class _RepeatedNgramBlocker(torch.nn.Module):
@@ -207,7 +233,8 @@ class StreamSequenceGenerator(SequenceGenerator):
         sample.pop("id", None)
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
         prefix_tokens = None if prefix_tokens is None else prefix_tokens.cpu()
-        slots = self._slots(names, prefix_tokens)
+        slots = vocabulary.slots(names, prefix_tokens)
+        self._check_names(names, slots)
         if prefix_tokens is not None:
             prefix_tokens = self._encode_prefix(prefix_tokens, names)
         # The search takes 2 x beam candidates out of one row at its first step; sampling
@@ -221,22 +248,18 @@ class StreamSequenceGenerator(SequenceGenerator):
                 hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
         return finished
 
-    def _slots(self, names: Tensor, prefix: Optional[Tensor]) -> Tensor:
-        """(B, S + R) the dictionary index of each slot: fresh symbols of a prefix keep their
-        names.
+    def _check_names(self, names: Tensor, slots: Tensor) -> None:
+        """Raises if a sentence leaves too few names for its reserved slots.
 
         Raises:
-            UserError: there are too few names.
+            UserError: naming how many there are.
         """
         vocabulary = self.model.single_model.vocabulary
-        slots = vocabulary.names_with_fresh(names, prefix)
         wanted = names.ne(self.pad).sum(1) + vocabulary.fresh_symbols
         lacking = slots.ne(self.pad).sum(1) < wanted
-        if bool(lacking.any()):
-            own = names[lacking][0]
-            number = int(own.ne(self.pad).sum())
-            raise UserError(f"a sentence of {number} symbols {vocabulary.lacks_names(own)}")
-        return slots
+        if vocabulary.fresh is not None and bool(lacking.any()):
+            own = names[lacking][0][names[lacking][0].ne(self.pad)].tolist()
+            raise UserError(f"a sentence of {len(own)} symbols {vocabulary.fresh.lacking(own)}")
 
     def _encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
         """(B, T) dictionary indices to canonical ids.
@@ -274,7 +297,7 @@ class StreamSequenceScorer(SequenceScorer):
         check_same_columns(models)
         vocabulary = models[0].vocabulary
         names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-        slots = vocabulary.names_with_fresh(names.cpu(), sample["target"].cpu()).to(names.device)
+        slots = vocabulary.slots(names.cpu(), sample["target"].cpu()).to(names.device)
         target = vocabulary.encode(sample["target"], names)
         scored = super().generate(models, {**sample, "target": target}, **kwargs)
         for hypotheses, own in zip(scored, slots):

@@ -1,0 +1,330 @@
+"""The baselines: one stream per sentence, one vector per canonical id.
+
+Shapes as in :mod:`sit_fairseq.symbols.vocabulary`; J symbols in the dictionary.
+"""
+
+import logging
+import random
+from typing import Dict, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.vocabulary import Vocabulary, buffer_text, listing, text_buffer
+
+logger = logging.getLogger(__name__)
+
+
+class _OneStreamVocabulary(Vocabulary):
+    """Sentences have one anonymous stream, and a canonical id is the number of a vector."""
+
+    one_stream = True
+
+    def streams(self, names: Tensor) -> Streams:
+        """One stream per sentence."""
+        return Streams.of_slots(names.new_zeros(names.size(0)))
+
+
+class FixedVocabulary(_OneStreamVocabulary):
+    """Every symbol has a row of its own, like any other token.
+
+    In the checkpoint symbols are listed among ``base_tokens``, so that their rows are
+    addressed by string too.
+    """
+
+    produces_any_symbol = True
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """The row of each token; nothing is renamed.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, 0) no slots.
+
+        Raises:
+            UserError: if a symbol has no row.
+        """
+        unknown = self._without_row(tokens)
+        if unknown:
+            raise _no_rows(unknown)
+        return self.rows(tokens), tokens.new_empty(tokens.size(0), 0)
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """Symbols without a row; see :meth:`Vocabulary.unreadable`."""
+        unknown = self._without_row(tokens)
+        if not unknown:
+            return None
+        return f"holds symbols that the model has no embedding for: {listing(unknown)}"
+
+    def _without_row(self, tokens: Tensor) -> List[str]:
+        unknown = tokens[self.rows(tokens) < 0].unique().tolist()
+        return sorted(self.dictionary[index] for index in unknown)
+
+    def _rows_needed(self) -> List[str]:
+        return self.dictionary.own_tokens()
+
+    def _has_row(self, token: str) -> bool:
+        return True
+
+    def _check(self, base_tokens: List[str]) -> None:
+        super()._check(base_tokens)
+        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
+        if unknown:
+            raise _no_rows(unknown)
+
+
+def _no_rows(symbols: List[str]) -> UserError:
+    return UserError(
+        f"the data has symbols that the checkpoint has no embedding for: {listing(symbols)}; "
+        "with --symbol-embedding fixed the dictionary must list them when fairseq-train starts "
+        "(fairseq-preprocess --srcdict), else use data without them"
+    )
+
+
+class CanonicalVocabulary(_OneStreamVocabulary):
+    """The first symbol of a sentence has the first row after the base tokens, and so on.
+
+    There are as many such rows as the dictionary has symbols when training starts. A
+    symbol beyond them reads as ``<unk>`` and cannot be produced.
+    """
+
+    def __init__(self, dictionary: TokenTable) -> None:
+        super().__init__(dictionary)
+        # Of fixed length, as a checkpoint may have another number.
+        number = f"{len(dictionary.known_symbols()):08d}"
+        self.register_buffer("symbol_rows", text_buffer(number))
+        self._warned = False
+
+    @property
+    def num_symbol_rows(self) -> int:
+        """How many symbols a sentence may hold."""
+        return int(buffer_text(self.symbol_rows))
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """Replaces every symbol by its slot, in order of first appearance.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, R) the dictionary index of the slot that each of
+            the R rows for symbols stands for, ``<unk>`` where there is none.
+        """
+        canonical, slots = super().canonicalise(tokens)
+        num_rows, unk = self.num_symbol_rows, self.dictionary.unk()
+        if slots.size(1) > num_rows and not self._warned:
+            self._warned = True
+            logger.warning(
+                "a sentence has %d different symbols, but --symbol-embedding canonical was trained "
+                "with %d: those after the first %d read as <unk> and cannot be produced",
+                *(slots.size(1), num_rows, num_rows),
+            )
+        canonical = canonical.masked_fill(canonical >= self.num_base + num_rows, unk)
+        names = tokens.new_full((tokens.size(0), num_rows), unk)
+        slots = slots[:, :num_rows]
+        names[:, : slots.size(1)] = slots.masked_fill(slots.eq(self.dictionary.pad()), unk)
+        return canonical, names
+
+    def same_columns(self, other: Vocabulary) -> bool:
+        """As for streams; the rows for symbols must be equally many."""
+        return super().same_columns(other) and self.num_symbol_rows == other.num_symbol_rows
+
+
+class NamedVocabulary(_OneStreamVocabulary):
+    """Slots are the symbols of the dictionary, for every sentence the same.
+
+    The dictionary may gain symbols at any time, and the ids with it.
+
+    Attributes:
+        most_symbols: how many the embedding has vectors for, None for any number.
+    """
+
+    most_symbols: Optional[int] = None
+    produces_any_symbol = True
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """More symbols than vectors; see :meth:`Vocabulary.unreadable`."""
+        number = self._symbols().numel()
+        if self.most_symbols is None or number <= self.most_symbols:
+            return None
+        return (
+            f"brings the symbols of the dictionary and of the sentences before it to {number}, of "
+            f"which the model tells {self.most_symbols} apart"
+        )
+
+    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
+        """Replaces every symbol by its place among the symbols of the dictionary.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+
+        Returns:
+            (B, T) canonical ids, and (B, J) the dictionary index of each slot.
+        """
+        names = self._symbols().to(tokens).expand(tokens.size(0), -1)
+        return self.encode(tokens, names), names
+
+    def symbol_names(self) -> List[str]:
+        """The J symbols of the dictionary."""
+        return [self.dictionary[index] for index in self._symbols().tolist()]
+
+    def _symbols(self) -> Tensor:
+        tokens = torch.arange(len(self.dictionary), device=self.row_of_index.device)
+        return tokens[self.rows(tokens) < 0]
+
+
+class _OneStreamTable(StreamTable):
+    """Looks canonical ids up in a matrix and multiplies features with it."""
+
+    def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
+        # Beams that are dead anyway hold ids without a vector.
+        unk = self.vocabulary.dictionary.unk()
+        return canonical.masked_fill(canonical >= self.matrix.size(0), unk)
+
+    def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
+        return hidden @ matrix.t()
+
+
+class _OneStreamEmbedding(TokenEmbedding):
+    """A learnt row for each canonical id."""
+
+    @property
+    def num_classes(self) -> int:
+        """One for each vector."""
+        return self.weight.size(0)
+
+    def table(self) -> StreamTable:
+        """The vectors of a batch."""
+        return _OneStreamTable(self, self._matrix())
+
+
+class FixedEmbedding(_OneStreamEmbedding):
+    """A learnt row for each token, symbols included.
+
+    Not invariant under renaming. With a dictionary that lists the symbols of the test
+    data, and training data that hold them, it is the paper's full vocabulary baseline.
+    """
+
+    def _shape(self, embed_dim: int) -> Tuple[int, int]:
+        return self.vocabulary.num_base, embed_dim
+
+
+class CanonicalEmbedding(_OneStreamEmbedding):
+    """A learnt row for each base token, and for the first, second, ... symbol of a sentence.
+
+    Invariant under renaming, but bound to the number of symbols it was trained with.
+    """
+
+    def _shape(self, embed_dim: int) -> Tuple[int, int]:
+        return self.vocabulary.num_base + self.vocabulary.num_symbol_rows, embed_dim
+
+
+class RandomEmbedding(_OneStreamEmbedding):
+    """Dual-part embeddings of symbols (Isik et al., ICML 2025, arXiv 2410.17161).
+
+    A symbol's vector is a learnt part that all symbols share, and a code: a corner of the
+    hypercube, different for each symbol. A base token's vector is learnt but for the
+    channels of codes, where it is zero. Each part is L2-normalised, then the whole.
+
+    In training all codes are drawn anew for each batch. In evaluation a code is a function
+    of the symbol's name and a seed; only where two names get the same corner does the
+    later one in the dictionary take another. Hence any symbol has a vector, and the model
+    is invariant under renaming on average only.
+
+    Args:
+        vocabulary: base tokens, and symbols by name.
+        embed_dim: C.
+        code_dim: channels of a code, which tell ``2 ** code_dim`` symbols apart.
+        seed: decides the codes of evaluation.
+        cosine: see :class:`TokenEmbedding`.
+        scaled: likewise.
+    """
+
+    def __init__(
+        self,
+        vocabulary: NamedVocabulary,
+        embed_dim: int,
+        code_dim: int,
+        seed: int,
+        *,
+        cosine: bool,
+        scaled: bool,
+    ) -> None:
+        self.code_dim = code_dim
+        super().__init__(vocabulary, embed_dim, cosine=cosine, scaled=scaled)
+        self.seed = seed
+        self._codes(seed)  # refuses too many symbols
+        vocabulary.most_symbols = 2**code_dim
+
+    @property
+    def num_classes(self) -> int:
+        """Base tokens and the symbols there are."""
+        return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
+
+    def _shape(self, embed_dim: int) -> Tuple[int, int]:
+        return self.vocabulary.num_base + 1, embed_dim - self.code_dim
+
+    def _matrix(self) -> Tensor:
+        """One row per base token and per symbol that there is now."""
+        codes = self._codes(int(torch.randint(2**62, ())) if self.training else self.seed)
+        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
+        learnt = F.normalize(weight, dim=1)
+        codes = F.normalize(codes.to(learnt), dim=1)
+        base = F.pad(learnt[:-1], (0, self.code_dim))
+        symbols = torch.cat((learnt[-1:].expand(codes.size(0), -1), codes), dim=1)
+        return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)
+
+    def _codes(self, seed: int) -> Tensor:
+        return random_codes(self.vocabulary.symbol_names(), self.code_dim, seed)
+
+
+def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
+    """Draws a corner of the hypercube for each name, without repetition.
+
+    Args:
+        names: J different names.
+        code_dim: D.
+        seed: with the name it decides where a name's draws begin.
+
+    Returns:
+        (J, D) of -1 and 1.
+
+    Raises:
+        UserError: if there are fewer than J corners.
+    """
+    if len(names) > 2**code_dim:
+        raise UserError(
+            f"codes of {code_dim} channels tell {2**code_dim} symbols apart, but there are "
+            f"{len(names)}; train with --symbol-code-dim {(len(names) - 1).bit_length()} or more"
+        )
+    corners: Dict[int, str] = {}
+    for name in names:
+        draws = random.Random(f"{seed} {name}")
+        corner = draws.getrandbits(code_dim)
+        while corner in corners:
+            corner = draws.getrandbits(code_dim)
+        corners[corner] = name
+    bits = [[1.0 if corner >> bit & 1 else -1.0 for bit in range(code_dim)] for corner in corners]
+    return torch.tensor(bits).view(len(names), code_dim)
+
+
+# By the choices of symbol_embedding.
+VOCABULARIES = {
+    "streams": Vocabulary,
+    "fixed": FixedVocabulary,
+    "canonical": CanonicalVocabulary,
+    "random": NamedVocabulary,
+}
+EMBEDDINGS = {
+    "streams": TokenEmbedding,
+    "fixed": FixedEmbedding,
+    "canonical": CanonicalEmbedding,
+    "random": RandomEmbedding,
+}

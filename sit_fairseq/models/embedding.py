@@ -1,0 +1,146 @@
+"""Token embeddings over streams, and their use as output projection (Algorithms 1 and 5).
+
+Shapes as in :mod:`sit_fairseq.symbols.streams`; V columns of logits.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.vocabulary import Vocabulary
+
+
+class TokenEmbedding(nn.Module):
+    """A matrix that embeds canonical ids and projects hidden states to their logits.
+
+    It has ``V_n + 2`` rows: the base tokens, then *actual* (the symbol that a stream belongs to),
+    then *placeholder* (every other symbol). It does not know how many symbols there are.
+
+    Its rows are L2-normalised for both uses under the cosine head, so are the features
+    before projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's
+    models input and output, encoder and decoder share one matrix (three-way tying).
+
+    Args:
+        vocabulary: what the ids mean; it may change when a checkpoint is loaded.
+        embed_dim: C.
+        cosine: whether logits are cosines.
+        scaled: multiply the embedding by the square root of C.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, embed_dim: int, *, cosine: bool, scaled: bool
+    ) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        self.cosine = cosine
+        self.scale = math.sqrt(embed_dim) if scaled else 1.0
+        self.resized = False  # by a checkpoint of another number of rows
+        self.weight = nn.Parameter(torch.empty(*self._shape(embed_dim)))
+        # Directions only matter under the cosine head; a linear head wants small logits.
+        nn.init.normal_(self.weight, std=1.0 if cosine else embed_dim**-0.5)
+
+    @property
+    def num_classes(self) -> int:
+        """Among how many vectors a target token is chosen, for AdaCos: every symbol shares one."""
+        return self.vocabulary.num_base + 1
+
+    def table(self) -> "StreamTable":
+        """The vectors of a batch."""
+        return StreamTable(self, self._matrix())
+
+    def _shape(self, embed_dim: int):
+        return self.vocabulary.num_base + 2, embed_dim
+
+    def _matrix(self) -> Tensor:
+        """One row per vector, as both uses see it."""
+        if not self.cosine:
+            return self.weight
+        weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
+        return F.normalize(weight, dim=1).to(self.weight.dtype)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over the number of rows of a checkpoint."""
+        saved = state_dict.get(prefix + "weight")
+        if saved is not None and saved.dim() == 2 and saved.size(1) == self.weight.size(1):
+            # Asked twice: encoder and decoder share the matrix.
+            self.resized |= saved.shape != self.weight.shape
+            self.weight.data = self.weight.data.new_empty(saved.shape)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+
+class StreamTable:
+    """The vectors of a batch, the same in encoder, decoder and projection.
+
+    Args:
+        embedding: whose they are.
+        matrix: one row per vector.
+    """
+
+    def __init__(self, embedding: TokenEmbedding, matrix: Tensor) -> None:
+        self.vocabulary = embedding.vocabulary
+        self.matrix = matrix
+        self._cosine, self._scale = embedding.cosine, embedding.scale
+
+    def embed(self, canonical: Tensor, streams: Streams) -> Tensor:
+        """Embeds each sequence once per stream (Algorithm 1).
+
+        Args:
+            canonical: (B*K, T) canonical ids; symbols without a stream are embedded as
+                placeholders.
+            streams: the layout of the result.
+
+        Returns:
+            (N*K, T, C) embeddings. Equivariant: renaming permutes the streams.
+        """
+        embedded = F.embedding(self._rows(canonical, streams), self.matrix)
+        return embedded if self._scale == 1.0 else embedded * self._scale
+
+    def project(self, hidden: Tensor, streams: Streams) -> Tensor:
+        """Projects features to logits (Algorithm 5).
+
+        Args:
+            hidden: (N*K, T, C) decoder features.
+            streams: their layout.
+
+        Returns:
+            (B*K, T, V_n + S + R) float32 (or float64) logits, ``-inf`` for the slots that a
+            sentence does not have and for base tokens that no target can hold; reserved slots
+            that are not taken have those of the stream that stands for them.
+        """
+        # Half precision has too few digits for cosines.
+        with torch.autocast(hidden.device.type, enabled=False):
+            hidden = hidden if hidden.dtype == torch.float64 else hidden.float()
+            hidden = F.normalize(hidden, dim=2) if self._cosine else hidden
+            logits = self._logits(hidden, self.matrix.to(hidden.dtype), streams)
+        if self.vocabulary.source_only is None:
+            return logits
+        impossible = self.vocabulary.source_only.bool()
+        impossible = F.pad(impossible, (0, logits.size(2) - impossible.numel()))
+        return logits.masked_fill(impossible, -math.inf)
+
+    def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
+        num_base = self.vocabulary.num_base
+        tokens = streams.expand(canonical)
+        # Not repeat_interleave, which PyTorch 2.13 exports to ONNX in a wrong order.
+        slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
+        special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
+        return torch.where(tokens < num_base, tokens, special)
+
+    def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
+        """Base logits from the mean over streams, symbol logits from their own stream.
+
+        The projection is linear, so that the mean of the streams' base logits is
+        computed as the projection of one mean hidden state.
+        """
+        num_base = self.vocabulary.num_base
+        base = streams.mean(hidden) @ matrix[:num_base].t()
+        own = hidden @ matrix[num_base]  # (N*K, T)
+        slots = torch.arange(streams.most_slots, device=hidden.device)
+        num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
+        rows = streams.row_of(slots.expand(num_slots.numel(), -1))
+        missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)
+        symbol = own[rows].masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)
+        return torch.cat((base, symbol), dim=2)

@@ -1,0 +1,202 @@
+"""What is added to embeddings to say where a token stands.
+
+Each kind has ``prepare``, what a batch needs, computed on the CPU, and ``forward``, which adds it.
+"""
+
+import logging
+import math
+from typing import Mapping, Optional
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sit_fairseq.models.config import StackConfig
+from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
+
+# fairseq's tables begin with rows for the special tokens before and at its <pad>.
+_FIRST = 2
+
+
+class NoPositions(nn.Module):
+    """Nothing is added: attentions rotate by positions, or there are none."""
+
+    def prepare(self, canonical: Tensor, length: Tensor) -> Optional[Tensor]:
+        """Nothing, for (B, T) canonical ids of (B,) tokens each."""
+        return None
+
+    def forward(
+        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+    ) -> Tensor:
+        """(N*K, T, C) embeddings, whose first position is ``offset``, with their positions."""
+        return x
+
+
+class SinusoidalPositions(NoPositions):
+    """Those of fairseq's transformer.
+
+    Args:
+        length: the most positions.
+        embed_dim: C.
+    """
+
+    def __init__(self, length: int, embed_dim: int) -> None:
+        super().__init__()
+        half = embed_dim // 2
+        rates = torch.exp(torch.arange(half) * -(math.log(10000) / (half - 1)))
+        angles = torch.arange(_FIRST + length, dtype=torch.float).unsqueeze(1) * rates
+        table = torch.cat([angles.sin(), angles.cos()], dim=1)
+        table = F.pad(table, (0, embed_dim % 2))[_FIRST:]
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(
+        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+    ) -> Tensor:
+        """See :class:`NoPositions`."""
+        return x + self.table[offset : offset + x.size(1)].to(x.dtype)
+
+
+class LearnedPositions(nn.Embedding):
+    """Those of fairseq's transformer, with its rows.
+
+    Args:
+        length: the most positions.
+        embed_dim: C.
+    """
+
+    prepare = NoPositions.prepare
+
+    def __init__(self, length: int, embed_dim: int) -> None:
+        super().__init__(_FIRST + length, embed_dim)
+        nn.init.normal_(self.weight, std=embed_dim**-0.5)
+
+    def forward(
+        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+    ) -> Tensor:
+        """See :class:`NoPositions`."""
+        first = _FIRST + offset
+        return x + self.weight[first : first + x.size(1)].to(x.dtype)
+
+
+class TreePositions(nn.Module):
+    """The path from each token of a prefix formula to its root.
+
+    Each step takes two channels, ``1 0`` for a left or only operand and ``0 1`` for a right one,
+    nearest step first; the root and everything beyond the formula are zero. Paths are cut off at
+    the depth that there is, as in the published code.
+
+    Args:
+        vocabulary: of the canonical ids.
+        arity: the number of operands of each operator.
+        embed_dim: C.
+        depth: the most steps, or 0 for as many as C channels hold, ``C // 2``. More are projected
+            to C channels by a learned matrix.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, arity: Mapping[str, int], embed_dim: int, depth: int = 0
+    ) -> None:
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.depth = depth or embed_dim // 2
+        self.projection = (
+            nn.Linear(2 * self.depth, embed_dim, bias=False) if 2 * self.depth > embed_dim else None
+        )
+        self._vocabulary = [vocabulary]  # no submodule: it is the embedding's
+        self._arity = dict(arity)
+        self._rows: Optional[Tensor] = None
+        self._warned = False
+
+    def arities(self, canonical: Tensor) -> Tensor:
+        """The number of operands of canonical ids, or of rows, of any shape; symbols have none."""
+        (vocabulary,) = self._vocabulary
+        if self._rows is not vocabulary.index_of_row:  # a checkpoint has brought others
+            self._rows = vocabulary.index_of_row
+            self._table = torch.tensor([self._arity.get(t, 0) for t in vocabulary.row_tokens])
+        inside = (canonical >= 0) & (canonical < self._table.numel())
+        return self._table[canonical.masked_fill(~inside, 0)].masked_fill(~inside, 0)
+
+    def prepare(self, canonical: Tensor, length: Tensor) -> Tensor:
+        """(B, T, D) the :func:`tree_paths` of formulas of (B,) tokens each.
+
+        Raises:
+            ValueError: a source is not exactly one formula.
+        """
+        paths = tree_paths(self.arities(canonical), length)
+        if paths.size(2) > self.depth and not self._warned:
+            self._warned = True
+            logger.warning(
+                "a formula is %d operators deep, but tree positions end at %d (--tree-depth): "
+                "tokens below are told apart by their nearest %d steps alone",
+                *(paths.size(2), self.depth, self.depth),
+            )
+        return paths[..., : self.depth]
+
+    def forward(
+        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+    ) -> Tensor:
+        """(N*K, T, C) embeddings with their positions."""
+        steps = torch.stack((prepared == 0, prepared == 1), dim=3).flatten(2).float()
+        width = self.embed_dim if self.projection is None else 2 * self.depth
+        steps = F.pad(steps, (0, width - steps.size(2)))
+        if self.projection is not None:
+            steps = self.projection(steps.to(self.projection.weight))
+        return x + streams.expand(steps.to(x.dtype))
+
+
+def make_positions(cfg: StackConfig, vocabulary: Vocabulary, arity: Mapping[str, int]) -> nn.Module:
+    """What one side adds to its embeddings."""
+    if cfg.positions == "tree":
+        return TreePositions(vocabulary, arity, cfg.embed_dim, cfg.options.tree_depth)
+    if cfg.positions == "sinusoidal":
+        return SinusoidalPositions(cfg.max_positions, cfg.embed_dim)
+    if cfg.positions == "learned":
+        return LearnedPositions(cfg.max_positions, cfg.embed_dim)
+    return NoPositions()
+
+
+def tree_paths(arity: Tensor, length: Tensor) -> Tensor:
+    """The path from each token of a prefix formula up to the root.
+
+    A token's parent is the last earlier token at which no more operands were open than
+    now, and a token is a left (or only) operand exactly if it follows its parent.
+
+    Args:
+        arity: (B, T) number of operands of each token; values beyond ``length`` are
+            ignored.
+        length: (B,) number of tokens of each formula.
+
+    Returns:
+        (B, T, D) with D the depth of the deepest formula: entry t is 0 if step t of the
+        path, nearest first, comes from a left operand, 1 from a right one, -1 beyond the
+        root.
+
+    Raises:
+        ValueError: if a sequence is not exactly one formula.
+    """
+    position = torch.arange(arity.size(1), device=arity.device)
+    inside = position < length.unsqueeze(1)
+    # Operands still open before each token, and after the last one.
+    change = torch.where(inside, arity - 1, 0)
+    before = 1 + change.cumsum(1) - change
+    after = 1 + change.sum(1)
+    if bool(((before < 1) & inside).any()) or bool((after != 0).any()):
+        raise ValueError("not a well-formed prefix formula")
+    earlier = position.unsqueeze(0) < position.unsqueeze(1)  # (token, candidate)
+    candidate = (before.unsqueeze(1) <= before.unsqueeze(2)) & earlier
+    parent = torch.where(candidate, position, -1).amax(2)  # (B, T), -1 for the root
+    parent = torch.where(inside, parent, -1)
+    side = (position - parent != 1).long()
+    steps = []
+    ancestor = position.expand_as(parent)
+    while True:
+        # -1 - 1 + 1 = -1: beyond the root there is no further ancestor.
+        has_parent = (ancestor >= 0) & (parent.gather(1, ancestor.clamp(min=0)) >= 0)
+        if not bool(has_parent.any()):
+            break
+        steps.append(torch.where(has_parent, side.gather(1, ancestor.clamp(min=0)), -1))
+        ancestor = torch.where(has_parent, parent.gather(1, ancestor.clamp(min=0)), -1)
+    return torch.stack(steps, 2) if steps else arity.new_empty(*arity.shape, 0)

@@ -1,0 +1,130 @@
+"""The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
+
+from types import MappingProxyType
+from typing import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.models.baselines import EMBEDDINGS
+from sit_fairseq.models.cache import KeyValueCache
+from sit_fairseq.models.config import ModelConfig, StackConfig, check
+from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.models.encoder import EncodedSource, StreamEncoder, left_align
+from sit_fairseq.symbols.vocabulary import Vocabulary
+
+
+class SymbolInvariantTransformer(nn.Module):
+    """Encoder-decoder over parallel embedding streams.
+
+    Equivariant under renaming of symbols: ``f(rename(x)) = rename(f(x))``.
+
+    Args:
+        cfg: the options.
+        vocabulary: base tokens and symbols; of the class that ``cfg.symbol_embedding`` needs
+            (:data:`~sit_fairseq.models.baselines.VOCABULARIES`).
+        arity: the number of operands of each operator, for positions in trees.
+        seed: of the codes of ``symbol_embedding="random"`` in evaluation.
+
+    Raises:
+        UserError: an option is unknown, or some contradict each other.
+    """
+
+    def __init__(
+        self,
+        cfg: ModelConfig,
+        vocabulary: Vocabulary,
+        arity: Mapping[str, int] = MappingProxyType({}),
+        seed: int = 1,
+    ) -> None:
+        super().__init__()
+        check(cfg)
+        sides = [StackConfig.of(cfg, side) for side in ("encoder", "decoder")]
+        cosine = cfg.output_head == "cosine"
+        scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
+
+        def embedding(dim: int) -> TokenEmbedding:
+            options = {"code_dim": cfg.symbol_code_dim, "seed": seed}
+            own = options if cfg.symbol_embedding == "random" else {}
+            kind = EMBEDDINGS[cfg.symbol_embedding]
+            return kind(vocabulary, dim, cosine=cosine, scaled=scaled, **own)
+
+        self.encoder = StreamEncoder(embedding(sides[0].embed_dim), sides[0], arity)
+        shared = cfg.share_embeddings == "all"
+        target = self.encoder.embed_tokens if shared else embedding(sides[1].embed_dim)
+        output = embedding(sides[1].embed_dim) if cfg.share_embeddings == "none" else None
+        self.decoder = StreamDecoder(target, sides[1], output)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Base tokens and the pattern of symbols, with the maps to canonical ids."""
+        return self.encoder.embed_tokens.vocabulary
+
+    def encode(self, tokens: Tensor) -> EncodedSource:
+        """Makes one stream per symbol of each sentence and encodes them together.
+
+        Names end here: the source is made canonical before anything is embedded, so that two
+        sources that differ by a renaming give equal tensors, bit for bit.
+
+        Args:
+            tokens: (B, U) dictionary indices with ``</s>``, padded on either side.
+        """
+        vocabulary, dictionary = self.vocabulary, self.vocabulary.dictionary
+        # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
+        # layout are computed on the CPU, which then says them once.
+        tokens, padding = left_align(tokens.cpu(), dictionary.pad())
+        canonical, names = vocabulary.canonicalise(tokens)
+        streams = vocabulary.streams(names)
+        length = (~padding & tokens.ne(dictionary.eos())).sum(1)
+        prepared = self.encoder.embed_positions.prepare(canonical, length)
+        padding = padding if bool(padding.any()) else None
+        device = self.encoder.embed_tokens.weight.device
+        streams = streams.to(device)
+        canonical, names, padding, prepared = (
+            None if part is None else part.to(device, non_blocking=True)
+            for part in (canonical, names, padding, prepared)
+        )
+        table = self.encoder.embed_tokens.table()
+        own, output = self.decoder.embed_tokens, self.decoder.output_projection
+        target = table if own is self.encoder.embed_tokens else own.table()
+        return EncodedSource(
+            states=self.encoder(canonical, streams, table, padding, prepared),
+            padding=padding,
+            streams=streams,
+            names=names,
+            canonical=canonical,
+            target_table=target,
+            output_table=target if output is None else output.table(),
+        )
+
+    def decode(self, targets: Tensor, source: EncodedSource) -> Tensor:
+        """Teacher forcing of encoded sources, with K targets for each of them.
+
+        Args:
+            targets: (B*K, T) dictionary indices of the targets, each after ``</s>``.
+            source: the sources, with K hypotheses.
+
+        Returns:
+            (B*K, T, V_n + S + R) logits over canonical ids.
+        """
+        canonical = self.vocabulary.encode(targets, source.hypothesis_names)
+        return self.decoder(canonical, source)
+
+    def new_cache(self, source: EncodedSource) -> KeyValueCache:
+        """What steps remember, at the beginning of a search."""
+        return self.decoder.new_cache(source)
+
+    def step(self, canonical: Tensor, source: EncodedSource, cache: KeyValueCache) -> Tensor:
+        """(B*K, 1, V_n + S + R) logits of the next token, see :meth:`StreamDecoder.step`."""
+        return self.decoder.step(canonical, source, cache)
+
+    def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
+        """(B, U) sources and (B, T) shifted targets to (B, T, V_n + S + R) logits."""
+        return self.decode(targets, self.encode(sources))
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Log-probabilities of logits, in float32 or float64."""
+    wide = torch.float64 if logits.dtype == torch.float64 else torch.float32
+    return torch.log_softmax(logits, dim=-1, dtype=wide)

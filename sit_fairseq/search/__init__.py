@@ -1,0 +1,1 @@
+"""Search in slot space, and for answers that a judge accepts."""

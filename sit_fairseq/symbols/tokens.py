@@ -1,0 +1,136 @@
+"""Tokens by index: the four special ones, base tokens, and symbols, which may be added any time.
+
+Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can be such a table.
+"""
+
+from typing import Iterable, List, Optional, Sequence
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+
+
+class TokenTable:
+    """Tells symbols (interchangeable tokens, section 3.1) from base tokens by a pattern.
+
+    Once the pattern is set, a symbol gets an index when it is first looked up, and nothing else
+    can be added but by :meth:`adopt`.
+
+    Args:
+        tokens: beside the special ones.
+        pattern: see :meth:`set_pattern`.
+    """
+
+    nspecial = len(SPECIAL_TOKENS)
+
+    def __init__(self, tokens: Iterable[str] = (), pattern: Optional[str] = None) -> None:
+        self._pattern: Optional[SymbolPattern] = None
+        self._adopted: List[str] = []
+        self.symbols: List[str] = []  # all tokens
+        self.indices = {}
+        self.adopt([*SPECIAL_TOKENS, *tokens])
+        self._adopted.clear()
+        if pattern is not None:
+            self.set_pattern(pattern)
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def __getitem__(self, index: int) -> str:
+        return self.symbols[index] if index < len(self.symbols) else SPECIAL_TOKENS[self.unk()]
+
+    def __contains__(self, token: str) -> bool:
+        return token in self.indices
+
+    def bos(self) -> int:
+        """The index of ``<s>``."""
+        return 0
+
+    def pad(self) -> int:
+        """The index of ``<pad>``."""
+        return 1
+
+    def eos(self) -> int:
+        """The index of ``</s>``."""
+        return 2
+
+    def unk(self) -> int:
+        """The index of ``<unk>``."""
+        return 3
+
+    def set_pattern(self, pattern: str) -> None:
+        """Declares the tokens that ``pattern`` matches in full to be symbols.
+
+        Args:
+            pattern: a regular expression of Python's :mod:`re`.
+
+        Raises:
+            UserError: it is not a regular expression, or matches a special token.
+        """
+        self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
+
+    @property
+    def pattern(self) -> Optional[str]:
+        """The regular expression that was set, if one was."""
+        return None if self._pattern is None else self._pattern.regex
+
+    def is_symbol(self, token: str) -> bool:
+        """Whether ``token`` is interchangeable under the pattern that was set."""
+        return self._pattern is not None and self._pattern.is_symbol(token)
+
+    def known_symbols(self) -> List[str]:
+        """The symbols that have an index so far, in the order of their index."""
+        return [token for token in self._words() if self.is_symbol(token)]
+
+    def own_tokens(self) -> List[str]:
+        """All tokens but the special and adopted ones, sorted by string: two tables of the same
+        tokens agree on the rows of a model's matrix."""
+        return sorted(set(self._words()).difference(self._adopted))
+
+    def base_tokens(self) -> List[str]:
+        """The base tokens among :meth:`own_tokens`."""
+        return [token for token in self.own_tokens() if not self.is_symbol(token)]
+
+    def adopt(self, tokens: Iterable[str]) -> None:
+        """Gives an index to tokens that a checkpoint has rows for and this table lacks."""
+        for token in tokens:
+            if token not in self.indices:
+                self._append(token)
+                self._adopted.append(token)
+
+    def index(self, token: str) -> int:
+        """The index of a token; a symbol never seen before gets a new one."""
+        if token not in self.indices and self.is_symbol(token):
+            self._append(token)
+        return self.indices.get(token, self.unk())
+
+    def forget_after(self, size: int) -> None:
+        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
+
+        Args:
+            size: the length when only symbols have been added since, whose indices nobody uses.
+        """
+        for token in self.symbols[size:]:
+            del self.indices[token]
+        del self.symbols[size:]
+
+    def encode(self, sentences: Sequence[str]) -> Tensor:
+        """(B, T) indices of sentences whose tokens are separated by spaces, each with its
+        ``</s>``, padded on the right."""
+        rows = [[*map(self.index, sentence.split()), self.eos()] for sentence in sentences]
+        width = max(map(len, rows))
+        return torch.tensor([row + [self.pad()] * (width - len(row)) for row in rows])
+
+    def decode(self, tokens: Tensor) -> str:
+        """The sentence of (T,) indices, up to its ``</s>``."""
+        indices = tokens.tolist()
+        end = indices.index(self.eos()) if self.eos() in indices else len(indices)
+        return " ".join(self[index] for index in indices[:end])
+
+    def _append(self, token: str) -> None:
+        self.indices[token] = len(self.symbols)
+        self.symbols.append(token)
+
+    def _words(self) -> List[str]:
+        return [token for token in self.symbols[self.nspecial :] if not is_filler(token)]
