@@ -22,7 +22,7 @@ from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.files import make_folder, partial_files
-from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
+from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
@@ -42,7 +42,7 @@ def check_exportable(model: nn.Module) -> None:
     Raises:
         UserError: naming the option.
     """
-    kind = next(name for name, (of, _) in SYMBOL_EMBEDDINGS.items() if type(model.vocabulary) is of)
+    kind = next(name for name, of in VOCABULARIES.items() if type(model.vocabulary) is of)
     if kind not in ("streams", "fixed"):
         raise UserError(
             f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed "
@@ -77,16 +77,18 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     closed = [] if vocabulary.source_only is None else vocabulary.source_only.bool().tolist()
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
-        arity = dict(zip(tokens, vocabulary.arity_of_row.tolist()))
+        arity = dict(
+            zip(tokens, encoder.embed_positions.arities(torch.arange(len(tokens))).tolist())
+        )
         tree = {
             "arity": {token: number for token, number in arity.items() if number},
             "depth": encoder.embed_positions.depth,
         }
-    layers, channels = len(decoder.layers), decoder._layer_config.embed_dim
+    layers, channels = len(decoder.layers), decoder.cfg.embed_dim
     caches = {}
-    if decoder.pattern.decoder_per_stream:
+    if "DP" in decoder.cfg.pattern:
         caches["DP"] = [layers, 2, 0, "S", channels]
-    if decoder.pattern.decoder_aggregated:
+    if "DA" in decoder.cfg.pattern:
         caches["DA"] = [layers, 2, 0, channels]
     return {
         "format": _FORMAT,
@@ -96,10 +98,10 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         "specials": {"pad": dictionary.pad(), "eos": dictionary.eos(), "unk": dictionary.unk()},
         "never_answered": [token for token, never in zip(tokens, closed) if never],
         "scale": None if decoder.output_scale is None else float(decoder.output_scale.scale),
-        "positions": {"encoder": encoder.positions, "decoder": decoder.positions},
+        "positions": {"encoder": encoder.cfg.positions, "decoder": decoder.cfg.positions},
         "tree": tree,
-        "longest": {"source": encoder.max_positions(), "target": decoder.max_positions()},
-        "cross": list(decoder.pattern.cross),
+        "longest": {"source": encoder.cfg.max_positions, "target": decoder.cfg.max_positions},
+        "cross": list(decoder.cfg.pattern.cross),
         "caches": caches,
         "fresh_symbols": 0,
     }
@@ -171,7 +173,7 @@ def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
 def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
     slots, streams = _slots(plain)
     hypotheses, tokens, steps = map(Dim, ("hypotheses", "tokens", "steps"))
-    layers, channels = len(plain.decoder.layers), plain.decoder._layer_config.embed_dim
+    layers, channels = len(plain.decoder.layers), plain.decoder.cfg.embed_dim
     memories = {
         "CP": (torch.zeros(layers, 2, 5, len(slots), channels), {2: tokens, 3: streams}),
         "CA": (torch.zeros(layers, 2, 5, channels), {2: tokens}),

@@ -10,7 +10,8 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.decoder import CACHE
+from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.streams import Streams
 
 
@@ -97,6 +98,7 @@ class _Entries:
 class _Step:
     """What a decoder takes for its :class:`KeyValueCache`."""
 
+    streams: Streams
     position: Tensor
     self_attn: Optional[_Entries]
     aggregated_attn: Optional[_Entries]
@@ -137,14 +139,13 @@ class SentenceEncoder(_Side):
         """
         decoder, streams = self.model.decoder, _OneSentence.of(slots)
         canonical = tokens.unsqueeze(0)
-        x = self.model.encoder.encode(
-            canonical, streams, tree=None if tree is None else tree.unsqueeze(0)
-        )
-        views = decoder._project_encoder(
-            {"encoder_out": [x], "streams": [streams], "canonical": [canonical]}
-        )
+        prepared = None if tree is None else tree.unsqueeze(0)
+        source, target, output = self.model.tables()
+        states = self.model.encoder(canonical, streams, source, prepared=prepared)
+        encoded = EncodedSource(states, None, streams, None, canonical, target, output)
+        views = decoder.project_encoder(encoded)
         memories = []
-        for letters, layers in zip(decoder.pattern.cross, zip(*views)):
+        for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):
             memory = torch.stack([torch.stack(tuple(view)) for view in layers])
             memory = memory.permute(0, 1, 4, 2, 3, 5).flatten(4)  # L x 2 x T x S x C
             memories.append(memory if letters == "CP" else memory.squeeze(3))
@@ -175,27 +176,21 @@ class SentenceDecoder(_Side):
         Returns:
             (K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
         """
-        decoder, pattern = self.model.decoder, self.model.decoder.pattern
+        decoder, pattern = self.model.decoder, self.model.decoder.cfg.pattern
         streams = _OneSentence.of(slots, tokens.size(0))
-        num_heads = decoder._layer_config.num_heads
 
         def entries(stored: Tensor) -> _Entries:
-            return _Entries(streams, num_heads, stored)
+            return _Entries(streams, decoder.cfg.num_heads, stored)
 
         own = [entries(cache) for cache in caches]
         step = _Step(
+            streams,
             position,
-            own[0] if pattern.decoder_per_stream else None,
-            own[-1] if pattern.decoder_aggregated else None,
+            own[0] if "DP" in pattern else None,
+            own[-1] if "DA" in pattern else None,
             [entries(memory.unsqueeze(0)) for memory in memories],
         )
-        encoder_out = {
-            "streams": [streams],
-            "codes": [None],
-            "vectors": [None],
-            "encoder_padding_mask": [None],
-            "names": [None],
-        }
-        output = decoder(tokens.unsqueeze(1), encoder_out, incremental_state={CACHE: step})
-        log_probabilities = decoder.get_normalized_probs(output, log_probs=True).squeeze(1)
-        return (log_probabilities, *(cache.all() for cache in own))
+        _, target, output = self.model.tables()
+        source = EncodedSource(None, None, streams, None, None, target, output)
+        logits = decoder.step(tokens.unsqueeze(1), source, step)
+        return (log_probabilities(logits).squeeze(1), *(cache.all() for cache in own))

@@ -5,7 +5,7 @@ looked up in tables.
 """
 
 from copy import deepcopy
-from typing import Any, Dict, Optional, Union
+from typing import Optional, Union
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from sit_fairseq.models.attention import KeysValues, Rotary, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.cpu_kernels import Linear
-from sit_fairseq.models.decoder import CACHE
 
 
 class _RotaryTable(nn.Module):
@@ -38,27 +37,6 @@ class _RotaryTable(nn.Module):
         positions = torch.arange(x.size(-2)) + offset
         swapped = torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1)
         return x * self.cos[positions] + swapped * self.sin[positions]
-
-
-class _PositionTable(nn.Module):
-    """fairseq's sinusoidal or learnt positions, which may be those of one step.
-
-    Args:
-        positions: fairseq's module.
-        length: the number of positions.
-    """
-
-    def __init__(self, positions: nn.Module, length: int) -> None:
-        super().__init__()
-        tokens = torch.full((1, length), positions.padding_idx + 1)
-        with torch.no_grad():
-            self.register_buffer("table", positions(tokens)[0].clone())
-
-    def forward(self, tokens: Tensor, incremental_state: Optional[Dict[str, Any]] = None) -> Tensor:
-        """(1, T, C) of a sequence (1, T), or (1, 1, C) of a step."""
-        if incremental_state is None:
-            return self.table[torch.arange(tokens.size(1))].unsqueeze(0)
-        return self.table[incremental_state[CACHE].position].view(1, 1, -1)
 
 
 class _PlainAttention:
@@ -100,9 +78,7 @@ def plain_copy(model: nn.Module) -> nn.Module:
     model.eval()  # fairseq's returns nothing where generation was made fast
     for side in (model.encoder, model.decoder):
         # Cross-attentions rotate keys by the positions of the source.
-        length = max(model.encoder.max_positions(), model.decoder.max_positions())
-        if hasattr(side.embed_positions, "padding_idx"):
-            side.embed_positions = _PositionTable(side.embed_positions, side.max_positions())
+        length = max(model.encoder.cfg.max_positions, model.decoder.cfg.max_positions)
         table = None
         for module in list(side.modules()):
             module.__class__ = _PLAIN.get(type(module), type(module))

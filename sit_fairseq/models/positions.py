@@ -56,7 +56,8 @@ class SinusoidalPositions(NoPositions):
         self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
     ) -> Tensor:
         """See :class:`NoPositions`."""
-        return x + self.table[offset : offset + x.size(1)].to(x.dtype)
+        places = torch.arange(x.size(1), device=x.device) + offset
+        return x + self.table[places].to(x.dtype)
 
 
 class LearnedPositions(nn.Embedding):
@@ -77,8 +78,8 @@ class LearnedPositions(nn.Embedding):
         self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
     ) -> Tensor:
         """See :class:`NoPositions`."""
-        first = _FIRST + offset
-        return x + self.weight[first : first + x.size(1)].to(x.dtype)
+        places = torch.arange(x.size(1), device=x.device) + (_FIRST + offset)
+        return x + super().forward(places).to(x.dtype)
 
 
 class TreePositions(nn.Module):

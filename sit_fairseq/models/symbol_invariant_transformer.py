@@ -1,6 +1,6 @@
 """The model under fairseq: its options, its named architectures, and ``from_pretrained``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, Tuple
 
 from fairseq import hub_utils
@@ -27,10 +27,19 @@ from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 _NAME = "symbol_invariant_transformer"
 
 
+def _as(option: str, name: str) -> Any:
+    """An option whose default is the value of another one, which fairseq looks up."""
+    return field(default=II(option), metadata=ModelConfig.__dataclass_fields__[name].metadata)
+
+
 @dataclass
 class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
     """Options of the model for fairseq's command lines."""
 
+    decoder_embed_dim: int = _as("model.encoder_embed_dim", "decoder_embed_dim")
+    decoder_ffn_embed_dim: int = _as("model.encoder_ffn_embed_dim", "decoder_ffn_embed_dim")
+    decoder_layers: int = _as("model.encoder_layers", "decoder_layers")
+    decoder_attention_heads: int = _as("model.encoder_attention_heads", "decoder_attention_heads")
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
 

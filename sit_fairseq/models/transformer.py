@@ -1,7 +1,7 @@
 """The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
 
 from types import MappingProxyType
-from typing import Mapping
+from typing import Mapping, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from sit_fairseq.models.baselines import EMBEDDINGS
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import ModelConfig, StackConfig, check
 from sit_fairseq.models.decoder import StreamDecoder
-from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.encoder import EncodedSource, StreamEncoder, left_align
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -85,18 +85,16 @@ class SymbolInvariantTransformer(nn.Module):
             None if part is None else part.to(device, non_blocking=True)
             for part in (canonical, names, padding, prepared)
         )
-        table = self.encoder.embed_tokens.table()
+        source, target, output = self.tables()
+        states = self.encoder(canonical, streams, source, padding, prepared)
+        return EncodedSource(states, padding, streams, names, canonical, target, output)
+
+    def tables(self) -> Tuple[StreamTable, StreamTable, StreamTable]:
+        """The vectors of a batch for sources, targets and output; one for all if they share it."""
         own, output = self.decoder.embed_tokens, self.decoder.output_projection
-        target = table if own is self.encoder.embed_tokens else own.table()
-        return EncodedSource(
-            states=self.encoder(canonical, streams, table, padding, prepared),
-            padding=padding,
-            streams=streams,
-            names=names,
-            canonical=canonical,
-            target_table=target,
-            output_table=target if output is None else output.table(),
-        )
+        source = self.encoder.embed_tokens.table()
+        target = source if own is self.encoder.embed_tokens else own.table()
+        return source, target, target if output is None else output.table()
 
     def decode(self, targets: Tensor, source: EncodedSource) -> Tensor:
         """Teacher forcing of encoded sources, with K targets for each of them.

@@ -3,9 +3,12 @@
 import re
 from typing import Dict, List, Sequence
 
-import regex as timed_re
-
 from sit_fairseq.errors import UserError
+
+try:
+    import regex as timed_re
+except ImportError:  # the model alone needs none: patterns then have no time limit
+    timed_re = re
 
 # Tokens of fairseq, in every dictionary.
 SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -73,7 +76,8 @@ class SymbolPattern:
     def matches(self, token: str) -> bool:
         """Whether the regular expression matches ``token``, which may be filler, in full."""
         try:
-            return self._compiled.fullmatch(token, timeout=_PATIENCE) is not None
+            limit = {} if timed_re is re else {"timeout": _PATIENCE}
+            return self._compiled.fullmatch(token, **limit) is not None
         except TimeoutError:
             raise UserError(
                 f"--symbols {self.regex!r} takes more than {_PATIENCE:g} s on the token {token!r}; "

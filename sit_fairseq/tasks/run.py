@@ -81,6 +81,7 @@ class Run:
         refuse_other_logic(judge, self._dictionary.base_tokens())
         pool = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         weakref.finalize(self, pool.close)
+        self._options.beam = widths[0]  # which fairseq prints
         generators = {width: build(_with_beam(self._options, width)) for width in widths}
         shortest = getattr(self._options, "verify_choose", None) == "shortest"
         self._verified = VerifiedSearch(generators, pool, self._dictionary, shortest)

@@ -62,6 +62,8 @@ class StreamTranslationTask(TranslationTask):
         super().__init__(cfg, src_dict, tgt_dict)
         # What a model asks of its data, known once it is built.
         self._checker: Optional[SentenceChecker] = None
+        self._one_stream = False
+        self._fresh_symbols = 0
         self._trains = False
         self._logged_dictionary = False
         self._judged: Optional[JudgedValidation] = None
@@ -142,6 +144,7 @@ class StreamTranslationTask(TranslationTask):
             check_training_precision(self.cfg)
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
+        self._one_stream = True
         if isinstance(model, SymbolInvariantTransformerModel):
             self._check_sentences_for(model)
         if self._trains:
@@ -156,7 +159,9 @@ class StreamTranslationTask(TranslationTask):
 
     def _check_sentences_for(self, model: SymbolInvariantTransformerModel) -> None:
         """From now on sentences are checked for what the model asks of them."""
-        refusals.check_fresh_names(self.cfg, model.vocabulary.fresh_symbols)
+        self._one_stream = model.vocabulary.one_stream
+        self._fresh_symbols = model.vocabulary.fresh_symbols
+        refusals.check_fresh_names(self.cfg, self._fresh_symbols)
         if self._trains:
             refusals.require_symbols(self.src_dict, self.cfg.data)
         positions, arities = model.encoder.embed_positions, None
@@ -198,11 +203,7 @@ class StreamTranslationTask(TranslationTask):
             self._checker.check_split(split, dataset.src, dataset.tgt)
 
     def _dataset(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
-        vocabulary = None if self._checker is None else self._checker.vocabulary
-        one_stream = vocabulary is None or vocabulary.one_stream
-        return StreamPairDataset(
-            pairs, name, one_stream, 0 if vocabulary is None else vocabulary.fresh_symbols
-        )
+        return StreamPairDataset(pairs, name, self._one_stream, self._fresh_symbols)
 
     def get_batch_iterator(self, dataset, *args, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being

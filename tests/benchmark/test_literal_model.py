@@ -44,7 +44,7 @@ def test_logits_are_those_of_the_algorithms(pattern, positions):
     config = literal.LiteralConfig(
         pattern=pattern, layers=2, heads=3, eps=0.1, encoder_positions=positions
     )
-    embedding, dictionary = model.encoder.embed_tokens, model.encoder.dictionary
+    embedding, dictionary = model.encoder.embed_tokens, model.vocabulary.dictionary
     weights = model.state_dict()
     weights["decoder.output_projection.weight"] = embedding.weight
     base, symbols = embedding.vocabulary.num_base, embedding.symbols
@@ -73,7 +73,7 @@ def test_parameters_are_those_of_the_package():
 
 def test_steps_of_beam_search_are_those_of_teacher_forcing():
     model, sample = build("EP-DP-EA-DA-CP-CA")
-    dictionary = model.encoder.dictionary
+    dictionary = model.vocabulary.dictionary
     generator = SequenceGenerator([model], dictionary, beam_size=3, max_len_a=0, max_len_b=7)
     inputs = {"src_tokens": sample["net_input"]["src_tokens"]}
     inputs["src_lengths"] = sample["net_input"]["src_lengths"]

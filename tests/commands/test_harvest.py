@@ -77,7 +77,6 @@ def test_narrow_beams_first(tmp_path, model):
 def test_an_interrupted_run_is_continued(tmp_path, model, monkeypatch):
     whole = tmp_path / "whole"
     whole.mkdir()
-    monkeypatch.setattr("sit_fairseq.evaluation.decoding.windows", _single)
     expected = harvest(whole, model, FORMULAS, "--beam", 4)
     decode, decoded = CheckpointDecoder.decode, []
 
@@ -95,10 +94,6 @@ def test_an_interrupted_run_is_continued(tmp_path, model, monkeypatch):
     assert not (tmp_path / "out.src").exists()
     assert harvest(tmp_path, model, FORMULAS, "--beam", 4) == expected
     assert [len(skip) for skip in decoded] == [0, 8]
-
-
-def _single(batches, size):
-    return ([batch] for batch in batches)
 
 
 def test_why_no_formula_can_be_read(tmp_path, model):

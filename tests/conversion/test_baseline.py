@@ -216,7 +216,7 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         (option("encoder_layers", 3), "do not fit its options"),
         (option("encoder_layers", "many"), "cannot read"),
         (option("encoder_attention_heads", 0), "encoder_attention_heads = 0"),
-        (option("activation_fn", "swish"), "cannot read"),
+        (option("activation_fn", "swish"), "'swish' is unknown"),
         (cut, "15 rows in encoder.embed_tokens.weight for 16 tokens"),
         (nameless, "lacks the tokens"),
     ):

@@ -101,7 +101,7 @@ def test_loss_of_the_original(models):
     original, converted, pairs = models("plain")
     reference = original.in_slot_space(converted.vocabulary, "a")
     with torch.no_grad():
-        reference.decoder.decoder.output_projection.weight.zero_()
+        reference.model.decoder.output_projection.weight.zero_()
     comparison = verification.compare(original, converted, pairs, "a")
     assert comparison.tokens == sum(len(pair.target) + 1 for pair in pairs)
     assert comparison.loss / comparison.tokens == pytest.approx(math.log(11))

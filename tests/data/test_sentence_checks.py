@@ -9,16 +9,26 @@ from conftest import SOURCES, TARGETS, encode, make_dictionary
 from sit_fairseq.data import sentence_chunks
 from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
-def check(sources, targets=None, tree_depth=20, split="train"):
+def tree_checker(dictionary):
+    """Of a model that reads sources as formulas."""
+    vocabulary = Vocabulary(dictionary)
+    return SentenceChecker(vocabulary, TreePositions(vocabulary, ARITY, 8).arities)
+
+
+def check(sources, targets=None, tree=True, split="train"):
     dictionary = make_dictionary()
 
     def sentences(lines):
         return [encode(dictionary, [line])[0] for line in lines]
 
-    checker = SentenceChecker(Vocabulary(dictionary), tree_depth)
+    checker = tree_checker(dictionary)
+    if not tree:
+        checker = SentenceChecker(checker.vocabulary, None)
     checker.check_split(split, sentences(sources), targets and sentences(targets))
 
 
@@ -28,10 +38,10 @@ def chunk_size(request, monkeypatch):
     monkeypatch.setattr(sentence_chunks, "_CHUNK", request.param)
 
 
-@pytest.mark.parametrize("tree_depth", [20, None])
-def test_good_sentences_pass(tree_depth):
-    check(SOURCES, TARGETS, tree_depth)
-    check(SOURCES, None, tree_depth)
+@pytest.mark.parametrize("tree", [True, False])
+def test_good_sentences_pass(tree):
+    check(SOURCES, TARGETS, tree)
+    check(SOURCES, None, tree)
 
 
 def test_empty_source():
@@ -48,27 +58,12 @@ def test_malformed_formula(wrong):
     message = "^line 3 of the test source is not one formula in prefix notation.*rope$"
     with pytest.raises(UserError, match=message):
         check(["a", "& a b", wrong, "! a"], split="test")
-    check(["a", "& a b", wrong, "! a"], tree_depth=None)
+    check(["a", "& a b", wrong, "! a"], tree=False)
 
 
 def test_neighbours_do_not_make_up_for_each_other():
     with pytest.raises(UserError, match="^line 1 "):
         check(["& a", "a b"])
-
-
-def test_too_deep_formula():
-    deep = "! ! ! ! a"
-    check(["a", deep], tree_depth=4)
-    message = "line 2 of the train source is 4 operators deep.*end at 3; train with --tree-depth 4"
-    with pytest.raises(UserError, match=message):
-        check(["a", deep], tree_depth=3)
-
-
-def test_many_operators_are_not_depth():
-    bushy = "& & & a b & c d & & e f & g h"
-    check(["a", bushy], tree_depth=3)
-    with pytest.raises(UserError, match="line 2 .* is 3 operators deep.*end at 2;"):
-        check(["a", bushy], tree_depth=2)
 
 
 @pytest.mark.parametrize("target", ["a 1 c 0", "c 0 a 1", "b c"])
@@ -118,7 +113,7 @@ def test_unknown_tokens_are_counted(caplog):
 
 def test_typed_lines_are_quoted():
     dictionary = make_dictionary()
-    checker = SentenceChecker(Vocabulary(dictionary), 20)
+    checker = tree_checker(dictionary)
     lines = ["a", "& a"]
     tokens = [dictionary.encode_line(line, add_if_not_exist=False).long() for line in lines]
     with pytest.raises(UserError, match="^the sentence is not one formula .* it: '& a'$"):
@@ -126,9 +121,11 @@ def test_typed_lines_are_quoted():
 
 
 def test_long_lines_cost_no_square_of_their_length():
-    deep = " ".join(["! "] * 30_000) + "a"
-    with pytest.raises(UserError, match="^line 1 of the train source is 30000 operators deep"):
-        check([deep])
+    """However deep a formula is, it is none only for operands that are missing or too many."""
+    deep = " ".join(["!"] * 30_000 + ["a"])
+    check(["a", deep])
+    with pytest.raises(UserError, match="^line 2 of the train source is not one formula"):
+        check(["a", deep + " a"])
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

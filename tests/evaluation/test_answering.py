@@ -163,15 +163,3 @@ def test_what_the_judge_raises_reaches_the_caller(path):
     with AnswerJournal(path, {}) as journal, JudgePool(Broken()) as judges:
         with pytest.raises(RuntimeError, match="broken judge"):
             answer_all(FakeDecoder(first_symbol), SOURCES, journal, judges)
-
-
-def test_what_the_model_cannot_read_is_wrong_and_goes_to_no_judge(path, tmp_path):
-    deep = SOURCES[4]
-    decoder = FakeDecoder(lambda source: None if source == deep else first_symbol(source))
-    answered = answer(path, decoder)
-    assert (answered[4].answers, answered[4].verdicts) == ([""], [Verdict.unread])
-    assert all(len(entry.verdicts) == 3 for i, entry in enumerate(answered) if i != 4)
-    assert seen(answer(path, FakeDecoder(first_symbol))) == seen(answered)  # from the journal
-    with AnswerJournal(str(tmp_path / "unjudged.jsonl"), {}) as journal:
-        entries = answer_all(decoder, SOURCES, journal)
-    assert [entry.verdicts for entry in entries] == [[]] * 4 + [[Verdict.unread]] + [[]] * 5

@@ -76,18 +76,10 @@ def test_what_is_not_wanted_is_not_decoded(models):
     assert list(decoder.decode([])) == []
 
 
-def test_formulas_deeper_than_the_model_reads_have_no_answers(models):
+def test_what_cannot_be_read_is_told_with_its_number(models):
     decoder = load(models.stream)
-    deep, fits = ("! " * depth + "a" for depth in (33, 32))
-    sources = [models.sources[0], deep, fits, models.sources[1]]
-    found = dict(pair for batch in decoder.decode(sources) for pair in zip(*batch))
-    assert found.pop(1) is None and sorted(found) == [0, 2, 3]
-    others = answers(load(models.stream), [sources[0], fits, sources[3]])
-    assert [found[0], found[2], found[3]] == others
-    assert list(decoder.decode([deep])) == [([0], [None])]
-    assert list(decoder.decode([deep], skip={0})) == []
-    with pytest.raises(UserError, match="is not one formula"):
-        list(decoder.decode(["! " * 40 + "a a"]))
+    with pytest.raises(UserError, match="Sentence 2 cannot be answered: .*is not one formula"):
+        list(decoder.decode(["a", "! " * 40 + "a a"]))
 
 
 def test_names_never_seen_need_no_more_than_a_pattern(models):

@@ -117,21 +117,6 @@ def test_alpha_covariance_is_one_up_to_the_names_of_fresh_symbols(binding, tmp_p
     assert json.loads((tmp_path / "r.json").read_text())["result"]["2"]["mean"] == 1.0
 
 
-@pytest.mark.parametrize("kind", ["fixed", "canonical", "random"])
-def test_baselines_answer_too(binding, tmp_path, capsys, kind):
-    names = ("--fresh-names", "a,b,c,d,e,i,j")
-    model = train(
-        *(binding.data, tmp_path / kind, *binding.options, "--fresh-symbols", 2, *names),
-        *("--symbol-embedding", kind, "--stream-attention", "EP-DP-CP", "--max-update", 3),
-        *("--disable-validation",),
-        symbols=SYMBOLS,
-    )
-    options = ("--scoring", "semantic", "--semantics", "alpha")
-    generate(binding.data, model, *SHORT, *names, *options)
-    found = answers(capsys.readouterr().out)
-    assert len(found) == 12
-
-
 def test_data_with_more_of_them_are_refused(binding, tmp_path):
     options = (*binding.options, "--fresh-symbols", 1, "--max-update", 1)
     with pytest.raises(UserError, match="of the train target .* train with --fresh-symbols 2"):

@@ -34,7 +34,7 @@ LINES = {
     "! z": None,
     "& a <pad>": "the sentence holds <pad>",
     "& a <unk>": "the sentence holds a token that is neither",
-    " ".join(["!"] * 34 + ["a"]): "the sentence is 34 operators deep, but the model's tree",
+    " ".join(["!"] * 34 + ["a"]): "the sentence counts 36 tokens (36 with </s>; streams: 1)",
     "| q & a b": None,
     balanced(10): "the sentence has 2048 tokens with its </s>, more than the 1024",
     "& & a b & c d": "the sentence counts 32 tokens (8 with </s>; streams: 4), more than the 30",

@@ -29,21 +29,19 @@ def computed(monkeypatch):
     """Of each batch: the side, whether it is for training, its sentences, rows times columns."""
     batches = []
 
-    def record(cls, tokens_name):
+    def record(cls):
         forward = cls.forward
 
-        def recording(self, *args, **kwargs):
-            out = forward(self, *args, **kwargs)
-            tokens = args[0] if args else kwargs[tokens_name]
-            streams = kwargs.get("encoder_out", out)["streams"][0]
-            cost = streams.sentence.numel() * tokens.size(1)
-            batches.append((cls, self.training, tokens.size(0), cost))
-            return out
+        def recording(self, canonical, second, *args, **kwargs):
+            streams = getattr(second, "streams", second)  # of an encoded source, or the layout
+            cost = streams.sentence.numel() * canonical.size(1)
+            batches.append((cls, self.training, canonical.size(0), cost))
+            return forward(self, canonical, second, *args, **kwargs)
 
         monkeypatch.setattr(cls, "forward", recording)
 
-    record(StreamEncoder, "src_tokens")
-    record(StreamDecoder, "prev_output_tokens")
+    record(StreamEncoder)
+    record(StreamDecoder)
     return batches
 
 

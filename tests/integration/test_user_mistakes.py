@@ -51,17 +51,6 @@ def test_target_symbol_missing_from_its_source(prop, tmp_path):
     failing(lambda: generate(data, prop.trained), "line 2 of the test target", "'c'", "--symbols")
 
 
-def test_formula_deeper_than_the_positions(prop, tmp_path):
-    deep = " ".join(["!"] * 34 + ["a"])
-    data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")
-    failing(
-        lambda: train(data, tmp_path / "model"),
-        "line 2 of the valid source is 34 operators deep",
-        "end at 32",
-        "--tree-depth 34",
-    )
-
-
 def test_sentence_of_more_tokens_than_a_batch(prop, tmp_path):
     data = preprocess_lines(tmp_path, ["a", "& a & b c"], ["a 1", "a 1 b 1 c 1"])
     action = lambda: generate(data, prop.trained, "--max-tokens", 20)  # noqa: E731
@@ -82,11 +71,15 @@ def test_tree_depth_below_zero(prop, tmp_path):
     failing(lambda: train(prop.data, tmp_path, "--tree-depth", -3), "--tree-depth -3", "or 0")
 
 
-def test_tree_depth_option_is_the_way_out(prop, tmp_path):
+def test_tree_depth_says_how_deep_formulas_are_told_apart(prop, tmp_path, caplog):
     deep = " ".join(["!"] * 34 + ["a"])
     data = preprocess_lines(tmp_path, ["a", deep], ["a 1", "a 1"], split="valid")
+    warning = "a formula is 34 operators deep, but tree positions end at 32 (--tree-depth)"
+    train(data, tmp_path / "cut", "--max-update", 1)
+    assert caplog.text.count(warning) == 1
+    caplog.clear()
     train(data, tmp_path / "deep", "--tree-depth", 34, "--max-update", 1)
-    assert (tmp_path / "deep" / "checkpoint_best.pt").exists()
+    assert "operators deep" not in caplog.text
 
 
 def test_source_that_is_no_formula(prop, tmp_path):

@@ -9,20 +9,35 @@ from fairseq.tasks.translation import TranslationTask
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.scoring.semantic import SemanticScorer, SemanticScorerConfig
-from sit_fairseq.tasks import generation_run, judged_validation
+from sit_fairseq.tasks import judged_validation
+from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
-    run = generation_run.begin(GenerationConfig(), make_dictionary())
+    run = Run(GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None)
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
     (worker,) = scorer._judges._pool._workers
     assert worker.alive
     assert scorer.result_string().startswith("correct 100.00 %")
+    assert not worker.alive and runs.current_run() is not run
+
+
+def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
+    monkeypatch.setattr(runs, "accepting_judge", lambda semantics: make_judge(semantics, "aiger"))
+    monkeypatch.setattr(runs.os, "cpu_count", lambda: 1)
+    cfg = StreamTranslationConfig(verify="prop")
+    run = Run(GenerationConfig(), cfg, make_dictionary(), lambda options: None)
+    pool = run._verified._judges
+    pool.start()
+    (worker,) = pool._pool._workers
+    assert run.verifies and worker.alive
+    del run
+    gc.collect()
     assert not worker.alive
-    run.end()
 
 
 def test_the_task_closes_its_judges_at_its_end(monkeypatch):

@@ -49,9 +49,8 @@ def test_values_and_gradients_are_those_of_each_pair(options, left_pad, rows):
         totals.sum().backward()
         return totals.detach(), [parameter.grad for parameter in model.parameters()]
 
-    encoder = model.encoder
     together, gradients = losses(
-        lambda: model.decode(previous, encoder.reorder_encoder_out(encoder(sources), order))
+        lambda: model.net_output(previous, model.encode(sources).reorder(order))
     )
     apart, expected = losses(lambda: model(sources[order], lengths[order], previous))
     assert together.isfinite().all()

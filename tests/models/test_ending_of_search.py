@@ -62,7 +62,7 @@ class _FullSearch(StreamSequenceGenerator):
 
 
 class _Chain:
-    """Stands in for the decoder: what comes next depends on the last token and its place.
+    """Stands in for a step of the model: what comes next depends on the last token and its place.
 
     <unk> is likely, and </s> nearly certain at the greatest length, so that bounds are reached.
 
@@ -81,9 +81,9 @@ class _Chain:
         self.logits[-1, :, 2] += 50 * sharpness
         self.rows = 0
 
-    def __call__(self, tokens, encoder_out=None, incremental_state=None):
+    def __call__(self, tokens, source, cache):
         self.rows += tokens.size(0)
-        return self.logits[tokens.size(1) - 1, tokens[:, -1:]], {"attn": [None]}
+        return self.logits[tokens.size(1) - 1, tokens[:, -1:]]
 
 
 SEARCHES = {
@@ -111,7 +111,7 @@ def test_answers_are_those_of_the_search_that_never_ends_early(options):
     ours = full = 0
     for seed in range(3):
         torch.manual_seed(seed)
-        chain = model.decoder.forward = _Chain(1.0 + 4 * seed, (13, 15))
+        chain = model.step = _Chain(1.0 + 4 * seed, (13, 15))
         for beam, nbest in ((2, 1), (3, 3), (9, 4)):
             given = {"max_len_b": 12, **options}
             complete = _FullSearch([model], dictionary, beam, **given)

@@ -155,7 +155,7 @@ def test_names_beyond_the_dictionary(given, expected):
     source = "& & & & & & a b c d e f g"
     sample = make_sample(dictionary, ["& y0 y1", source], ["1", "1"])
     names = model.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-    slots = model.vocabulary.names_with_fresh(names)
+    slots = model.vocabulary.slots(names)
     assert [dictionary[i] for i in slots[1, 7:].tolist()] == expected
     answers = draw([model], dictionary, sample)[1]
     found = [fresh_of(dictionary, source, hypothesis["tokens"]) for hypothesis in answers]

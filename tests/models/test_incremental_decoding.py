@@ -25,20 +25,18 @@ class Search:
         self.dictionary = dictionary
         count = len(SOURCES)
         self.sentence = torch.arange(count).repeat_interleave(hypotheses)
-        out = model.encoder(self.sources)
-        self.encoder_out = model.encoder.reorder_encoder_out(out, self.sentence)
+        self.encoded = model.encode(self.sources).reorder(self.sentence)
         self.tokens = torch.full((self.sentence.numel(), 1), dictionary.eos())
-        self.state = {}
+        self.cache = model.new_cache(self.encoded)
 
     def reorder(self, order):
-        self.model.decoder.reorder_incremental_state_scripting(self.state, order)
-        self.encoder_out = self.model.encoder.reorder_encoder_out(self.encoder_out, order)
+        self.cache.reorder(order)
+        self.encoded = self.encoded.reorder(order)
         self.tokens, self.sentence = self.tokens[order], self.sentence[order]
 
     def step(self):
-        with torch.no_grad():
-            logits, _ = self.model.decoder(self.tokens, self.encoder_out, self.state)
-        assert logits.size(1) == 1
+        logits = self.model.step(self.tokens, self.encoded, self.cache)
+        assert logits.size(1) == 1 and not logits.requires_grad
         return logits[:, 0]
 
     def append(self, likely_fresh=False):
@@ -54,12 +52,11 @@ class Search:
         self.tokens = torch.cat((self.tokens, torch.tensor(drawn).unsqueeze(1)), dim=1)
 
     def teacher_forced(self, row):
-        """The same hypothesis alone: one sentence, no padding, no state."""
+        """The same hypothesis alone: one sentence, no padding, no cache."""
         source = self.sources[self.sentence[row]]
         source = source[source.ne(self.dictionary.pad())].unsqueeze(0)
         with torch.no_grad():
-            out = self.model.encoder(source)
-            return self.model.decoder(self.tokens[row : row + 1], out)[0][0, -1]
+            return self.model.decoder(self.tokens[row : row + 1], self.model.encode(source))[0, -1]
 
     def check(self, logits, rows=None):
         for row in range(logits.size(0)) if rows is None else rows:
@@ -101,13 +98,13 @@ def test_reserved_slots_are_taken_step_by_step(pattern, hypotheses):
     assert {taken for _, taken in seen} == {0, 1, 2, 3}
 
 
-def test_reserved_slots_without_state():
+def test_reserved_slots_without_a_cache():
     """Whole prefixes of hypotheses that have taken different numbers of slots."""
     dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=3)
     search = Search(model, dictionary, 3)
     for _ in range(4):
         search.append(likely_fresh=True)
-    logits, _ = model.decoder(search.tokens, search.encoder_out)
+    logits = model.decoder(search.tokens, search.encoded)
     search.check(logits[:, -1])
 
 
@@ -115,16 +112,16 @@ def test_streams_of_reserved_slots_are_made_when_they_are_taken():
     """One stream stands for all that no hypothesis has taken."""
     dictionary, model = build(fresh_symbols=3)
     search = Search(model, dictionary, 2)
-    assert search.encoder_out["encoder_out"][0].size(0) == sum(SLOTS) + len(SLOTS)
+    assert search.encoded.states.size(0) == sum(SLOTS) + len(SLOTS)
     first = model.vocabulary.num_base + torch.tensor(SLOTS)[search.sentence]
     next_tokens = [first, torch.where(torch.arange(8) % 2 == 0, first + 1, first), first]
     counts = []
     for tokens in next_tokens:
         search.check(search.step())
-        counts.append(search.state["streams"].streams.num_slots.tolist())
+        counts.append(search.cache.streams.num_slots.tolist())
         search.tokens = torch.cat((search.tokens, tokens.unsqueeze(1)), dim=1)
     search.check(search.step())
-    counts.append(search.state["streams"].streams.num_slots.tolist())
+    counts.append(search.cache.streams.num_slots.tolist())
     assert counts == [[n + taken for n in SLOTS] for taken in (0, 1, 2, 2)]
 
 
@@ -150,13 +147,13 @@ def check_steps(model, dictionary, hypotheses):
     assert search.sentence.unique().tolist() == [1]
 
 
-def test_hypotheses_without_state():
+def test_hypotheses_without_a_cache():
     """Whole prefixes of several hypotheses, which share the encoding of their sentence."""
     dictionary, model = build("EP-DP-EA-CA-CP")
     search = Search(model, dictionary, 3)
     for _ in range(4):
         search.append()
-    logits, _ = model.decoder(search.tokens, search.encoder_out)
+    logits = model.decoder(search.tokens, search.encoded)
     assert logits.size(1) == 5
     search.check(logits[:, -1])
 
@@ -188,17 +185,19 @@ def test_equal_runs_share_a_sentence_again():
 def test_reordering_keeps_one_encoding_per_sentence():
     dictionary, model = build()
     search = Search(model, dictionary, 3)
-    assert search.encoder_out["encoder_out"][0].size(0) == sum(max(s, 1) for s in SLOTS)
+    assert search.encoded.states.size(0) == sum(max(s, 1) for s in SLOTS)
     search.reorder(torch.tensor([6, 8, 8]))
-    assert search.encoder_out["encoder_out"][0].size(0) == 2
-    assert search.encoder_out["streams"][0].hypotheses == 3
+    assert search.encoded.states.size(0) == 2
+    assert search.encoded.streams.hypotheses == 3
 
 
 def test_reordering_before_the_first_step():
     dictionary, model = build()
-    state = {}
-    model.decoder.reorder_incremental_state_scripting(state, torch.tensor([1, 0]))
-    assert state == {}
+    search = Search(model, dictionary, 2)
+    search.reorder(torch.tensor([7, 6, 2, 3]))
+    for _ in range(2):
+        search.check(search.step())
+        search.append()
 
 
 @pytest.mark.parametrize("reserved", [0, 2])

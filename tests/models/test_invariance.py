@@ -7,6 +7,7 @@ streams may differ by rounding.
 
 import random
 from argparse import Namespace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -266,7 +267,7 @@ def test_reserved_slots_leave_weights_and_other_sentences_alone():
     assert plain.state_dict().keys() == reserving.state_dict().keys()
     sample = make_sample(dictionary)
     expected = training_measure(plain)(sample)
-    reserving.vocabulary.fresh_symbols = 0
+    reserving.vocabulary.fresh_symbols, reserving.vocabulary.fresh = 0, None
     found = training_measure(reserving)(sample)
     assert all(torch.equal(expected[name], found[name]) for name in expected)
 
@@ -290,16 +291,16 @@ def test_modules_are_equivariant_under_permuted_slots():
     redraw(model)
     model = model.double().eval()
     cases, order = permuted_streams(dictionary, model)
-    embed, num_base = model.encoder.embed_tokens, model.vocabulary.num_base
+    table, num_base = model.encoder.embed_tokens.table(), model.vocabulary.num_base
     embedded, aggregated, encoded, decoded, logits = [], [], [], [], []
     for canonical, streams, positions in cases:
-        x = embed(canonical, streams)
+        x = table.embed(canonical, streams)
         embedded.append(x)
         encoded.append(model.encoder.layers[0](x, positions, None))
         aggregated.append(positions.aggregate(encoded[-1]))
         views = model.decoder.layers[0].project_encoder(encoded[-1], None)
         decoded.append(model.decoder.layers[0](x, positions, views, None))
-        logits.append(embed.project(decoded[-1], streams))
+        logits.append(table.project(decoded[-1], streams))
     assert torch.equal(embedded[0], embedded[1][order])
     assert not torch.equal(embedded[0], embedded[1])
     for features in (encoded, decoded):
@@ -335,16 +336,17 @@ def test_control_plain_transformer_fails():
 def test_control_bias_by_name_fails():
     dictionary = make_dictionary()
     model = make_model(dictionary).eval()
-    favoured = dictionary.index("a")
+    favoured, encode_rightly = dictionary.index("a"), model.encode
 
-    def favour(module, inputs, output):
-        streams, names = output["streams"][0], output["names"][0]
+    def favour(tokens):
+        source = encode_rightly(tokens)
+        streams, names = source.streams, source.names
         chosen = names[streams.sentence].gather(1, streams.slot.unsqueeze(1)).eq(favoured)
-        output["encoder_out"][0] = output["encoder_out"][0] + 0.1 * chosen.unsqueeze(2)
+        return replace(source, states=source.states + 0.1 * chosen.unsqueeze(2))
 
     sample, cases = make_sample(dictionary), all_cases(dictionary)
     assert max(invariance_error(training_measure(model), sample, cases).values()) == 0
-    model.encoder.register_forward_hook(favour)
+    model.encode = favour
     with pytest.raises(AssertionError, match="under the renaming 'swap'"):
         assert_symbol_invariant(training_measure(model), sample, cases)
 

@@ -6,9 +6,12 @@ from pathlib import Path
 import literal
 import pytest
 import torch
+import torch.nn.functional as F
 from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample, redraw
 from literal import PATTERNS
 from omegaconf import OmegaConf
+
+from sit_fairseq.logic.syntax import ARITY
 
 VARIANTS = list(itertools.product(("tree", "rope"), (False, True), ("cosine", "linear")))
 # Every variant for one pattern, every pattern in one variant or another.
@@ -79,7 +82,7 @@ def literal_logits(model, sample, **options):
     """The oracle's logits, a (T, V_n + k) tensor per sentence; reserved streams are written out
     one by one."""
     reserved = model.vocabulary.fresh_symbols
-    vocabulary, pad = model.vocabulary, model.encoder.dictionary.pad()
+    vocabulary, pad = model.vocabulary, model.vocabulary.dictionary.pad()
     weights = model.state_dict(keep_vars=True)
     if model.decoder.output_projection is None:
         weights["decoder.output_projection.weight"] = weights["decoder.embed_tokens.weight"]
@@ -88,7 +91,8 @@ def literal_logits(model, sample, **options):
         table = getattr(model, side).embed_positions
         positions[side] = options.get(f"{side}_positions", "tree" if side == "encoder" else "rope")
         if positions[side] == "sinusoidal":
-            weights[f"{side}.embed_positions.weight"] = table.weights
+            # Beneath two rows that no position has.
+            weights[f"{side}.embed_positions.weight"] = F.pad(table.table, (0, 0, 2, 0))
         if positions[side] in ("sinusoidal", "learned"):
             positions[side] = "table"
     config = literal.LiteralConfig(
@@ -106,7 +110,7 @@ def literal_logits(model, sample, **options):
     source = sample["net_input"]["src_tokens"]
     canonical, names = vocabulary.canonicalise(source)
     previous = vocabulary.encode(sample["net_input"]["prev_output_tokens"], names)
-    arities = [*vocabulary.arity_of_row.tolist(), *[0] * names.size(1)]
+    arities = [ARITY.get(token, 0) for token in vocabulary.row_tokens] + [0] * names.size(1)
     logits = []
     for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
         x, y = ([token for token in tokens if token != pad] for tokens in (x, y))

@@ -7,18 +7,18 @@ import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, redraw
 from fairseq.dataclass.configs import GenerationConfig
+from fairseq.tasks import FairseqTask
 
-from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import PropJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.tasks import verification
+from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-from sit_fairseq.tasks.verified_search import WINDOW, Lookahead, beam_widths
 
 
 class CountingJudge(PropJudge):
@@ -39,7 +39,7 @@ class CountingJudge(PropJudge):
 @pytest.fixture
 def searching(monkeypatch):
     """A task, a model with random weights, and verified and plain answers to lines."""
-    monkeypatch.setattr(verification, "accepting_judge", lambda semantics: CountingJudge())
+    monkeypatch.setattr(runs, "accepting_judge", lambda semantics: CountingJudge())
     dictionary = make_dictionary()
     torch.manual_seed(3)
     model = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
@@ -56,7 +56,6 @@ def searching(monkeypatch):
 
     def answers(task, *samples, beam=2):
         generator = task.build_generator([model], GenerationConfig(beam=beam, max_len_b=6))
-        task.verification.expect(samples)
         found = [task.inference_step(generator, [model], sample) for sample in samples]
         text = dictionary.text
         return [
@@ -75,7 +74,7 @@ LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", 
 
 def test_the_judge_is_told_which_tokens_are_symbols(searching, monkeypatch):
     judge = CountingJudge()
-    monkeypatch.setattr(verification, "accepting_judge", lambda semantics: judge)
+    monkeypatch.setattr(runs, "accepting_judge", lambda semantics: judge)
     searching.answers(searching.make_task(verify="prop"), searching.sample(LINES[:1]))
     assert judge.symbols == make_dictionary().pattern is not None
 
@@ -120,30 +119,30 @@ def test_renamed_inputs_get_the_renamed_answers_with_equal_scores(searching):
         assert [(renaming(text), *rest) for text, *rest in one] == [tuple(h) for h in other]
 
 
-def test_what_is_left_of_several_batches_is_searched_together(searching, monkeypatch):
+def test_only_what_is_left_of_a_batch_is_searched_again(searching, monkeypatch):
     searched = []
-    search = StreamTranslationTask._search
+    search = FairseqTask.inference_step
 
-    def counting(task, generator, models, sample, **kwargs):
+    def counting(task, generator, models, sample, *args):
         searched.append((generator.beam_size, len(sample["net_input"]["src_tokens"])))
-        return search(task, generator, models, sample, **kwargs)
+        return search(task, generator, models, sample, *args)
 
-    monkeypatch.setattr(StreamTranslationTask, "_search", counting)
+    monkeypatch.setattr(FairseqTask, "inference_step", counting)
     task = searching.make_task(verify="prop", verify_beams="1,3")
     batches = [searching.sample(LINES[:5]), searching.sample(LINES[5:], first=5)]
-    searching.answers(task, *batches)
-    verified = task.verification._search.verified
-    left = len(LINES) - verified[1]
-    assert searched[:2] == [(1, 5), (1, 5)] and 1 < left
-    assert all(beam == 3 and size <= 5 for beam, size in searched[2:])
-    assert sum(size for _, size in searched[2:]) == left
-    assert len(searched[2:]) <= -(-left // 5) + 1
+    found = searching.answers(task, *batches)
+    left = [
+        sum((best[2], best[3]) != (Verdict.satisfied, 1) for best, *_ in batch) for batch in found
+    ]
+    assert 0 < sum(left) < len(LINES)
+    expected = [[(1, len(batch)), (3, number)] for batch, number in zip(found, left)]
+    assert searched == [call for calls in expected for call in calls if call[1]]
 
 
-def test_the_closing_line_counts_every_sentence(searching, capsys):
+def test_the_closing_line_counts_every_sentence(searching):
     task = searching.make_task(verify="prop", verify_beams="2,5")
     batches = searching.answers(task, searching.sample(LINES))
-    search = task.verification._search
+    search = task._run._verified
     satisfied = sum(nbest[0][2] is Verdict.satisfied for nbest in batches[0])
     found = re.fullmatch(
         rf"Verified {satisfied} of {len(LINES)} answers by counting: (\d+) with beam 2, (\d+) with "
@@ -162,24 +161,26 @@ def test_sentences_that_the_judge_cannot_read_are_named_and_answered(searching):
     for place in (1, 3):
         assert found[place][0][2:] == (Verdict.invalid, 2)
         assert [h[:2] for h in found[place]] == [h[:2] for h in plain[place]]
-    assert task.verification._search.summary().endswith(
+    assert task._run._verified.summary().endswith(
         "the judge cannot read 2 sentences, whose answers count as invalid: lines 12, 14"
     )
 
 
-def test_what_the_model_cannot_read_costs_no_other_sentence_its_wider_beam(searching):
-    model = searching.model = make_model(searching.model.encoder.dictionary).eval()
+def test_a_formula_deeper_than_the_tree_positions_is_answered_as_any_other(searching, caplog):
+    model = searching.model = make_model(searching.model.vocabulary.dictionary).eval()
     redraw(model)
     task = searching.make_task(verify="prop", verify_beams="1,5")
     depth = model.encoder.embed_positions.depth
-    task._checker, task._has_unread = SentenceChecker(model.vocabulary, depth, True), True
     deep = " ".join(["!"] * (depth + 8) + ["a"])
-    batches = [searching.sample(lines) for lines in ([deep, *LINES], [deep])]
     generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=6))
-    task.verification.expect(batches)
+    batches = [searching.sample(lines) for lines in ([deep, *LINES], [deep])]
     first, second = (task.inference_step(generator, [model], batch) for batch in batches)
-    assert first[0][0]["verdict"] is second[0][0]["verdict"] is Verdict.unread
+    for nbest, line in zip([*first, *second], [deep, *LINES, deep]):
+        judged = CountingJudge().verify(line, task.tgt_dict.text(nbest[0]["tokens"]))
+        assert nbest[0]["verdict"] is judged
     assert {nbest[0]["beam"] for nbest in first[1:]} == {1, 5}
+    warnings = [r for r in caplog.records if "tree positions end at" in r.getMessage()]
+    assert len(warnings) == 1
 
 
 def test_the_shortest_accepted_hypothesis(searching):
@@ -197,29 +198,6 @@ def test_the_shortest_accepted_hypothesis(searching):
             assert texts[0] == min(good, key=lambda text: len(text.split()))
             shorter += float(found[0]["score"]) < max(float(h["score"]) for h in found)
     assert shorter
-
-
-def test_an_unexpected_batch_is_answered_alone():
-    lookahead = Lookahead()
-    batches = [{"net_input": {"src_tokens": torch.tensor([[n]])}} for n in range(4)]
-    asked = []
-
-    def answer(samples):
-        asked.append([int(sample["net_input"]["src_tokens"]) for sample in samples])
-        return [f"answer {number}" for number in asked[-1]]
-
-    def take(number):
-        return lookahead.take(batches[number], answer, lambda sample: sample)
-
-    lookahead.expect(batches[:3])
-    assert [take(0), take(1), take(3), take(2)] == [f"answer {n}" for n in (0, 1, 3, 2)]
-    assert asked == [[0, 1, 2], [3], [2]]
-
-
-def test_windows_lose_no_batch():
-    batches = [[0] * size for size in (WINDOW - 1, 1, WINDOW, 3, 4)]
-    assert [len(w) for w in verification.windows(batches, len)] == [2, 1, 2]
-    assert sum(verification.windows(batches, len), []) == batches
 
 
 @pytest.mark.parametrize("given, widths", [(None, [7]), ("3,25", [3, 25]), ([4, 9], [4, 9])])

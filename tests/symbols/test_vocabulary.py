@@ -91,7 +91,7 @@ def test_checkpoint_into_a_dictionary_of_other_order_and_size():
     assert other.pattern == "[a-z]" and loaded.num_base == vocabulary.num_base
     tokens = torch.tensor([other.index(token) for token in [*BASE, "z", "a"]])
     assert loaded.rows(tokens).tolist() == [*range(4, 11), -1, -1]
-    assert torch.equal(loaded.arity_of_row, vocabulary.arity_of_row)
+    assert loaded.row_tokens == vocabulary.row_tokens
     # Decoding names base tokens by the indices of the other dictionary.
     assert torch.equal(loaded.decode(torch.arange(4, 11), tokens[:0]), tokens[:7])
 

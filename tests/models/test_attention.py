@@ -1,7 +1,6 @@
-"""Rotary positions."""
+"""Rotary positions of attention."""
 
 import literal
-import pytest
 import torch
 
 from sit_fairseq.models.attention import Rotary
@@ -55,8 +54,3 @@ def test_nothing_is_saved():
     rotary = Rotary(4)
     rotary(torch.ones(5, 4))
     assert not rotary.state_dict()
-
-
-def test_odd_head_dimension_is_refused():
-    with pytest.raises(ValueError, match="even head dimension, got 5"):
-        Rotary(5)

@@ -6,8 +6,8 @@ import torch
 from conftest import encode, make_dictionary
 
 from sit_fairseq.models.embedding import TokenEmbedding
-from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 SENTENCES = ["& c | a c", "! 0", "xor b b"]
 SLOTS = [2, 0, 1]
@@ -31,7 +31,7 @@ def matrix(embedding):
 def test_embedding_equals_algorithm_1(cosine, hypotheses):
     embedding, canonical = build(cosine)
     streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
-    found = embedding(canonical.repeat_interleave(hypotheses, 0), streams)
+    found = embedding.table().embed(canonical.repeat_interleave(hypotheses, 0), streams)
     found = found.unflatten(0, (-1, hypotheses))
     for row, k in enumerate(SLOTS):
         expected, _ = literal.embed(canonical[row].tolist(), matrix(embedding), max(k, 1))
@@ -48,7 +48,7 @@ def test_projection_equals_algorithm_5(cosine, hypotheses):
     embedding, canonical = build(cosine)
     streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
     hidden = torch.randn(4, hypotheses, 5, 10, dtype=torch.float64)
-    logits = embedding.project(hidden.flatten(0, 1), streams).unflatten(0, (-1, hypotheses))
+    logits = embedding.table().project(hidden.flatten(0, 1), streams).unflatten(0, (-1, hypotheses))
     num_base = embedding.vocabulary.num_base
     assert logits.shape == (3, hypotheses, 5, num_base + 2)
     for row, k in enumerate(SLOTS):
@@ -66,7 +66,7 @@ def test_symbols_without_a_stream_are_placeholders():
     embedding, canonical = build(cosine=True)
     streams = Streams.of_slots(torch.tensor([1, 0]))
     num_base = embedding.vocabulary.num_base
-    found = embedding(torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams)
+    found = embedding.table().embed(torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams)
     rows = matrix(embedding)
     torch.testing.assert_close(found[0], rows[[num_base, num_base + 1]])
     torch.testing.assert_close(found[1], rows[[num_base + 1, 0]])
@@ -76,10 +76,12 @@ def test_scale_of_the_rows_does_not_matter_under_the_cosine_head():
     embedding, canonical = build(cosine=True)
     streams = Streams.of_slots(torch.tensor(SLOTS))
     hidden = torch.randn(4, 5, 10, dtype=torch.float64)
-    before = embedding(canonical, streams), embedding.project(hidden, streams)
+    table = embedding.table()
+    before = table.embed(canonical, streams), table.project(hidden, streams)
     with torch.no_grad():
         embedding.weight.mul_(torch.rand(embedding.weight.size(0), 1) + 0.5)
-    after = embedding(canonical, streams), embedding.project(7 * hidden, streams)
+    table = embedding.table()
+    after = table.embed(canonical, streams), table.project(7 * hidden, streams)
     for one, other in zip(before, after):
         torch.testing.assert_close(one, other)
     assert before[1][before[1].isfinite()].abs().max() <= 1
@@ -88,23 +90,23 @@ def test_scale_of_the_rows_does_not_matter_under_the_cosine_head():
 def test_initial_logits_of_the_linear_head_are_small():
     embedding, _ = build(cosine=False)
     hidden = torch.nn.functional.layer_norm(torch.randn(500, 4, 10).double(), (10,))
-    logits = embedding.project(hidden, Streams.of_slots(torch.ones(500, dtype=torch.long)))
+    logits = embedding.table().project(hidden, Streams.of_slots(torch.ones(500, dtype=torch.long)))
     assert 0.5 < logits[logits.isfinite()].std() < 2
 
 
 def test_half_precision_projects_in_float32():
     embedding, canonical = build(cosine=True, dtype=torch.bfloat16)
     streams = Streams.of_slots(torch.tensor(SLOTS))
-    hidden = embedding(canonical, streams)
+    hidden = embedding.table().embed(canonical, streams)
     assert hidden.dtype == torch.bfloat16
-    assert embedding.project(hidden, streams).dtype == torch.float32
+    assert embedding.table().project(hidden, streams).dtype == torch.float32
 
 
 def test_projection_keeps_full_precision_under_autocast():
     embedding, canonical = build(cosine=True, dtype=torch.float32)
     streams = Streams.of_slots(torch.tensor(SLOTS))
     hidden = torch.randn(4, canonical.size(1), 10)
-    expected = embedding.project(hidden, streams)
+    expected = embedding.table().project(hidden, streams)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = embedding.project(hidden, streams)
+        found = embedding.table().project(hidden, streams)
     assert torch.equal(found, expected)

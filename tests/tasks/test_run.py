@@ -11,15 +11,16 @@ from fairseq.tasks.translation import TranslationTask
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.scoring.semantic import SemanticScorer, SemanticScorerConfig
-from sit_fairseq.tasks import generation_run
+from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.run import Run, current_run
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 @pytest.fixture(autouse=True)
 def no_run(monkeypatch):
     """Other tests' runs are over."""
-    monkeypatch.setattr(generation_run, "_current", None)
+    monkeypatch.setattr(runs, "_current", None)
 
 
 def make_task(**options) -> StreamTranslationTask:
@@ -27,34 +28,50 @@ def make_task(**options) -> StreamTranslationTask:
     return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
 
 
+def begin(dictionary=None) -> Run:
+    cfg = StreamTranslationConfig()
+    return Run(GenerationConfig(), cfg, dictionary or make_dictionary(), lambda options: options)
+
+
 def no_current_run() -> bool:
     with pytest.raises(UserError, match="--scoring semantic needs --task stream_translation"):
-        generation_run.current()
-    return True
+        SemanticScorer(SemanticScorerConfig())
+    return current_run() is None
 
 
 def test_a_run_is_the_current_one_until_its_end():
     assert no_current_run()
-    run = generation_run.begin(GenerationConfig(), make_dictionary())
-    assert generation_run.current() is run
-    run.end()
+    run = begin()
+    assert current_run() is run and run.generator.beam == 5
+    run.end_judging()
     assert no_current_run()
 
 
 def test_a_new_run_takes_the_place_of_the_old_one():
-    old, new = (generation_run.begin(GenerationConfig(), make_dictionary()) for _ in range(2))
-    assert generation_run.current() is new
-    old.end()
-    assert generation_run.current() is new
+    old, new = begin(), begin()
+    assert current_run() is new
+    old.end_judging()
+    assert current_run() is new
 
 
 def test_a_run_ends_with_its_task():
     task = make_task()
     task.build_generator([make_model(task.source_dictionary)], GenerationConfig())
-    assert generation_run.current() is task._run
+    assert current_run() is task._run
     del task
     gc.collect()
     assert no_current_run()
+
+
+def test_a_search_alone_begins_no_run():
+    task = make_task()
+    model = make_model(task.source_dictionary).eval()
+    generator = task.generator(GenerationConfig(beam=2, max_len_b=4), [model])
+    assert no_current_run()
+    sample = make_sample(task.source_dictionary)
+    found = task.inference_step(generator, [model], sample)
+    assert [len(nbest) for nbest in found] == [2] * len(SOURCES)
+    assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
 
 
 def test_a_validation_is_no_run(monkeypatch):
@@ -103,7 +120,7 @@ def test_without_a_scorer_nothing_is_printed():
 @pytest.mark.parametrize("targets", [None, ["b", "1 <unk>"]])
 def test_sources_references_and_answers_are_given_as_text(targets):
     dictionary = make_dictionary()
-    run = generation_run.begin(GenerationConfig(), dictionary)
+    run = begin(dictionary)
     given = []
 
     def judge(*texts):
@@ -116,7 +133,7 @@ def test_sources_references_and_answers_are_given_as_text(targets):
     sample = {"net_input": {"src_tokens": tokens}}
     if targets is not None:
         sample["target"] = encode(dictionary, targets)
-    run.judge(sample, hypotheses)
+    assert run.answer(sample, lambda *asked: hypotheses, run.generator) is hypotheses
     # What was lost in preprocessing equals no answer.
     references = None if targets is None else ["b", "1 <<unk>>"]
     assert given == [(["a 1", "0"], references, [["b"], ["b"]])]

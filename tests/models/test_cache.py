@@ -4,12 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from sit_fairseq.modules import key_value_cache
-from sit_fairseq.models.cache import (
-    CrossAttentionCache,
-    KeyValueCache,
-    SelfAttentionCache,
-)
+from sit_fairseq.models import cache as caches
+from sit_fairseq.models.cache import CrossAttentionCache, KeyValueCache, SelfAttentionCache
 from sit_fairseq.symbols.streams import Streams
 
 HEADS, CHANNELS = 3, 12
@@ -32,11 +28,11 @@ def assert_close(one, other):
     torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("block", [1, key_value_cache._BLOCK])
+@pytest.mark.parametrize("block", [1, caches._BLOCK])
 def test_rows_attend_to_what_they_have_seen(block, monkeypatch):
     """In each layer, as if the keys and values moved at each reordering; rows die, and are
     continued more than once."""
-    monkeypatch.setattr(key_value_cache, "_BLOCK", block)
+    monkeypatch.setattr(caches, "_BLOCK", block)
     cache = SelfAttentionCache(4, HEADS, CPU)
     layers = [(normal(4, 0, CHANNELS), normal(4, 0, CHANNELS)) for _ in range(2)]
     for order in ([0, 1, 2, 3], [3, 3, 0, 1], [1, 0, 1], [2, 0], [0, 1, 0, 1, 1], [4, 0]):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from conftest import make_model
 
-from sit_fairseq.modules import adacos_scale
+from sit_fairseq.models import adacos_scale
 from sit_fairseq.models.adacos_scale import AdaCosScale
 
 # Loads the module by its path: importing fairseq takes longer than the test.

@@ -1,0 +1,232 @@
+"""Positions: those in trees against the recursive definition, and those of fairseq's transformer,
+counted as fairseq counts them."""
+
+import math
+import random
+
+import literal
+import pytest
+import torch
+from conftest import OPERATORS, encode, make_dictionary, make_model, random_formula, redraw
+
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.positions import TreePositions, tree_paths
+from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.vocabulary import Vocabulary
+
+LINES = ["& a b", "! c"]
+
+
+def arities(formula):
+    return [ARITY.get(token, 0) for token in formula.split()]
+
+
+def batch(formulas):
+    """Padded arities, the padding being operators, and lengths."""
+    rows = [arities(formula) for formula in formulas]
+    width = max(map(len, rows)) + 2
+    padded = torch.tensor([row + [2] * (width - len(row)) for row in rows])
+    return padded, torch.tensor([len(row) for row in rows])
+
+
+def tree_positions(embed_dim, depth=0):
+    return TreePositions(Vocabulary(make_dictionary()), ARITY, embed_dim, depth)
+
+
+def added(positions, formulas):
+    """(B, T, C) what is added to the embeddings of formulas with their ``</s>``, of which each
+    has one stream."""
+    (vocabulary,) = positions._vocabulary
+    canonical, _ = vocabulary.canonicalise(encode(vocabulary.dictionary, formulas))
+    length = torch.tensor([len(formula.split()) for formula in formulas])
+    streams = Streams.of_slots(torch.zeros(len(formulas), dtype=torch.long))
+    embeddings = torch.zeros(*canonical.shape, positions.embed_dim)
+    return positions(embeddings, streams, positions.prepare(canonical, length))
+
+
+def test_worked_example():
+    paths = tree_paths(*batch(["& ! a | b c"]))[0]
+    expected = [[-1, -1], [0, -1], [0, 0], [1, -1], [0, 1], [1, 1], [-1, -1], [-1, -1]]
+    assert paths.tolist() == expected
+
+
+def test_random_formulas_agree_with_the_recursion():
+    rng = random.Random(5)
+    formulas = [random_formula(rng, "abc", 6) for _ in range(60)] + ["a", "! ! ! ! ! ! b"]
+    found = added(tree_positions(16), formulas)
+    assert max(len(formula.split()) for formula in formulas) > 30
+    for row, formula in zip(found, formulas):
+        expected = literal.tree_positions(arities(formula), 16, found.size(1))
+        assert torch.equal(row.double(), expected), formula
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [[2, 0], [0, 0], [1, 1], [0, 2, 0], [0, 1], [1, 0, 0], []],
+    ids=lambda wrong: str(wrong),
+)
+def test_malformed(wrong):
+    arity = torch.tensor([[0, 0, 0, 0], wrong + [0] * (4 - len(wrong))])
+    with pytest.raises(ValueError, match="well-formed"):
+        tree_paths(arity, torch.tensor([1, len(wrong)]))
+
+
+def test_all_streams_of_a_sentence_have_its_positions():
+    positions = tree_positions(8)
+    streams = Streams.of_slots(torch.tensor([2, 1]))
+    prepared = torch.tensor([[[-1], [0], [1]], [[-1], [0], [-1]]])
+    x = torch.randn(3, 3, 8)
+    found = positions(x, streams, prepared)
+    steps = torch.zeros(2, 3, 8)
+    steps[:, 1, 0] = steps[0, 2, 1] = 1
+    assert torch.equal(found, x + steps[[0, 0, 1]])
+
+
+def test_deepest_formula_that_fits(caplog):
+    positions = tree_positions(8)
+    assert positions.depth == 4 and positions.projection is None
+    assert added(positions, ["! ! ! ! a"])[0, 4].tolist() == [1, 0] * 4
+    added(tree_positions(6), ["& & & a b & c d & & e f & g h"])  # operators beside are no depth
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("embed_dim, depth", [(8, 0), (20, 4)])
+def test_a_deeper_formula_is_read_by_its_nearest_steps(caplog, embed_dim, depth):
+    """It is the fifth step that tells the paths to 'a' and 'b' apart."""
+    positions = tree_positions(embed_dim, depth)
+    formula = "& ! ! ! ! a ! ! ! ! b"
+    found = added(positions, ["a", formula])
+    wide = literal.tree_positions(arities(formula), 10, found.size(1))
+    cut = torch.zeros(found.size(1), embed_dim, dtype=torch.float64)
+    cut[:, :8] = wide[:, :8]
+    assert torch.equal(found[1].double(), cut)
+    assert torch.equal(found[1, 5], found[1, 10]) and not torch.equal(found[1, 4], found[1, 9])
+    (warning,) = caplog.records
+    assert "5 operators deep, but tree positions end at 4 (--tree-depth)" in warning.getMessage()
+    added(positions, [formula, "! " + formula])
+    assert len(caplog.records) == 1
+
+
+def test_a_deeper_formula_than_the_projected_depth(caplog):
+    """It is read as its nearest steps alone would be."""
+    positions = tree_positions(8, depth=10)
+    formula = " ".join(["!"] * 12 + ["a"])
+    found = added(positions, [formula])
+    wide = literal.tree_positions(arities(formula), 24, found.size(1)).float()
+    torch.testing.assert_close(found[0], wide[:, :20] @ positions.projection.weight.t())
+    assert len(caplog.records) == 1
+
+
+def test_a_model_reads_a_formula_deeper_than_its_positions(caplog):
+    """Where an operand stands is lost on it only as far as the steps are beyond them."""
+    dictionary = make_dictionary()
+    lines = ["& ! ! ! a ! ! ! 0", "& ! ! ! 0 ! ! ! a"]
+    differences = []
+    for depth in (3, 4):
+        model = make_model(dictionary, tree_depth=depth).double().eval()
+        redraw(model)
+        one, other = (model.encode(encode(dictionary, [line])).states[0] for line in lines)
+        differences.append(float((one[[4, 8]] - other[[8, 4]]).abs().max()))
+    assert differences[0] < 1e-12 and differences[1] > 1e-3
+    (warning,) = caplog.records
+    assert "4 operators deep, but tree positions end at 3" in warning.getMessage()
+
+
+def test_odd_width_leaves_the_last_channel_empty():
+    encoding = added(tree_positions(7), ["! ! ! a"])
+    assert encoding.shape[2] == 7 and encoding[0, 3].tolist() == [1, 0, 1, 0, 1, 0, 0]
+
+
+def test_larger_depth_is_projected():
+    positions = tree_positions(8, depth=10)
+    formula = " ".join(["&"] * 9 + ["a"] * 10)
+    found = added(positions, [formula, "| a b"])
+    wide = literal.tree_positions(arities(formula), 20, found.size(1)).float()
+    expected = wide @ positions.projection.weight.t()
+    torch.testing.assert_close(found[0], expected)
+    # The root of every formula, and what follows the formula, stay zero.
+    assert not found[:, 0].any() and not found[1, 3:].any() and found[1, 1].any()
+
+
+def test_arities_are_those_of_the_operators():
+    positions = tree_positions(8)
+    (vocabulary,) = positions._vocabulary
+    rows = vocabulary.rows(encode(vocabulary.dictionary, [" ".join([*OPERATORS, "0", "a"])]))[0]
+    assert positions.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
+    beyond = torch.tensor([[vocabulary.num_base, vocabulary.num_base + 70], [10**6, 0]])
+    assert positions.arities(beyond).tolist() == [[0, 0], [0, 0]]
+
+
+def test_arities_follow_the_rows_of_a_checkpoint():
+    other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
+    vocabulary = Vocabulary(other)
+    positions = TreePositions(vocabulary, ARITY, 8)
+    assert positions.arities(torch.arange(4, 11)).tolist() == [0] * 7
+    vocabulary.load_state_dict(Vocabulary(make_dictionary()).state_dict())
+    tokens = torch.tensor([other.index(token) for token in ["!", "&", "0", "<->", "z"]])
+    assert positions.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
+
+
+def added_by(model, tokens):
+    """What the encoder adds to the embeddings of left-aligned tokens of one stream each."""
+    streams = Streams.of_slots(torch.zeros(tokens.size(0), dtype=torch.long))
+    return model.encoder.embed_positions(torch.zeros(*tokens.shape, 24), streams)
+
+
+def test_sinusoidal_positions_start_after_the_index_of_padding():
+    dictionary = make_dictionary()
+    model = make_model(dictionary, encoder_positions="sinusoidal")
+    found = added_by(model, encode(dictionary, LINES))
+    # Half of the 24 channels are sines, half cosines; the slowest turns 1e-4 as fast.
+    for token in range(4):
+        for pair in range(12):
+            angle = (2 + token) * 10000 ** (-pair / 11)
+            expected = [math.sin(angle), math.cos(angle)]
+            assert found[0, token, [pair, pair + 12]].tolist() == pytest.approx(expected, abs=1e-6)
+    assert torch.equal(found[1], found[0])
+
+
+def test_learned_positions_are_rows_of_a_table():
+    dictionary = make_dictionary()
+    model = make_model(dictionary, encoder_positions="learned", max_source_positions=7)
+    table = model.encoder.embed_positions.weight
+    assert table.shape == (7 + 2, 24)
+    found = added_by(model, encode(dictionary, LINES))
+    assert torch.equal(found[0], table[2:6]) and torch.equal(found[1], table[2:6])
+    assert model.max_positions() == (7, 200) and model.max_decoder_positions() == 200
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_decoder_counts_like_the_encoder(positions):
+    dictionary = make_dictionary()
+    model = make_model(
+        dictionary,
+        encoder_positions=positions,
+        decoder_positions=positions,
+        max_target_positions=256,
+        dropout=0.0,
+    )
+    model.decoder.embed_positions.load_state_dict(model.encoder.embed_positions.state_dict())
+    tokens = encode(dictionary, LINES)
+    source = model.encode(tokens)
+    streams, table = source.streams, source.target_table
+    whole = model.decoder._embed(source.canonical, source, streams)
+    expected = table.embed(source.canonical, streams) + added_by(model, tokens)[[0, 0, 1]]
+    assert torch.equal(whole, expected)
+    for step in range(4):
+        token = source.canonical[:, step : step + 1]
+        last = model.decoder._embed(token, source, streams, offset=step)
+        assert torch.equal(last[:, 0], whole[:, step])
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_nothing_rotates(side, positions):
+    kinds = {"encoder_positions": "rope", f"{side}_positions": positions}
+    model = make_model(stream_attention="EP-DP-EA-DA-CP-CA", **kinds)
+    rotating = {
+        name.split(".")[0]
+        for name, module in model.named_modules()
+        if getattr(module, "rotary", None) is not None
+    }
+    assert rotating == {"encoder", "decoder"} - {side}

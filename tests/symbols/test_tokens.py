@@ -1,0 +1,73 @@
+"""Tokens by index, without fairseq's dictionary."""
+
+import pytest
+import torch
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.tokens import TokenTable
+
+SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
+
+
+def build(tokens=("&", "a", "!", "b"), pattern="[a-z]"):
+    return TokenTable(tokens, pattern)
+
+
+def test_special_tokens_come_first():
+    table = build()
+    assert table.symbols == [*SPECIALS, "&", "a", "!", "b"] and len(table) == 8
+    assert [table.bos(), table.pad(), table.eos(), table.unk()] == [0, 1, 2, 3]
+    assert [table[index] for index in (1, 4, 99)] == ["<pad>", "&", "<unk>"]
+    assert "&" in table and "z" not in table
+
+
+def test_symbols_are_told_by_the_pattern():
+    table = build()
+    assert table.pattern == "[a-z]" and table.known_symbols() == ["a", "b"]
+    assert table.own_tokens() == ["!", "&", "a", "b"] and table.base_tokens() == ["!", "&"]
+    assert table.is_symbol("z") and not table.is_symbol("zz") and not table.is_symbol("<s>")
+
+
+def test_without_a_pattern_nothing_is_a_symbol():
+    table = build(pattern=None)
+    assert table.pattern is None and not table.is_symbol("a") and table.known_symbols() == []
+    assert table.index("z") == table.unk() and len(table) == 8
+    table.set_pattern("[a-z]")
+    assert table.known_symbols() == ["a", "b"]
+
+
+def test_wrong_patterns_are_refused():
+    for pattern, message in (("[a", "is not a regular expression"), (".*", "special token '<s>'")):
+        with pytest.raises(UserError, match=message):
+            build(pattern=pattern)
+
+
+def test_a_symbol_gets_an_index_when_it_is_looked_up_and_no_other_token_does():
+    table = build()
+    assert [table.index(token) for token in ("z", "y", "z", "a", "NEW")] == [8, 9, 8, 5, 3]
+    assert table.symbols[8:] == ["z", "y"] and table.indices["y"] == 9
+
+
+def test_adopted_tokens_are_known_but_not_the_tables_own():
+    table = build()
+    table.adopt(["|", "&", "xor"])
+    assert (table.index("|"), table.index("&"), table.index("xor")) == (8, 4, 9)
+    assert table.base_tokens() == ["!", "&"]
+
+
+def test_symbols_are_forgotten():
+    table = build()
+    size = len(table)
+    table.index("z")
+    table.index("y")
+    table.forget_after(size + 1)
+    assert len(table) == size + 1 and "y" not in table and "z" in table
+    assert table.index("x") == size + 1 and table[size + 1] == "x"
+
+
+def test_sentences_and_back():
+    table = build()
+    tokens = table.encode(["& a z", "! NEW", ""])
+    assert tokens.tolist() == [[4, 5, 8, 2], [6, 3, 2, 1], [2, 1, 1, 1]]
+    assert [table.decode(row) for row in tokens] == ["& a z", "! <unk>", ""]
+    assert table.decode(torch.tensor([4, 8])) == "& z"
