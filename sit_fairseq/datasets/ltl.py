@@ -66,7 +66,7 @@ class LtlGeneration:
         sources, targets = read_sides(entry)
         self.sources += sources
         self.targets += targets
-        self.gate.counts.update(len(tokenize(source)) for source in sources)
+        self.gate.counts.update(self._formulas.length(tokenize(source)) for source in sources)
         self.gate.load_state(entry["gate"])
         self.skipped = Counter({name: int(number) for name, number in entry["skipped"].items()})
         self.stopped.update({formula: str(fault) for formula, fault in entry["stopped"].items()})
@@ -91,7 +91,7 @@ class LtlGeneration:
         candidates, draws = self._draw(dict(wanted))
         labels = pool.imap(candidates.values())
         for (key, formula), label in zip(candidates.items(), labels):
-            length = len(tokenize(formula))
+            length = self._formulas.length(tokenize(formula))
             if label.stopped:
                 stopped[formula] = label.fault
                 tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
@@ -164,8 +164,8 @@ class LtlGeneration:
         draws = 0
         for tokens in islice(self._formulas.draw(self._rounds, wanted), DRAWS_PER_ROUND):
             draws += 1
-            length = len(tokens)
-            if wanted.get(length, 0) < 1:
+            length = self._formulas.length(tokens)
+            if not tokens or wanted.get(length, 0) < 1:
                 continue
             formula = " ".join(self._formulas.renaming.tokens(tokens))
             key = _key(formula)
@@ -218,4 +218,5 @@ def generate_ltl(
         generation.run(journal, workers)
         generation.write(prefix)
         journal.remove()
-    return Drawn(generation.gate.counts, generation.skipped)
+    lengths = Counter(len(tokenize(source)) for source in generation.sources)
+    return Drawn(lengths, generation.skipped)

@@ -1,12 +1,17 @@
-"""Random LTL formulas, as Spot's ``randltl`` draws them."""
+"""LTL formulas: random, as Spot's ``randltl`` draws them or over other operators, or written."""
 
 from random import Random
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.datasets.sampling import SymbolRangeSampler
+from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.judging.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
+from sit_fairseq.logic.propositional import random_formula
 from sit_fairseq.symbols.renaming import Renaming
+
+# The one length of formulas that are not balanced by length.
+ANY_LENGTH = 0
 
 
 class LtlRecipe(NamedTuple):
@@ -24,6 +29,9 @@ class LtlRecipe(NamedTuple):
         distinct_symbols: how many different symbols a formula has, as on the command line; None
             for any number.
         labels: ``spot`` or ``depth-first``.
+        operators: those of random formulas that are left as they are drawn; None for those of
+            LTLRandom35, which Spot rewrites.
+        written: draw formulas as people write them (:class:`WrittenFormulas`).
     """
 
     symbols: List[str]
@@ -35,10 +43,12 @@ class LtlRecipe(NamedTuple):
     exclude: List[str]
     distinct_symbols: Optional[str]
     labels: str
+    operators: Optional[List[str]] = None
+    written: bool = False
 
 
 class LtlFormulas:
-    """Random formulas over p0, p1, ...
+    """Formulas over p0, p1, ...
 
     Args:
         recipe: what to draw.
@@ -54,13 +64,21 @@ class LtlFormulas:
         self.lengths: Sequence[int] = range(recipe.min_length, recipe.max_length + 1)
         self.renaming = Renaming({f"p{i}": symbol for i, symbol in enumerate(recipe.symbols)})
         self._sampler: Optional[SymbolRangeSampler] = None
-        if distinct is not None:
-            formulas = FormulaSampler(LTL_OPERATORS, len(recipe.symbols), LTL_FORBIDDEN)
+        if recipe.written:
+            self.lengths = [ANY_LENGTH]
+        elif distinct is not None:
+            forbidden = LTL_FORBIDDEN if recipe.operators is None else {}
+            operators = recipe.operators or LTL_OPERATORS
+            formulas = FormulaSampler(operators, len(recipe.symbols), forbidden)
             self._sampler = SymbolRangeSampler(formulas, list(self.renaming.mapping), *distinct)
             self.lengths = list(filter(self._sampler.feasible, self.lengths))
 
+    def length(self, tokens: Sequence[str]) -> int:
+        """Which of ``lengths`` a formula has."""
+        return ANY_LENGTH if self._recipe.written else len(tokens)
+
     def draw(self, number: int, wanted: Dict[int, int]) -> Iterator[List[str]]:
-        """Draws formulas, as long as lengths are wanted if the number of symbols is given.
+        """Draws formulas, where lengths are chosen as long as some are wanted.
 
         Args:
             number: which of several rounds it is; each has a seed of its own.
@@ -70,15 +88,24 @@ class LtlFormulas:
             The tokens of a formula; none if it came out shorter than drawn.
         """
         seed = Random(f"{self._recipe.seed} {number}").getrandbits(31)
-        if self._sampler is None:
+        rng, symbols, operators = Random(seed), list(self.renaming.mapping), self._recipe.operators
+        if self._recipe.written:
+            formulas = WrittenFormulas(rng, symbols, self._recipe.max_length, temporal=True)
+            while any(wanted.values()):
+                tokens = formulas.draw()
+                yield tokens if len(tokens) >= self._recipe.min_length else []
+        elif self._sampler is None and operators is None:
             # Formulas come out no longer than drawn: do not draw what is too short anyway.
             shortest, longest = min(wanted), self._recipe.max_length
-            n_symbols = len(self._recipe.symbols)
-            yield from map(conjuncts_sorted, random_formulas(n_symbols, shortest, longest, seed))
-        else:
-            rng = Random(seed)
-            while any(wanted.values()):
-                length = rng.choice([length for length, number in wanted.items() if number])
-                tokens = spots_own_form(self._sampler.draw(rng, length))
-                # A shorter one may have lost a symbol.
-                yield tokens if len(tokens) == length else []
+            drawn = random_formulas(len(symbols), shortest, longest, seed)
+            yield from map(conjuncts_sorted, drawn)
+        while any(wanted.values()):
+            length = rng.choice([length for length, number in wanted.items() if number])
+            if self._sampler is None:
+                yield random_formula(rng, length, symbols, operators)
+                continue
+            tokens = self._sampler.draw(rng, length)
+            if operators is None:
+                tokens = spots_own_form(tokens)
+            # A shorter one may have lost a symbol.
+            yield tokens if len(tokens) == length else []

@@ -11,6 +11,7 @@ from sit_fairseq.datasets.drawing import Drawn, excluded_keys, write_drawn
 from sit_fairseq.datasets.formula_sampling import FormulaSampler
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.datasets.sampling import SymbolRangeSampler
+from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 from sit_fairseq.logic.depth_first import depth_first_answer
@@ -57,6 +58,8 @@ class PropRecipe(NamedTuple):
         seed: the same one brings the same pairs.
         labels: a key of ``LABELS``.
         distinct: the fewest and the most different symbols of a formula, None for any number.
+        operators: of random formulas.
+        written: draw formulas as people write them (:class:`WrittenFormulas`).
     """
 
     symbols: Tuple[str, ...]
@@ -65,6 +68,8 @@ class PropRecipe(NamedTuple):
     seed: int
     labels: str
     distinct: Optional[Tuple[int, int]]
+    operators: Tuple[str, ...] = RANDOM_OPERATORS
+    written: bool = False
 
 
 @lru_cache(maxsize=1)
@@ -79,14 +84,15 @@ def _drawing(recipe: PropRecipe) -> Tuple[Sequence[int], Callable[[Random, int],
     """
     lengths = range(recipe.min_length, recipe.max_length + 1)
     if recipe.distinct is None:
-        return lengths, partial(random_formula, symbols=recipe.symbols)
-    formulas = FormulaSampler(RANDOM_OPERATORS, len(recipe.symbols), {})
+        return lengths, partial(random_formula, symbols=recipe.symbols, operators=recipe.operators)
+    formulas = FormulaSampler(recipe.operators, len(recipe.symbols), {})
     sampler = SymbolRangeSampler(formulas, recipe.symbols, *recipe.distinct)
     return list(filter(sampler.feasible, lengths)), sampler.draw
 
 
 def _draw_pair(recipe: PropRecipe, rng: Random) -> Pair:
-    """Draws a length uniformly, then formulas of it until one is contingent.
+    """Draws a length uniformly, then formulas of it until one is contingent; written formulas
+    have any length.
 
     Args:
         recipe: what to draw.
@@ -95,11 +101,15 @@ def _draw_pair(recipe: PropRecipe, rng: Random) -> Pair:
     Returns:
         The formula and its assignment.
     """
-    lengths, draw = _drawing(recipe)
-    length = rng.choice(lengths)
-    formula = draw(rng, length)
-    while not is_contingent(formula):
-        formula = draw(rng, length)
+    if recipe.written:
+        written = WrittenFormulas(rng, recipe.symbols, recipe.max_length, temporal=False)
+        draw = written.draw
+    else:
+        lengths, sampler = _drawing(recipe)
+        draw = partial(sampler, rng, rng.choice(lengths))
+    formula = draw()
+    while not is_contingent(formula) or len(formula) < recipe.min_length:
+        formula = draw()
     return " ".join(formula), LABELS[recipe.labels](formula)
 
 

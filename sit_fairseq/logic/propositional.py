@@ -251,24 +251,28 @@ def smallest_answer(tokens: Sequence[str]) -> Optional[str]:
     return assignment_text((symbols[variable], value) for variable, value in literals)
 
 
-def random_formula(rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+def random_formula(
+    rng: Random, length: int, symbols: Sequence[str], operators: Sequence[str] = RANDOM_OPERATORS
+) -> List[str]:
     """Draws a formula the way Spot's ``randltl`` does.
 
-    A leaf is one of the symbols or constants with equal weight; two tokens are a
-    negation; from three on each operator has equal weight, and the tokens left for two
+    A leaf is one of the symbols or constants with equal weight; two tokens begin with a unary
+    operator; from three on each operator has equal weight, and the tokens left for two
     operands are split uniformly.
 
     Args:
         rng: the source of randomness.
         length: number of tokens, at least 1.
         symbols: the symbols to choose from.
+        operators: the operators to choose from, one of them unary.
 
     Returns:
         The formula in prefix notation.
     """
     random = rng.random  # unlike randrange, one cheap call; the bias is below 2^-40
     leaves = (*symbols, "0", "1")
-    n_leaves, n_operators = len(leaves), len(RANDOM_OPERATORS)
+    unary = [operator for operator in operators if ARITY[operator] == 1]
+    n_leaves, n_operators, n_unary = len(leaves), len(operators), len(unary)
     tokens: List[str] = []
     sizes = [length]
     while sizes:
@@ -276,9 +280,12 @@ def random_formula(rng: Random, length: int, symbols: Sequence[str]) -> List[str
         if size == 1:
             tokens.append(leaves[int(random() * n_leaves)])
             continue
-        operator = "!" if size == 2 else RANDOM_OPERATORS[int(random() * n_operators)]
+        if size > 2:
+            operator = operators[int(random() * n_operators)]
+        else:
+            operator = unary[int(random() * n_unary) if n_unary > 1 else 0]
         tokens.append(operator)
-        if operator == "!":
+        if ARITY[operator] == 1:
             sizes.append(size - 1)
         else:
             left = 1 + int(random() * (size - 2))

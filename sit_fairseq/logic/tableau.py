@@ -14,8 +14,9 @@ takes back what leads nowhere, the last choice first:
 * ``!`` is pushed down to the symbols first, so ``! U x y`` is ``R ! x ! y``.
 
 When all is taken apart, the next step begins with what is to hold then, in the order found.
-A step is the conjunction of its literals in the order found, and ``1`` if it has none. The
-walk ends where the formulas that are to hold next are those of an earlier step and whatever
+A step is the conjunction of its literals in the order found, ``& a & b c``, and ``1`` if it has
+none. It is nested to the right: a left-nested one begins with as many ``&`` as literals are to
+come, which a writer would have to count in advance. The walk ends where the formulas that are to hold next are those of an earlier step and whatever
 must come (``U``, ``F``, ``M``) has come since. Where they are but nothing has come that had
 not come before, it turns back (Reynolds 2016, "A new rule for LTL tableaux").
 
@@ -154,8 +155,10 @@ class _Walk:
         return _shortened(steps[:start], steps[start:])
 
     def _step(self, literals: Sequence[int]) -> Step:
-        tokens = [token for node in literals for token in self.expansion.literals[node]]
-        return tuple(["&"] * (len(literals) - 1) + tokens) or ("1",)
+        if not literals:
+            return ("1",)
+        *before, last = (self.expansion.literals[node] for node in literals)
+        return tuple(token for literal in before for token in ("&", *literal)) + last
 
 
 def depth_first_trace(formula: Sequence[str], budget: int = BUDGET) -> Optional[Trace]:

@@ -14,7 +14,7 @@ from sit_fairseq.logic.tableau import depth_first_trace
         ("! ! a", "a ; { 1 }"),
         # Literals in the order found, each once.
         ("& ! b & a ! b", "& ! b a ; { 1 }"),
-        ("& & c a b", "& & c a b ; { 1 }"),
+        ("& & c a b", "& c & a b ; { 1 }"),
         # Boolean choices, the first and the second.
         ("| a b", "a ; { 1 }"),
         ("| & a ! a b", "b ; { 1 }"),

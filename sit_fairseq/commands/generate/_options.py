@@ -2,10 +2,11 @@
 
 import argparse
 import re
-from typing import Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.formula_sampling import LONGEST_FORMULA
 from sit_fairseq.errors import UserError
+from sit_fairseq.logic.syntax import ARITY
 
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,59 @@ def add_sampling_options(parser: argparse.ArgumentParser) -> None:
         default=2,
         help="processes; the data do not depend on their number (default: %(default)s)",
     )
+
+
+def add_form_options(parser: argparse.ArgumentParser, operators: Sequence[str]) -> None:
+    """Adds the options that say which formulas there are.
+
+    Args:
+        parser: the generator's own parser.
+        operators: of the logic.
+    """
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument(
+        "--operators",
+        metavar="OPS",
+        help="operators of random formulas, separated by spaces or commas, one of them unary; "
+        f"all that there are: {' '.join(operators)}",
+    )
+    forms.add_argument(
+        "--written",
+        action="store_true",
+        help="formulas as people write them, over all operators: wide conjunctions and "
+        "disjunctions, chains, conditions, several requirements joined, and their negations",
+    )
+
+
+def parse_operators(args: argparse.Namespace, operators: Sequence[str]) -> Optional[List[str]]:
+    """Reads the value of ``--operators``.
+
+    Args:
+        args: the parsed options.
+        operators: of the logic.
+
+    Returns:
+        Those named, None if none are.
+
+    Raises:
+        UserError: one is unknown or named twice, or none is unary, or written formulas are asked
+            for with a number of symbols.
+    """
+    if args.written and args.distinct_symbols is not None:
+        raise UserError(
+            "--distinct-symbols is for random formulas; leave it out with --written, whose formulas "
+            "have any number of the --symbols"
+        )
+    if args.operators is None:
+        return None
+    named = args.operators.replace(",", " ").split()
+    wrong = [name for name in named if name not in operators or named.count(name) > 1]
+    if wrong or not any(ARITY[name] == 1 for name in named):
+        reason = f"{wrong[0]!r} is unknown or named twice" if wrong else "none of them is unary"
+        raise UserError(
+            f"--operators {args.operators!r}: {reason}; name some of {' '.join(operators)}"
+        )
+    return named
 
 
 def add_exclude_option(parser: argparse.ArgumentParser) -> None:

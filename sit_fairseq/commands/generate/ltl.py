@@ -18,6 +18,12 @@ the data, and formulas are drawn from the distribution of ``randltl`` under the 
 they have so many different symbols; what Spot would rewrite to a shorter one is left out (see
 ``sit generate grid``).
 
+    sit generate ltl data/all --operators 'F G X U W R M ! & | -> <-> xor' --labels depth-first
+    sit generate ltl data/written --written --symbols 16 --max-length 48 --labels depth-first
+
+have other formulas: random ones over the given operators, as many of each length, left as they are
+drawn; or formulas as people write them (:mod:`sit_fairseq.datasets.written`), of any length.
+
 The data of a seed depend neither on the number of workers nor on interruptions, as long
 as no formula comes close to the time-out or to the memory a worker may use.
 """
@@ -27,13 +33,16 @@ import argparse
 from sit_fairseq.commands.generate._options import (
     add_distinct_option,
     add_exclude_option,
+    add_form_options,
     add_sampling_options,
     check_sampling_options,
     parse_distinct_in_formulas,
+    parse_operators,
 )
 from sit_fairseq.datasets.drawing import length_summary
 from sit_fairseq.datasets.ltl import LtlRecipe, generate_ltl
 from sit_fairseq.datasets.names import parse_symbols
+from sit_fairseq.logic.syntax import ARITY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds for the label of a formula (default: %(default)s)",
     )
     add_distinct_option(parser)
+    add_form_options(parser, tuple(ARITY))
     add_exclude_option(parser)
     add(
         "--labels",
@@ -79,6 +89,8 @@ def main(args: argparse.Namespace) -> None:
         args.exclude,
         args.distinct_symbols,
         args.labels,
+        parse_operators(args, tuple(ARITY)),
+        args.written,
     )
     drawn = generate_ltl(recipe, distinct, args.out_prefix, args.workers, args.resume)
     skipped = drawn.skipped

@@ -15,6 +15,12 @@ uniformly and known formulas dropped, so there are few of the shortest: of 1, 2,
 tokens there are 1, 1, 19, 51, 737 and 3193. With ``--distinct-symbols`` a length is drawn among
 those in which so many symbols have room, then a formula from the same distribution as without,
 under the condition that it has so many different symbols.
+
+    sit generate prop data/arrows --operators '! & | <-> xor ->' --labels depth-first
+    sit generate prop data/written --written --symbols 16 --max-length 60 --labels depth-first
+
+have other formulas: random ones over the given operators, or Boolean functions as people write them
+(:mod:`sit_fairseq.datasets.written`), of any length.
 """
 
 import argparse
@@ -22,13 +28,16 @@ import argparse
 from sit_fairseq.commands.generate._options import (
     add_distinct_option,
     add_exclude_option,
+    add_form_options,
     add_sampling_options,
     check_sampling_options,
     parse_distinct_in_formulas,
+    parse_operators,
 )
 from sit_fairseq.datasets.drawing import length_summary
 from sit_fairseq.datasets.names import parse_symbols
 from sit_fairseq.datasets.prop import LABELS, PropRecipe, generate_prop
+from sit_fairseq.logic.propositional import OPERATORS, RANDOM_OPERATORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add_sampling_options(parser)
     add_distinct_option(parser)
+    add_form_options(parser, OPERATORS)
     add_exclude_option(parser)
     add(
         "--labels",
@@ -58,7 +68,14 @@ def main(args: argparse.Namespace) -> None:
     check_sampling_options(args)
     distinct = parse_distinct_in_formulas(args, len(symbols))
     recipe = PropRecipe(
-        tuple(symbols), args.min_length, args.max_length, args.seed, args.labels, distinct
+        tuple(symbols),
+        args.min_length,
+        args.max_length,
+        args.seed,
+        args.labels,
+        distinct,
+        tuple(parse_operators(args, OPERATORS) or RANDOM_OPERATORS),
+        args.written,
     )
     drawn = generate_prop(recipe, args.size, args.exclude, args.out_prefix, args.workers)
     print(

@@ -1,0 +1,37 @@
+r"""Writes formulas that people wrote, to be measured on and never trained on.
+
+    sit generate real ltl data/real     # patterns.src, negated_patterns.src, wide.src
+    sit generate real prop data/real    # networks.src, negated_networks.src, wide.src
+
+*patterns* are the specification patterns that ship with Spot, of at most 35 tokens; *networks* the
+functions of the gene networks that ship with pyboolnet (``pip install pyboolnet``), of at most 60;
+*wide* are conjunctions of 2 to 16 literals. No formula of a file is a renaming of another. Training
+data leave them out by ``--exclude OUT_DIR/*.src``.
+"""
+
+import argparse
+import os
+
+from sit_fairseq.datasets.real import LONGEST, real_sets
+from sit_fairseq.files import make_folder, replacing
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    parser.add_argument("semantics", choices=list(LONGEST), help="the logic")
+    parser.add_argument("out_dir", metavar="OUT_DIR", help="write OUT_DIR/SET.src")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Writes the files.
+
+    Raises:
+        UserError: a package is missing, or a file cannot be written.
+    """
+    sets = real_sets(args.semantics)
+    make_folder(args.out_dir)
+    paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
+    with replacing(*paths) as files:
+        for file, path, formulas in zip(files, paths, sets.values()):
+            file.writelines(f"{formula}\n" for formula in formulas)
+            print(f"{path}: {len(formulas)} formulas")

@@ -1,0 +1,108 @@
+"""Formulas as people write them, read as Spot reads them."""
+
+import random
+
+import pytest
+from conftest import needs_spot
+
+from sit_fairseq.logic.infix import infix
+from sit_fairseq.logic.propositional import random_formula
+from sit_fairseq.logic.reading import read_dimacs, read_formula
+from sit_fairseq.logic.syntax import ARITY, MalformedFormula
+
+
+def read(text, temporal=True):
+    """The formula in prefix notation with its names."""
+    tokens, names = read_formula(text, temporal)
+    by_token = {f"p{number}": name for number, name in enumerate(names)}
+    return " ".join(by_token.get(token, token) for token in tokens)
+
+
+@pytest.mark.parametrize(
+    "text, prefix",
+    [
+        ("G (req -> F grant)", "G -> req F grant"),
+        ("[] (req => <> grant)", "G -> req F grant"),
+        ("!close U open", "U ! close open"),
+        ("GFa & XXp0", "& G F a X X p0"),
+        ("G(a&&b||!c)", "G | & a b ! c"),
+        ("a /\\ ~b \\/ c", "| & a ! b c"),
+        ("not a and b or true", "| & ! a b 1"),
+        ("□(a → ◇b) ∧ ¬c", "& G -> a F b ! c"),
+        ("a U b U c", "U a U b c"),
+        ("a -> b -> c", "-> a -> b c"),
+        ("a & b & c", "& & a b c"),
+        ("a | b ^ c & d", "| a xor b & c d"),
+        ("a <-> b V c", "<-> a R b c"),
+        ("() a", "X a"),
+        ('"two words" W "G"', "W two words G"),
+        ("U a b", "U a b"),
+        ("& | a b ! c", "& | a b ! c"),
+        ("a", "a"),
+    ],
+)
+def test_temporal_formulas(text, prefix):
+    assert read(text) == prefix
+
+
+@pytest.mark.parametrize(
+    "text, prefix",
+    [("F & !G", "& F ! G"), ("U | Xa", "| U Xa"), ("& F G", "& F G"), ("TRUE -> x.1", "-> 1 x.1")],
+)
+def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
+    assert read(text, temporal=False) == prefix
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "the formula is empty"),
+        ("a &", "'&' at character 3: an operand is missing after it"),
+        ("a b", "'a' at character 1: an operator is missing after it"),
+        ("(a & b) c", r"'\)' at character 7: an operator is missing after it"),
+        ("| a", "'|' at character 1: an operand is missing before it"),
+        ("!(a", r"'\(' at character 2 is never closed"),
+        ("a) | b", r"'\)' at character 2 closes nothing"),
+        ("a == b", "'== b' at character 3 cannot be read"),
+        ("a & 3b", "'3b' at character 5 is neither a constant nor a name"),
+        ("Grant -> a", "'Grant' at character 1 may be G rant or a name"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(text, message):
+    with pytest.raises(MalformedFormula, match=message.replace("'|'", r"'\|'")):
+        read(text)
+
+
+def test_what_is_written_for_people_is_read_back():
+    rng = random.Random(3)
+    for length in range(1, 60):
+        formula = random_formula(rng, length, ["a", "b", "X1", "p0"], tuple(ARITY))
+        assert read(infix(formula)) == " ".join(formula)
+
+
+@needs_spot
+def test_binding_is_that_of_spot():
+    import spot
+
+    rng = random.Random(4)
+    operators = ["&", "|", "->", "<->", "xor", "U", "W", "R", "M"]
+    for _ in range(300):
+        text = "".join(
+            f"{rng.choice(['', '!', 'X ', 'F '])}{name} {rng.choice(operators)} " for name in "abcd"
+        )
+        text += "e"
+        assert spot.are_equivalent(infix(read(text).split()), text), text
+
+
+def test_dimacs():
+    text = "c comment\np cnf 12 3\n1 -12 0\n3\n0 -1 2 3 0\n"
+    assert read_dimacs(text).names == ["x1", "x12", "x3", "x2"]
+    assert " ".join(read_dimacs(text).tokens) == "& | p0 ! p1 & p2 | | ! p0 p3 p2"
+    with pytest.raises(MalformedFormula, match="line 2 of DIMACS: 'x' is no number"):
+        read_dimacs("p cnf 1 1\nx 0\n")
+    with pytest.raises(MalformedFormula, match="without a clause"):
+        read_dimacs("c nothing\n")
+
+
+def test_deep_texts():
+    assert read("(" * 5000 + "a" + ")" * 5000) == "a"
