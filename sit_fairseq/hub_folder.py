@@ -3,13 +3,10 @@
 They are read wherever fairseq reads a checkpoint, under the name of the file of weights.
 """
 
-import contextlib
 import json
 import os
-import tempfile
-from typing import Any, Dict, Iterator
+from typing import Any, Dict
 
-import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -61,7 +58,7 @@ def read_state(path: str) -> Dict[str, Any]:
         with open(beside, encoding="utf-8") as file:
             options = json.load(file)
         cfg = options["cfg"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(
             f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
             "name a folder of sit export --hub"
@@ -85,26 +82,6 @@ def read_state(path: str) -> Dict[str, Any]:
             }
         ],
     }
-
-
-@contextlib.contextmanager
-def as_checkpoint(path: str) -> Iterator[str]:
-    """Names a file that fairseq can read in place of a checkpoint.
-
-    Args:
-        path: the checkpoint.
-
-    Yields:
-        ``path`` itself, or a temporary file with the contents of a folder, if it names its
-        weights.
-    """
-    if not path.endswith(".safetensors"):
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "model.pt")
-        torch.save(read_state(path), file)
-        yield file
 
 
 def weights_file(folder: str, name: str) -> str:

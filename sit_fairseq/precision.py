@@ -101,15 +101,3 @@ def criterion_in_precision(cfg: Any, criterion: Callable) -> Callable:
             return criterion(model, sample)
 
     return call
-
-
-def forget_autocast(state: Dict[str, Any], given: Dict[str, Any]) -> None:
-    """Takes ``--autocast`` of the training out of a checkpoint: each command has its own.
-
-    Args:
-        state: the checkpoint, as fairseq reads it.
-        given: the options of the command, by name.
-    """
-    task = (state.get("cfg") or {}).get("task")
-    if task and "autocast" in task and "autocast" not in given:
-        task["autocast"] = None

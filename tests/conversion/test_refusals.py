@@ -17,8 +17,6 @@ OPTIONS = [
     ("no_cross_attention", True),
     ("base_layers", 1),
     ("char_inputs", True),
-    ("encoder_xformers_att_config", "x"),
-    ("decoder_xformers_att_config", "x"),
     ("encoder_layers_to_keep", "0"),
     ("decoder_layers_to_keep", "0"),
     ("scale_attn", True),
