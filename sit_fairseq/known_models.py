@@ -48,10 +48,10 @@ _TEXTS = {
     "eval_bleu_args": r"((?!:\s*\")[^\\])*",
 }
 
-# Options that say how much memory a model takes beside its weights.
+# Options that say how much memory a model takes.
 _SIZES = (
-    *("max_source_positions", "max_target_positions"),
-    *("tree_depth", "fresh_symbols", "symbol_code_dim", "sampling_topk"),
+    *("layers", "embed_dim", "ffn_embed_dim", "max_source_positions", "max_target_positions"),
+    *("tree_depth", "symbol_code_dim", "sampling_topk"),
 )
 
 # Options that each command has for itself: files to open, and how to compute.
@@ -87,6 +87,7 @@ def refuse_programs(path: str, state: Dict[str, Any]) -> None:
 
 def _fault(option: str, value: Any, old: bool) -> Optional[str]:
     """What an option is that no file may have."""
+    option = re.sub("^(encoder|decoder)_", "", option)
     if value is None or isinstance(value, (bool, int, float)):
         too_large = option in _SIZES and not (value is None or value <= _LARGEST)
         return f"{value}, more than {_LARGEST}," if too_large else None
@@ -95,7 +96,7 @@ def _fault(option: str, value: Any, old: bool) -> Optional[str]:
     # Old options are written down as words of a command line and read again.
     if "${" in value or (old and re.search(r"[$\\]", value)):
         return f"{value[:80]!r}, which fairseq would replace by something of this machine,"
-    allowed = _TEXTS.get(re.sub("^(encoder|decoder)_", "", option))
+    allowed = _TEXTS.get(option)
     if allowed is not None and re.fullmatch(allowed, value) is None:
         return f"{value[:80]!r}, which fairseq would run or make the name of a file,"
     return None
@@ -254,16 +255,19 @@ def _wrong_size(options: Any, weights: Dict[str, Tensor], streams: bool) -> Opti
     """Says which option asks for more than there are weights, or, of a model with streams, for
     less; fairseq's may be pruned as they are loaded."""
     for side in ("encoder", "decoder"):
-        layers = [re.match(rf"{side}\.layers\.(\d+)\.", name) for name in weights]
-        sizes = {"layers": 1 + max((int(match[1]) for match in layers if match), default=-1)}
+        layers = {
+            match[0] for match in map(re.compile(rf"{side}\.layers\.\d+\.").match, weights) if match
+        }
+        sizes = {"layers": len(layers)}
         first = weights.get(f"{side}.layers.0.fc1.weight")
         if first is not None and first.dim() == 2:
             sizes["ffn_embed_dim"], sizes["embed_dim"] = first.shape
         own = _section(_section(options).get(side))  # as of fairseq-hydra-train
         for option, found in sizes.items():
             asked = own.get(option, _section(options).get(f"{side}_{option}"))
-            if asked is not None and (asked > found or streams and asked < found):
-                return f"its options say {side}_{option} {asked}, its weights {found}"
+            number = isinstance(asked, int)
+            if asked is not None and not (number and asked <= found and asked >= found * streams):
+                return f"its options say {side}_{option} {asked!r}, its weights {found}"
     return None
 
 

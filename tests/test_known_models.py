@@ -479,6 +479,11 @@ def claim_more(state):
     state["model"][name] = torch.zeros(1).expand(1 << 20, 1 << 20)
 
 
+def claim_layers(state):
+    state["cfg"]["model"]["encoder_layers"] = 10**5
+    state["model"]["encoder.layers.99999.fc1.weight"] = torch.zeros(1)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -487,9 +492,10 @@ def claim_more(state):
         (lambda state: state.update(model={"a": 1}), "it lacks 'model', the weights by name"),
         (without("cfg"), "not a readable fairseq checkpoint"),
         (claim_more, "damaged: encoder.layers.0.fc1.weight has .* numbers, but the file holds 4"),
-        (set_model(encoder_layers=10**9), "options say encoder_layers 1000000000, its weights 2"),
-        (set_model(decoder_ffn_embed_dim=10**9), "say decoder_ffn_embed_dim 1000000000"),
-        (set_model(encoder_embed_dim=10**9), "say encoder_embed_dim 1000000000"),
+        (set_model(encoder_layers=10**5), "options say encoder_layers 100000, its weights 2"),
+        (set_model(decoder_ffn_embed_dim=10**5), "say decoder_ffn_embed_dim 100000"),
+        (set_model(encoder_embed_dim=10**9), "1000000000, more than 1000000, as the option enc"),
+        (claim_layers, "options say encoder_layers 100000, its weights 3"),
         (set_model(encoder_attention_heads=0), "channels do not divide into 0 heads"),
         (set_model(decoder_attention_heads=-4), "channels do not divide into -4 heads"),
         (set_model(encoder_attention_heads="many"), "damaged"),

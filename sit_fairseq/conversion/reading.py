@@ -11,7 +11,7 @@ from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.known_models import refuse_programs
+from sit_fairseq.known_models import refuse_other_shapes, refuse_programs
 from sit_fairseq.safe_loading import explained, incomplete, is_weights, read
 
 
@@ -55,6 +55,7 @@ def read_state(path: str) -> Dict[str, Any]:
         if complaint:
             raise UserError(f"{path} is no checkpoint of fairseq: {complaint}; name another file")
         refuse_programs(path, state)
+        refuse_other_shapes(path, state)
     return state
 
 

@@ -213,12 +213,12 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         del state["model"]["encoder.embed_tokens.vocabulary.base_tokens"]
 
     for change, fragment in (
-        (option("encoder_layers", 3), "do not fit its options"),
-        (option("encoder_layers", "many"), "cannot read"),
+        (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
+        (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
         (option("encoder_attention_heads", 0), "encoder_attention_heads = 0"),
-        (option("activation_fn", "swish"), "cannot read"),
+        (option("activation_fn", "swish"), "the option activation_fn of its model is of another"),
         (cut, "15 rows in encoder.embed_tokens.weight for 16 tokens"),
-        (nameless, "lacks the tokens"),
+        (nameless, "lacks its base tokens"),
     ):
         path = edited(baseline("projected"), tmp_path / "in.pt", change)
         failing(lambda: convert(path), "in.pt", fragment)
