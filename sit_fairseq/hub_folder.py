@@ -32,7 +32,9 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
         path: the file.
     """
     copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
-    _safetensors().torch.save_file(copies, path, metadata={"format": "pt"})
+    data = _safetensors().torch.save(copies, metadata={"format": "pt"})
+    with open(path, "wb") as file:  # of a disk that is full the package says so in its own way
+        file.write(data)
 
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:

@@ -45,7 +45,7 @@ from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import partial_files
+from sit_fairseq.files import explaining_failure, partial_files
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
@@ -132,7 +132,7 @@ def main(args: argparse.Namespace) -> None:
     arguments = writing.training_options(original, args.add)
     cfg = writing.configuration(original, symbols, arguments)
     model, account = convert(original, symbols, cfg.model)
-    with partial_files(args.destination) as (partial,):
+    with explaining_failure(args.destination, "OUT"), partial_files(args.destination) as (partial,):
         writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
         if args.verify:
             verify(original, verification.load(partial, cfg), symbols, args.device)
