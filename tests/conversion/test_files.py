@@ -243,7 +243,7 @@ def test_dictionaries_alone_are_enough(vanilla, convert, data, tmp_path):
         (directory / f"dict.{lang}.txt").write_text(text)
     path = edited(vanilla("tied-learned"), tmp_path / "languages.pt", languages)
     _, printed = convert(path, "--data", directory, "--verify")
-    assert "compared on 64 sentences" in printed and "random sentences" in printed
+    assert "compared on 256 sentences" in printed and "random sentences" in printed
     for content in (b"no dictionary\n", b"\xff\xfe 1\n"):
         (directory / "dict.tgt.txt").write_bytes(content)
         action = lambda: convert(path, "--data", directory, "--overwrite")  # noqa: E731
