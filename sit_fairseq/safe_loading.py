@@ -3,8 +3,10 @@
 import argparse
 import collections
 import contextlib
+import os
 import pickle
 import typing
+import zipfile
 from typing import Any, Dict, Iterator, Optional
 
 import numpy
@@ -132,9 +134,16 @@ def read(path: str) -> Any:
 
     Args:
         path: the file, or the weights of a folder of ``sit export --hub``.
+
+    Raises:
+        Exception: whatever damaged bytes end in, see :func:`explained`.
     """
     if path.endswith(".safetensors"):
         return hub_folder.read_state(path)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > os.path.getsize(path):
+                raise zipfile.BadZipFile("it unpacks to more than it holds")
     return torch.load(path, map_location="cpu", weights_only=True)
 
 
@@ -143,7 +152,8 @@ def incomplete(state: Dict[str, Any]) -> Optional[str]:
     if not is_weights(state.get("model")):
         return "it lacks 'model', the weights by name"
     old, options = state.get("args"), state.get("cfg")
-    if not (isinstance(old, argparse.Namespace) or (isinstance(options, dict) and options)):
+    known = isinstance(old or argparse.Namespace(), argparse.Namespace)
+    if not (old or options) or not (known and isinstance(options or {}, dict)):
         return "it lacks 'cfg' or 'args', the options of the model"
     return None
 

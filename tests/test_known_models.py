@@ -5,6 +5,7 @@ import json
 import shutil
 import socket
 import tarfile
+import zipfile
 from pathlib import Path
 
 import fairseq_cli.generate
@@ -393,6 +394,18 @@ def test_bytes_are_no_objects_of_numpy(trained, tmp_path):
     assert safe_loading.read(str(tmp_path / "evil.pt")).size == 0
 
 
+def test_nothing_is_unpacked_to_more_than_there_is(trained, tmp_path):
+    data, checkpoint = trained
+    with zipfile.ZipFile(checkpoint) as plain, zipfile.ZipFile(tmp_path / "evil.pt", "w") as packed:
+        for entry in plain.infolist():
+            packed.writestr(entry.filename, plain.read(entry), zipfile.ZIP_DEFLATED)
+        packed.writestr("archive/data/9999", bytes(10**7), zipfile.ZIP_DEFLATED)
+    with pytest.raises(
+        UserError, match="evil.pt is not a readable .* unpacks to more than it holds"
+    ):
+        load(tmp_path / "evil.pt", data)
+
+
 def test_metrics_may_be_of_numpy(tmp_path):
     values = [numpy.float64(1.5), numpy.int64(3), numpy.bool_(True), numpy.arange(6).reshape(2, 3)]
     torch.save(values, tmp_path / "metrics.pt")
@@ -515,6 +528,7 @@ def claim_layers(state):
         (without_weight("base_tokens"), "damaged"),
         (lambda state: state.update(cfg={"model": None}), "damaged"),
         (lambda state: state.update(cfg=3), "damaged"),
+        (lambda state: state.update(args={"task": "translation"}), "it lacks 'cfg' or 'args', the"),
         (lambda state: state.update(cfg="fconv"), "damaged"),
         (lambda state: state.update(cfg=[1]), "damaged"),
         (lambda state: state["cfg"].update(model=7), "damaged"),
