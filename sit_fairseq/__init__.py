@@ -9,13 +9,13 @@ logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
 from sit_fairseq.copies import check_user_dir  # noqa: E402
 from sit_fairseq.resuming import copy_checkpoints_whole, resume_exactly  # noqa: E402
 from sit_fairseq.safe_loading import (  # noqa: E402
-    explain_unreadable_checkpoints,
+    read_checkpoints_as_data,
     register_safe_globals,
 )
 
 check_user_dir()
 register_safe_globals()
-explain_unreadable_checkpoints()
+read_checkpoints_as_data()
 copy_checkpoints_whole()
 resume_exactly()
 

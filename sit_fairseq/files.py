@@ -162,6 +162,25 @@ def make_folder(folder: str) -> None:
 
 
 @contextlib.contextmanager
+def explaining_failure(path: str, other: str) -> Iterator[None]:
+    """Around what is written by one who has nothing to add if that fails.
+
+    Args:
+        path: the file or the folder.
+        other: the argument that names it.
+
+    Raises:
+        UserError: it cannot be written, as the disk is full for example.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"Cannot write {path}: {error.strerror}; make room, or name another {other}."
+        )
+
+
+@contextlib.contextmanager
 def partial_files(*paths: str) -> Iterator[List[str]]:
     """Gives names to write to; the files take their places at the end, if all went well.
 

@@ -3,13 +3,10 @@
 They are read wherever fairseq reads a checkpoint, under the name of the file of weights.
 """
 
-import contextlib
 import json
 import os
-import tempfile
-from typing import Any, Dict, Iterator
+from typing import Any, Dict
 
-import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -35,7 +32,9 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
         path: the file.
     """
     copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
-    _safetensors().torch.save_file(copies, path, metadata={"format": "pt"})
+    data = _safetensors().torch.save(copies, metadata={"format": "pt"})
+    with open(path, "wb") as file:  # of a disk that is full the package says so in its own way
+        file.write(data)
 
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
@@ -61,7 +60,7 @@ def read_state(path: str) -> Dict[str, Any]:
         with open(beside, encoding="utf-8") as file:
             options = json.load(file)
         cfg = options["cfg"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(
             f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
             "name a folder of sit export --hub"
@@ -85,26 +84,6 @@ def read_state(path: str) -> Dict[str, Any]:
             }
         ],
     }
-
-
-@contextlib.contextmanager
-def as_checkpoint(path: str) -> Iterator[str]:
-    """Names a file that fairseq can read in place of a checkpoint.
-
-    Args:
-        path: the checkpoint.
-
-    Yields:
-        ``path`` itself, or a temporary file with the contents of a folder, if it names its
-        weights.
-    """
-    if not path.endswith(".safetensors"):
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "model.pt")
-        torch.save(read_state(path), file)
-        yield file
 
 
 def weights_file(folder: str, name: str) -> str:

@@ -84,15 +84,3 @@ def autocast(cfg: Any, sample: Dict[str, Any]) -> ContextManager:
         return nullcontext()
     device = sample["net_input"]["src_tokens"].device.type
     return torch.autocast(device, getattr(torch, cfg.autocast))
-
-
-def forget_autocast(state: Dict[str, Any], given: Dict[str, Any]) -> None:
-    """Takes ``--autocast`` of the training out of a checkpoint: each command has its own.
-
-    Args:
-        state: the checkpoint, as fairseq reads it.
-        given: the options of the command, by name.
-    """
-    task = (state.get("cfg") or {}).get("task")
-    if task and "autocast" in task and "autocast" not in given:
-        task["autocast"] = None

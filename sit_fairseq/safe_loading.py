@@ -3,9 +3,8 @@
 import argparse
 import collections
 import contextlib
-import functools
+import os
 import pickle
-import struct
 import typing
 import zipfile
 from typing import Any, Dict, Iterator, Optional
@@ -14,31 +13,18 @@ import numpy
 import omegaconf
 import torch
 from fairseq import checkpoint_utils
+from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.distributed import utils as distributed_utils
+from fairseq.file_io import PathManager
+from omegaconf import OmegaConf
 
+from sit_fairseq import hub_folder
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub_folder import as_checkpoint
 from sit_fairseq.known_models import (
-    forget_own_judges,
+    forget_options_of_commands,
     refuse_other_shapes,
+    refuse_programs,
     refuse_unknown_kinds,
-)
-from sit_fairseq.precision import forget_autocast
-
-# What reading damaged bytes or a file of another kind ends in, by experiment.
-_UNREADABLE = (
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pickle.PickleError,
-    struct.error,
-    zipfile.BadZipFile,
 )
 
 
@@ -62,17 +48,39 @@ class UnreadableCheckpoint(UserError):
         )
 
 
+def _number_type(name: Any, *_: Any) -> numpy.dtype:
+    """In place of ``numpy.dtype``, which a file can tell that its bytes are pointers.
+
+    Args:
+        name: as numpy writes it down.
+
+    Returns:
+        The one object of that type of number, which a file cannot change.
+
+    Raises:
+        pickle.UnpicklingError: it is none.
+    """
+    if not isinstance(name, str) or numpy.dtype(name).kind not in "biufc":
+        raise pickle.UnpicklingError(f"numbers of the type {name!r}")
+    return numpy.dtype(name)
+
+
+def _empty_array(*_: Any) -> numpy.ndarray:
+    """In place of ``numpy.ndarray`` and of what makes one, which take any bytes for objects."""
+    return numpy.empty(0)
+
+
 def _numpy_globals() -> list:
-    # Metrics may have been logged as numpy values; numpy 1 and 2 name the same
-    # functions differently.
+    # Metrics may have been logged as numpy values; numpy 1 and 2 name the same functions
+    # differently.
     multiarray = getattr(numpy, "_core", numpy.core if numpy.__version__ < "2" else None).multiarray
-    entries = [numpy.ndarray, numpy.dtype]
-    for function in ("_reconstruct", "scalar"):
-        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            entries.append((getattr(multiarray, function), f"{module}.{function}"))
-    if hasattr(numpy, "dtypes"):
-        entries += [kind for kind in vars(numpy.dtypes).values() if isinstance(kind, type)]
-    return entries
+    entries = [(_number_type, "numpy.dtype"), (_empty_array, "numpy.ndarray")]
+    for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+        entries.append((_empty_array, f"{module}._reconstruct"))
+        entries.append((multiarray.scalar, f"{module}.scalar"))
+    # What was made may get its contents, but no file can call these by a name without a dot.
+    kinds = {type(numpy.dtype(code)) for code in "?bhilqBHILQefdgFDG"} | {numpy.ndarray}
+    return entries + [(kind, kind.__name__) for kind in kinds]
 
 
 def register_safe_globals() -> None:
@@ -117,15 +125,35 @@ def explained(path: str, remedy: str) -> Iterator[None]:
     """
     try:
         yield
-    except _UNREADABLE as error:
+    except Exception as error:  # damaged bytes end in anything
         raise UnreadableCheckpoint(path, error, remedy)
+
+
+def read(path: str) -> Any:
+    """What a checkpoint holds, as tensors and plain data.
+
+    Args:
+        path: the file, or the weights of a folder of ``sit export --hub``.
+
+    Raises:
+        Exception: whatever damaged bytes end in, see :func:`explained`.
+    """
+    if path.endswith(".safetensors"):
+        return hub_folder.read_state(path)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > os.path.getsize(path):
+                raise zipfile.BadZipFile("it unpacks to more than it holds")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def incomplete(state: Dict[str, Any]) -> Optional[str]:
     """What the content of a checkpoint lacks, None if it has weights and options."""
     if not is_weights(state.get("model")):
         return "it lacks 'model', the weights by name"
-    if not (state.get("args") or state.get("cfg")):
+    old, options = state.get("args"), state.get("cfg")
+    known = isinstance(old or argparse.Namespace(), argparse.Namespace)
+    if not (old or options) or not (known and isinstance(options or {}, dict)):
         return "it lacks 'cfg' or 'args', the options of the model"
     return None
 
@@ -139,28 +167,40 @@ def is_weights(weights: Any) -> bool:
     )
 
 
-def explain_unreadable_checkpoints() -> None:
-    """Makes fairseq name the file that is damaged instead of printing a traceback.
+def read_checkpoints_as_data() -> None:
+    """Makes fairseq look at a checkpoint before anything is made of it, and name a file that is
+    damaged instead of printing a traceback.
 
-    fairseq offers no hook around its loading function, so that it is wrapped here.
+    fairseq offers no hook between its reading of a file and its use of the options, so that its
+    function is replaced here.
     """
-    load = checkpoint_utils.load_checkpoint_to_cpu
-    if hasattr(load, "__wrapped__"):
-        return
 
-    @functools.wraps(load)
-    def load_or_explain(path, arg_overrides=None, *args, **kwargs):
+    def load_checkpoint_to_cpu(path, arg_overrides=None, load_on_all_ranks=False):
         options = "--path, --restore-file or --finetune-from-model"
         with explained(path, f"name another file with {options}"):
-            with as_checkpoint(path) as file:
-                state = load(file, arg_overrides, *args, **kwargs)
+            state = read(PathManager.get_local_path(path))
             complaint = incomplete(state)
             if complaint:
                 raise LookupError(complaint)
-        refuse_unknown_kinds(path, state)
-        refuse_other_shapes(path, state)
-        forget_autocast(state, arg_overrides or {})
-        forget_own_judges(state, arg_overrides or {})
-        return state
+            refuse_unknown_kinds(path, state, arg_overrides)
+            refuse_programs(path, state)
+            refuse_other_shapes(path, state)
+            return _as_of_fairseq(state, arg_overrides or {})
 
-    checkpoint_utils.load_checkpoint_to_cpu = load_or_explain
+    checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
+
+
+def _as_of_fairseq(state: Dict[str, Any], given: Dict[str, Any]) -> Dict[str, Any]:
+    """What fairseq makes of a checkpoint that it has read, with options of the command."""
+    state.pop("task_state", None)  # its translation has none
+    old = state.get("args")
+    if old is not None:
+        forget_options_of_commands(old)
+        for name, value in given.items():
+            setattr(old, name, value)
+    if state.get("cfg") is not None:
+        forget_options_of_commands(state["cfg"])
+        with omegaconf_no_object_check():  # fairseq's old models have their options as objects
+            state["cfg"] = OmegaConf.create(state["cfg"])
+        overwrite_args_by_name(state["cfg"], given)
+    return checkpoint_utils._upgrade_state_dict(state)

@@ -30,7 +30,9 @@ of fairseq's transformer is linear: train with --criterion cross_entropy or
 label_smoothed_cross_entropy. That of the baselines is cosine, unless --output-head says
 otherwise: train with --criterion adacos.
 
-IN is never changed, and read without executing anything in it.
+IN is never changed, and read without executing anything in it. PyTorch 2.6 and later refuse what
+fairseq's transformer has among its options unless they are told that it is data, which this
+package does: fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation.
 """
 
 import argparse
@@ -45,7 +47,7 @@ from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import partial_files
+from sit_fairseq.files import explaining_failure, partial_files
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
@@ -86,8 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         action="store_true",
-        help="compare both models on sentences whose only symbol is the one of --actual, from "
-        "the data directory if it has any; if they differ, write nothing. The loss it prints "
+        help="compare both models on sentences whose only symbol is the one of --actual, up to "
+        f"{verification.SENTENCES} of the data directory and {verification.RANDOM_SENTENCES} at "
+        "random; if they differ, write nothing. The loss that it prints of sentences of the data "
         "tells whether the dictionaries are the right ones",
     )
     add("--overwrite", action="store_true", help="replace OUT if it exists")
@@ -132,7 +135,7 @@ def main(args: argparse.Namespace) -> None:
     arguments = writing.training_options(original, args.add)
     cfg = writing.configuration(original, symbols, arguments)
     model, account = convert(original, symbols, cfg.model)
-    with partial_files(args.destination) as (partial,):
+    with explaining_failure(args.destination, "OUT"), partial_files(args.destination) as (partial,):
         writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
         if args.verify:
             verify(original, verification.load(partial, cfg), symbols, args.device)
@@ -152,11 +155,11 @@ def verify(original, converted, symbols: Symbols, device: str) -> None:
         UserError: if they differ.
     """
     dictionary = stream_dictionary(original, symbols)
-    pairs, origin = verification.sentences(original, dictionary, symbols.actual)
-    comparison = verification.compare(original, converted, pairs, symbols.actual, device)
-    print(
-        f"compared on {len(pairs)} sentences whose only symbol is {symbols.actual!r}, from "
-        f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
-    )
-    if not comparison.equal:
-        raise UserError("the converted model differs from the original; nothing was written")
+    for pairs, origin in verification.sentences(original, dictionary, symbols.actual):
+        comparison = verification.compare(original, converted, pairs, symbols.actual, device)
+        print(
+            f"compared on {len(pairs)} sentences whose only symbol is {symbols.actual!r}, from "
+            f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
+        )
+        if not comparison.equal:
+            raise UserError("the converted model differs from the original; nothing was written")

@@ -10,7 +10,8 @@ from omegaconf import OmegaConf
 from sit_fairseq import hub_folder
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import make_folder, partial_files
+from sit_fairseq.files import explaining_failure, make_folder, partial_files
+from sit_fairseq.safe_loading import explained
 from sit_fairseq.symbols.vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
@@ -90,9 +91,9 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    state, tokens = _stream_model(checkpoint)
-    with _in_folder(folder, state, tokens, "model.pt") as partials:
-        writing.save(exported(state), partials[0])
+    small, tokens = _stream_model(checkpoint)
+    with _in_folder(folder, small, tokens, "model.pt") as partials:
+        writing.save(small, partials[0])
     return os.path.join(folder, "model.pt")
 
 
@@ -109,12 +110,11 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    state, tokens = _stream_model(checkpoint)
-    small = exported(state)
+    small, tokens = _stream_model(checkpoint)
     names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
     beside = os.path.join(os.path.dirname(checkpoint), hub_folder.CARD)
     card = _card(small["cfg"], beside)
-    with _in_folder(folder, state, tokens, *names) as partials:
+    with _in_folder(folder, small, tokens, *names) as partials:
         hub_folder.write_weights(small["model"], partials[0])
         texts = (json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n", card)
         for partial, text in zip(partials[1:], texts):
@@ -124,12 +124,13 @@ def export_hub(checkpoint: str, folder: str) -> str:
 
 
 def _stream_model(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
-    """A checkpoint and its base tokens."""
+    """A checkpoint, made small, and its base tokens."""
     state = reading.read_state(checkpoint)
     vocabulary = saved_vocabulary(state["model"])
     if vocabulary is None or state.get("cfg") is None:
         raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first.")
-    return state, vocabulary[0]
+    with explained(checkpoint, "name another file"):
+        return exported(state), vocabulary[0]
 
 
 @contextlib.contextmanager
@@ -138,9 +139,10 @@ def _in_folder(
 ) -> Iterator[List[str]]:
     """Names to write files of a folder to; the dictionaries are written, too."""
     make_folder(folder)
-    languages = _languages(state["cfg"]["task"]).values()
+    languages = [state["cfg"]["task"][side] for side in ("source_lang", "target_lang")]
     names += tuple(sorted({f"dict.{language}.txt" for language in languages}))
-    with partial_files(*(os.path.join(folder, name) for name in names)) as partials:
+    paths = [os.path.join(folder, name) for name in names]
+    with explaining_failure(folder, "DIR"), partial_files(*paths) as partials:
         yield partials
         for name, partial in zip(names, partials):
             if name.startswith("dict."):

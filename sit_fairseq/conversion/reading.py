@@ -5,15 +5,14 @@ import zipfile
 from argparse import Namespace
 from typing import Any, Dict, List, NamedTuple, Optional
 
-import torch
 from fairseq import utils
 from fairseq.data import Dictionary, data_utils
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub_folder import as_checkpoint
-from sit_fairseq.safe_loading import explained, incomplete, is_weights
+from sit_fairseq.known_models import refuse_other_shapes, refuse_programs
+from sit_fairseq.safe_loading import explained, incomplete, is_weights, read
 
 
 class Dictionaries(NamedTuple):
@@ -45,16 +44,18 @@ def read_state(path: str) -> Dict[str, Any]:
     """
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; name a checkpoint of fairseq")
-    with explained(path, "name another file"), as_checkpoint(path) as file:
-        if zipfile.is_zipfile(file):
-            with zipfile.ZipFile(file) as archive:
+    with explained(path, "name another file"):
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
                 damaged = archive.testzip()  # torch.load does not look at checksums
             if damaged is not None:
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
-        state = torch.load(file, map_location="cpu", weights_only=True)
-    complaint = _foreign(state)
-    if complaint:
-        raise UserError(f"{path} is no checkpoint of fairseq: {complaint}; name another file")
+        state = read(path)
+        complaint = _foreign(state)
+        if complaint:
+            raise UserError(f"{path} is no checkpoint of fairseq: {complaint}; name another file")
+        refuse_programs(path, state)
+        refuse_other_shapes(path, state)
     return state
 
 

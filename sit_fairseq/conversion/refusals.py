@@ -23,8 +23,6 @@ _OPTIONS = {
     "no_cross_attention": "a decoder over streams needs the source; " + _RETRAIN,
     "base_layers": "streams have no mixture-of-experts layers; " + _RETRAIN,
     "char_inputs": "streams are made of tokens; " + _RETRAIN,
-    "encoder_xformers_att_config": "it may be another attention; " + _RETRAIN,
-    "decoder_xformers_att_config": "it may be another attention; " + _RETRAIN,
     "encoder_layers_to_keep": _PRUNED,
     "decoder_layers_to_keep": _PRUNED,
 }

@@ -28,9 +28,9 @@ from sit_fairseq.search.slot_search import StreamSequenceGenerator
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
-SENTENCES = 64
+SENTENCES, RANDOM_SENTENCES = 64, 256
 _SCANNED = 100_000  # sentences of a split to look at
-_BATCH = 16
+_BATCH = 64
 BEAM = 5
 # Rounding of float32, relative to the largest logit if that is above 1.
 TOLERANCE = 1e-5
@@ -100,7 +100,7 @@ def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
 
 def sentences(
     original: Original, dictionary: StreamDictionary, actual: str
-) -> Tuple[List[Pair], str]:
+) -> List[Tuple[List[Pair], str]]:
     """Sentences whose only symbol is ``actual``.
 
     Args:
@@ -109,15 +109,15 @@ def sentences(
         actual: the symbol.
 
     Returns:
-        the sentences, and where they come from: the first split that has any,
-        of valid, test and train; without one, base tokens at random with ``actual``
-        among them.
+        the sentences, and where they come from: those of the first split that has any, of valid,
+        test and train, which may be few; and base tokens at random with ``actual`` among them.
     """
+    random_ones = (_at_random(original, dictionary, actual), "random sentences of base tokens")
     for split in ("valid", "test", "train"):
         found = list(itertools.islice(_of_split(original, split, dictionary, actual), SENTENCES))
         if found:
-            return found, f"the {split} split of {original.dictionaries.data}"
-    return _at_random(original, dictionary, actual), "random sentences of base tokens"
+            return [(found, f"the {split} split of {original.dictionaries.data}"), random_ones]
+    return [random_ones]
 
 
 def _limits(original: Original) -> List[int]:
@@ -192,7 +192,7 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
     lengths = [max(1, min(20, limit - 1)) for limit in _limits(original)]
     depth = _tree_depth(original)
     drawn = []
-    for _ in range(SENTENCES):
+    for _ in range(RANDOM_SENTENCES):
         source, target = (
             rng.choices(tokens, k=rng.randint(1, length))
             for tokens, length in zip(choices, lengths)

@@ -1,5 +1,6 @@
 """Writing a converted model as a checkpoint that fairseq's commands accept."""
 
+import io
 import os
 from typing import Any, Dict, List
 
@@ -99,7 +100,9 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
 
 def save(state: Dict[str, Any], path: str) -> None:
     """Writes a checkpoint, through to the disk."""
+    data = io.BytesIO()  # of a disk that is full torch would not say so
+    torch.save(state, data)
     with open(path, "wb") as file:
-        torch.save(state, file)
+        file.write(data.getbuffer())
         file.flush()
         os.fsync(file.fileno())

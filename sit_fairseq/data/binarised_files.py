@@ -57,12 +57,14 @@ def _fault(index: str, size: int) -> Optional[str]:
             return None if known else "the index is of another kind"
     except (KeyError, ValueError, struct.error) as error:
         return f"the index is cut or of another version ({error})"
+    if not len(lengths):
+        return "they hold no sentence"  # nor can an empty file be mapped
     if bool((lengths < 1).any()):
         return f"sentence {int((lengths < 1).argmax()) + 1} has no token"
     ends = lengths.astype(numpy.int64).cumsum()
     if bool((places != width * (ends - lengths)).any()):
         return "the sentences do not follow each other"
-    needed = width * int(ends[-1]) if len(ends) else 0
+    needed = width * int(ends[-1])
     return None if needed == size else f"the index needs {needed} bytes of data, there are {size}"
 
 

@@ -21,6 +21,19 @@ import onnxruntime
 
 FORMAT = 1  # of vocabulary.json
 
+# A folder may be a stranger's, and matching takes for ever by some patterns. Here a sentence is as
+# soon read as the folder is: no part in brackets is repeated or has alternatives, but for a first
+# (?!...), no more than three characters are repeated, and symbols are short.
+SIMPLE_PATTERN = re.compile(r"(\(\?![^()]*\))?[^()]{1,1000}")
+REPETITIONS, LONGEST_SYMBOL = 3, 100
+
+DEEPEST = 10_000  # trees
+
+
+def _reason(error):
+    """What went wrong, in one line."""
+    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:300]
+
 
 class CannotAnswer(ValueError):
     """A sentence that the model cannot read; the message says why."""
@@ -55,37 +68,70 @@ class ExportedModel:
         try:
             with open(os.path.join(folder, "vocabulary.json"), encoding="utf-8") as file:
                 self.vocabulary = json.load(file)
+            self._take(folder, self.vocabulary)
         except OSError as error:
             raise SystemExit(f"{folder} is no folder of sit export-onnx ({error.strerror})")
-        if self.vocabulary["format"] != FORMAT or self.vocabulary["fresh_symbols"]:
+        except Exception as error:  # whatever a damaged file ends in
+            raise SystemExit(f"{folder} is damaged ({_reason(error)}); export the model again")
+        if symbols is None:
+            self._refuse_long_matching(folder)
+        pattern = self.symbols if symbols is None else symbols
+        try:
+            self.pattern = re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise SystemExit(f"the pattern {pattern!r} is not a regular expression: {error}")
+
+    def _take(self, folder, vocabulary):
+        """Reads the files; raises something if they lack anything."""
+        if vocabulary["format"] != FORMAT or vocabulary["fresh_symbols"]:
             raise SystemExit(f"{folder} was exported for another version of answer.py")
+        self.tokens, self.symbols = vocabulary["tokens"], str(vocabulary["symbols"])
+        self.rows = {token: row for row, token in enumerate(self.tokens) if row > 3}
+        self.pad, self.eos = (vocabulary["specials"][name] for name in ("pad", "eos"))
+        self.longest_source, self.longest_target = (
+            int(vocabulary["longest"][side]) for side in ("source", "target")
+        )
+        self.one_stream = vocabulary["symbol_embedding"] == "fixed"
+        self.cross, self.caches = list(vocabulary["cross"]), dict(vocabulary["caches"])
+        self.arity, self.depth = {}, 0
+        if vocabulary["tree"]:
+            self.arity, self.depth = dict(vocabulary["tree"]["arity"]), vocabulary["tree"]["depth"]
+        if not 0 <= self.depth <= DEEPEST:
+            raise ValueError(f"trees as deep as {self.depth}")
+        if not all(0 in shape for shape in self.caches.values()):
+            raise ValueError("caches with something in them")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # more would only wait for each other
         self.encoder, self.decoder = (
             onnxruntime.InferenceSession(os.path.join(folder, name), options)
             for name in ("encoder.onnx", "decoder.onnx")
         )
-        self.tokens = self.vocabulary["tokens"]
-        self.rows = {token: row for row, token in enumerate(self.tokens) if row > 3}
-        self.pattern = re.compile(symbols or self.vocabulary["symbols"])
-        self.pad, self.eos = (self.vocabulary["specials"][name] for name in ("pad", "eos"))
+
+    def _refuse_long_matching(self, folder):
+        """Refuses a pattern of the folder that may take long."""
+        repetitions = sum(map(self.symbols.replace("(?", "").count, "*+?{"))
+        if not SIMPLE_PATTERN.fullmatch(self.symbols) or repetitions > REPETITIONS:
+            raise SystemExit(
+                f"{folder} has the pattern {self.symbols[:80]!r}, which may take for ever; say what "
+                "is a symbol by --symbols, with the same pattern if you trust it"
+            )
 
     def read(self, line):
         """Takes the names away: base tokens become their rows, symbols V + slot."""
         words = line.split()
         if not words:
             raise CannotAnswer("the sentence is empty")
-        if len(words) >= self.vocabulary["longest"]["source"]:
-            raise CannotAnswer(
-                f"{len(words)} tokens are more than {self.vocabulary['longest']['source'] - 1}"
-            )
+        if len(words) >= self.longest_source:
+            raise CannotAnswer(f"{len(words)} tokens are more than {self.longest_source - 1}")
         names, ids = [], []
         for word in words:
             if word in self.rows:
                 ids.append(self.rows[word])
+            elif len(word) > LONGEST_SYMBOL:
+                raise CannotAnswer(f"{word[:20]!r}... has more than {LONGEST_SYMBOL} characters")
             elif not self.pattern.fullmatch(word):
                 raise CannotAnswer(f"{word!r} is no symbol and no token that the model knows")
-            elif self.vocabulary["symbol_embedding"] == "fixed":
+            elif self.one_stream:
                 raise CannotAnswer(f"the model has no embedding for {word!r}")
             else:
                 if word not in names:
@@ -93,28 +139,27 @@ class ExportedModel:
                 ids.append(len(self.tokens) + names.index(word))
         slots = list(range(len(names))) or [-1]  # one anonymous stream if there are no symbols
         source = {"tokens": np.array([*ids, self.eos])}
-        if self.vocabulary["tree"]:
+        if self.depth:
             source["tree"] = self.tree(words)
         return Sentence({"slots": np.array(slots)}, source, names)
 
     def tree(self, words):
         """The path from each token of a prefix formula up to the root: 0 for a step from a first
         operand, 1 from a second one, -1 beyond the root and for </s>."""
-        arity, depth = self.vocabulary["tree"]["arity"], self.vocabulary["tree"]["depth"]
-        paths = np.full((len(words) + 1, depth), -1)
+        paths = np.full((len(words) + 1, self.depth), -1)
         waiting = [[[], 0, 1]]  # operators without all their operands: path, how many, of how many
         for row, word in enumerate(words):
             if not waiting:
                 raise CannotAnswer(f"the formula is complete after token {row}, but more follow")
             parent, number, _ = waiting[-1]
             path = [min(number, 1), *parent] if row else []
-            if len(path) > depth:
+            if len(path) > self.depth:
                 raise CannotAnswer(
-                    f"the formula is deeper than {depth}, as deep as the model reads"
+                    f"the formula is deeper than {self.depth}, as deep as the model reads"
                 )
             paths[row, : len(path)] = path
             waiting[-1][1] += 1
-            waiting.append([path, 0, arity.get(word, 0)])
+            waiting.append([path, 0, self.arity.get(word, 0)])
             while waiting and waiting[-1][1] == waiting[-1][2]:
                 waiting.pop()
         if waiting:
@@ -143,14 +188,14 @@ class ExportedModel:
         length that favours it most.
         """
         memory = self.encoder.run(None, {**sentence.inputs, **sentence.source})
-        constant = {f"memory_{kind}": part for kind, part in zip(self.vocabulary["cross"], memory)}
+        constant = {f"memory_{kind}": part for kind, part in zip(self.cross, memory)}
         streams = len(sentence.inputs["slots"])
-        cache_names = [f"cache_{kind}" for kind in self.vocabulary["caches"]]
+        cache_names = [f"cache_{kind}" for kind in self.caches]
         caches = [
             np.zeros([1, *(streams if size == "S" else size for size in shape)], np.float32)
-            for shape in self.vocabulary["caches"].values()
+            for shape in self.caches.values()
         ]
-        longest = min(max_length, self.vocabulary["longest"]["target"] - 1)
+        longest = min(max_length, self.longest_target - 1)
         hypotheses, scores = [[]], np.zeros(1, np.float32)
         finished = []
         for step in range(longest + 1):
@@ -210,6 +255,7 @@ def main():
         parser.error("--beam and --max-length must be at least 1")
     model = ExportedModel(args.folder, args.symbols)
     status = 0
+    sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text
     for number, line in enumerate(sys.stdin, start=1):
         try:
             answer = model.answer(line, args.beam, args.lenpen, args.max_length)
@@ -218,6 +264,8 @@ def main():
             print(flush=True)
             print(f"line {number}: {error}", file=sys.stderr)
             status = 1
+        except Exception as error:  # whatever networks of strangers end in
+            sys.exit(f"{args.folder} cannot be used ({_reason(error)}); export the model again")
     sys.exit(status)
 
 

@@ -21,7 +21,7 @@ from sit_fairseq.deployment.plain_model import plain_copy
 from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
-from sit_fairseq.files import make_folder, partial_files
+from sit_fairseq.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
 
@@ -124,7 +124,7 @@ def export_onnx(checkpoint: str, folder: str, sentences: Sentences) -> Agreement
     decoder = CheckpointDecoder(checkpoint, DecodingOptions())
     check_exportable(decoder.model)
     make_folder(folder)  # before what takes minutes
-    with tempfile.TemporaryDirectory() as made:
+    with explaining_failure(folder, "DIR"), tempfile.TemporaryDirectory() as made:
         write(decoder.model, made)
         agreement = compare(decoder, made, sentences)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:

@@ -114,8 +114,8 @@ def compare(decoder: CheckpointDecoder, folder: str, sentences: Sentences) -> Ag
         UserError: an answer or a score differs.
     """
     if decoder.model.vocabulary.one_stream:
-        exported, names = ExportedModel(folder), decoder.task.source_dictionary.known_symbols()
-        names = names[: sentences.symbols]
+        exported = ExportedModel(folder, symbols=decoder.symbols)
+        names = decoder.task.source_dictionary.known_symbols()[: sentences.symbols]
     else:
         exported = ExportedModel(folder, symbols=_NAMES)
         decoder.task.source_dictionary.set_pattern(_NAMES)

@@ -1,5 +1,6 @@
 """The model under fairseq: its options, its named architectures, and ``from_pretrained``."""
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, Tuple
 
@@ -71,14 +72,23 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         **kwargs: Any,
     ) -> StreamHubInterface:
         """Loads a model to use in Python; see fairseq, of whose interface it has a kind of its
-        own. A folder of ``sit export --hub`` needs no other argument."""
-        loaded = hub_utils.from_pretrained(
-            model_name_or_path,
-            weights_file(model_name_or_path, checkpoint_file),
-            data_name_or_path,
-            archive_map=cls.hub_models(),
-            **kwargs,
-        )
+        own. A folder of ``sit export --hub`` needs no other argument.
+
+        Raises:
+            UserError: there is no such folder or checkpoint, or it cannot be used.
+        """
+        # fairseq would fetch what is none, unpack it and remove it.
+        if not os.path.isdir(model_name_or_path):
+            raise UserError(
+                f"{model_name_or_path} is no folder; name the one that holds the checkpoint"
+            )
+        if not data_name_or_path.startswith(".") and not os.path.isdir(data_name_or_path):
+            raise UserError(f"{data_name_or_path} is no folder; name one of fairseq-preprocess")
+        name = weights_file(model_name_or_path, checkpoint_file)
+        for file in name.split(os.pathsep):
+            if not os.path.isfile(os.path.join(model_name_or_path, file)):
+                raise UserError(f"{model_name_or_path} has no {file}; name the checkpoint in it")
+        loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     def forward(

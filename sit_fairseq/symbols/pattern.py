@@ -1,5 +1,6 @@
 """Which tokens are symbols, told by their form."""
 
+import math
 import re
 from typing import Dict, List, Sequence
 
@@ -15,6 +16,10 @@ SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
 
 # Seconds for one token. A pattern may come with a checkpoint, and some take exponential time.
 _PATIENCE = 1.0
+
+# Characters of a pattern, and of one with each part repeated as often as it says in braces, which
+# is what the package makes of it.
+_LONGEST, _LONGEST_REPEATED = 10_000, 500_000
 
 # Answers remembered; a service meets new names for ever.
 _MOST_KNOWN = 100_000
@@ -45,10 +50,19 @@ class SymbolPattern:
     """
 
     def __init__(self, regex: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
+        # The least number is what counts: parts are repeated so often one by one.
+        repetitions = [max(1, int(least)) for least in re.findall(r"\{(\d{1,9})", regex)]
+        if len(regex) > _LONGEST or len(regex) * math.prod(repetitions) > _LONGEST_REPEATED:
+            raise UserError(
+                f"--symbols {regex[:40]!r}... is longer than {_LONGEST} characters, or than "
+                f"{_LONGEST_REPEATED} with all that it repeats; choose a shorter regular expression"
+            )
         try:
             re.compile(regex)
             self._compiled = timed_re.compile(regex)  # it matches alike, and can be stopped
-        except (re.error, timed_re.error) as error:
+        except RecursionError:
+            raise UserError(f"--symbols {regex[:40]!r}... has too many brackets; choose fewer")
+        except (re.error, timed_re.error, OverflowError) as error:
             raise UserError(f"--symbols {regex!r} is not a regular expression: {error}")
         self.regex = regex
         self._known: Dict[str, bool] = {}  # a token comes again and again

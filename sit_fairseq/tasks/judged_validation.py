@@ -42,6 +42,8 @@ def generation_options(text: str) -> Namespace:
     """
     try:
         options = json.loads(text)
+        if "${" in str(options):
+            raise ValueError("${ is replaced by something of this machine")
         known = OmegaConf.merge(GenerationConfig(), options)
     except (OmegaConfBaseException, TypeError, ValueError) as error:
         reason = str(error).split("\n")[0]

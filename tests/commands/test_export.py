@@ -1,5 +1,8 @@
 """Small checkpoints to be shipped."""
 
+import errno
+import os
+import resource
 import shutil
 
 import pytest
@@ -48,6 +51,43 @@ def test_a_folder_that_cannot_be_made_is_named(verb, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="Cannot make .*file/under: Not a directory; name another"):
         sit(verb, SHIPPED / "model.pt", tmp_path / "file" / "under")
+
+
+@pytest.fixture
+def little_room():
+    """No file can be longer than 100 kB, as if a disk were full then."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("options", [(), ("--hub",)], ids=["model.pt", "hub"])
+def test_no_room_for_the_files(tmp_path, little_room, options):
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "model.pt").write_text("before")
+    with pytest.raises(UserError, match="Cannot write .*small: File too large; make room, or name"):
+        sit("export", SHIPPED / "model.pt", tmp_path / "small", *options)
+    assert [path.name for path in (tmp_path / "small").iterdir()] == ["model.pt"]
+    assert (tmp_path / "small" / "model.pt").read_text() == "before"
+
+
+def test_no_room_for_networks(tmp_path, monkeypatch):
+    def full(model, folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("sit_fairseq.deployment.exporting.write", full)
+    with pytest.raises(UserError, match="Cannot write .*onnx: No space left on device; make room"):
+        sit("export-onnx", SHIPPED / "model.pt", tmp_path / "onnx")
+    assert list((tmp_path / "onnx").iterdir()) == []
+
+
+def test_options_that_are_missing(tmp_path):
+    state = torch.load(SHIPPED / "model.pt", weights_only=True)
+    for options in ({"task": None}, {"common": None}, {"task": {}}, {"checkpoint": 3}):
+        torch.save({**state, "cfg": {**state["cfg"], **options}}, tmp_path / "other.pt")
+        with pytest.raises(UserError, match="other.pt is not a readable fairseq checkpoint"):
+            sit("export", tmp_path / "other.pt", tmp_path / "small")
 
 
 def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):

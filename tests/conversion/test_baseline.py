@@ -162,9 +162,10 @@ def test_data_need_not_be_there_any_more(baseline, convert, formulas, tmp_path):
 
     path = edited(baseline("projected"), tmp_path / "moved.pt", moved)
     _, printed = convert(path, "--verify")
-    assert "compared on 64 sentences" in printed and "from random sentences" in printed
+    assert "compared on 256 sentences" in printed and "from random sentences" in printed
+    assert "from the" not in printed
     _, printed = convert(path, "--verify", "--data", formulas.data, out="data.pt")
-    assert "compared on 21 sentences" in printed
+    assert "compared on 21 sentences" in printed and "compared on 256 sentences" in printed
     failing(lambda: convert(path, "--data", tmp_path / "none", out="x.pt"), "no such directory")
 
 
@@ -179,10 +180,10 @@ def test_sentences_of_data_with_another_dictionary(baseline, formulas, tmp_path)
     original = read_baseline(path, reading.read_state(path), data=str(data))
     dictionary = verification.StreamDictionary()
     dictionary.set_pattern(REGEX)
-    pairs, origin = verification.sentences(original, dictionary, "a")
+    (pairs, origin), (random_ones, _) = verification.sentences(original, dictionary, "a")
     assert [" ".join(pair.source) for pair in pairs] == ["! a", "| 1 a"]
     assert [" ".join(pair.target) for pair in pairs] == ["a 0", "a 0"]
-    assert origin.startswith("the test split")
+    assert origin.startswith("the test split") and len(random_ones) == 256
 
 
 @pytest.mark.parametrize("embedding", ["canonical", "random"])
@@ -213,12 +214,12 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         del state["model"]["encoder.embed_tokens.vocabulary.base_tokens"]
 
     for change, fragment in (
-        (option("encoder_layers", 3), "do not fit its options"),
-        (option("encoder_layers", "many"), "cannot read"),
+        (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
+        (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
         (option("encoder_attention_heads", 0), "encoder_attention_heads = 0"),
-        (option("activation_fn", "swish"), "'swish' is unknown"),
+        (option("activation_fn", "swish"), "the option activation_fn of its model is of another"),
         (cut, "15 rows in encoder.embed_tokens.weight for 16 tokens"),
-        (nameless, "lacks the tokens"),
+        (nameless, "lacks its base tokens"),
     ):
         path = edited(baseline("projected"), tmp_path / "in.pt", change)
         failing(lambda: convert(path), "in.pt", fragment)

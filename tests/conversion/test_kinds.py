@@ -69,6 +69,7 @@ def test_converted_model_equals_the_original(vanilla, convert, data, kind):
     path, printed = convert(vanilla(kind), "--verify")
     assert "compared on 20 sentences whose only symbol is 'a', from the test split" in printed
     assert "20 of 20 best answers are equal" in printed
+    assert "compared on 256 sentences whose only symbol is 'a', from random sentences" in printed
     directory = data.separate if kind.startswith("separate") else data.joined
     [original], _, task = load_original(vanilla(kind), directory)
     with torch.no_grad():

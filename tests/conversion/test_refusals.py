@@ -17,8 +17,6 @@ OPTIONS = [
     ("no_cross_attention", True),
     ("base_layers", 1),
     ("char_inputs", True),
-    ("encoder_xformers_att_config", "x"),
-    ("decoder_xformers_att_config", "x"),
     ("encoder_layers_to_keep", "0"),
     ("decoder_layers_to_keep", "0"),
     ("scale_attn", True),
@@ -62,16 +60,21 @@ def test_options_that_are_no_numbers(vanilla, convert, tmp_path, name, value):
     "name, value, fragment",
     [
         ("encoder_layers", 1, "encoder.layers.1"),
-        ("encoder_layers", 3, "encoder.layers.2"),
         ("encoder_attention_heads", 3, "divisible by num_heads"),
         ("layernorm_embedding", True, "layernorm_embedding"),
         ("encoder_learned_pos", True, "embed_positions"),
-        ("encoder_ffn_embed_dim", 32, "size mismatch"),
     ],
 )
 def test_options_that_contradict_the_weights(vanilla, convert, tmp_path, name, value, fragment):
     path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
     failing(lambda: convert(path), "in.pt do not fit its options", fragment)
+
+
+@pytest.mark.parametrize("value", [32, 10**6])
+@pytest.mark.parametrize("name", ["encoder_layers", "encoder_ffn_embed_dim", "decoder_embed_dim"])
+def test_options_that_ask_for_more_than_there_is(vanilla, convert, tmp_path, name, value):
+    path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
+    failing(lambda: convert(path), "in.pt is damaged", f"say {name} {value}, its weights")
 
 
 @pytest.mark.parametrize(

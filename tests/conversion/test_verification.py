@@ -27,7 +27,7 @@ def models(vanilla):
             configurations[key] = writing.configuration(original, symbols, arguments)
         converted, _ = convert(original, symbols, configurations[key].model)
         dictionary = stream_dictionary(original, symbols)
-        pairs, _ = verification.sentences(original, dictionary, symbols.actual)
+        pairs, _ = verification.sentences(original, dictionary, symbols.actual)[0]
         return original, converted, pairs
 
     return make

@@ -1,20 +1,23 @@
 """The program that answers without fairseq and torch."""
 
 import ast
+import json
+import shutil
 import subprocess
 import sys
 
+import pytest
 from command_line import ROOT
 
 PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
 MODEL = ROOT / "examples" / "playground" / "models" / "prop"
 
 
-def answer(lines, *options):
+def answer(lines, *options, folder=MODEL):
     """The answers, what was said beside them, and the exit status."""
     text = "".join(line + "\n" for line in lines)
-    command = [sys.executable, PROGRAM, MODEL, "--max-length", "9", *options]
-    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    command = [sys.executable, PROGRAM, folder, "--max-length", "9", *options]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
     return result.stdout.splitlines(), result.stderr, result.returncode
 
 
@@ -39,6 +42,13 @@ def test_a_line_without_an_answer_has_its_place():
     assert status == 1
 
 
+def test_bytes_that_are_no_text():
+    command = [sys.executable, PROGRAM, MODEL]
+    result = subprocess.run(command, input=b"\xff\n! c\n", capture_output=True)
+    assert result.stdout == b"\nc 0\n" and result.returncode == 1
+    assert result.stderr.startswith(b"line 1: '\\\\xff' is no symbol")
+
+
 def test_options_are_checked():
     _, said, status = answer([], "--beam", "0")
     assert "--beam and --max-length must be at least 1" in said and status == 2
@@ -48,6 +58,110 @@ def test_a_folder_without_a_model(tmp_path):
     command = [sys.executable, PROGRAM, tmp_path]
     result = subprocess.run(command, input="", capture_output=True, text=True)
     assert result.returncode == 1 and result.stderr.startswith(f"{tmp_path} is no folder of sit")
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """Answers by a model whose vocabulary was changed."""
+
+    def call(change, *options, line="xor a & b c"):
+        folder = shutil.copytree(MODEL, tmp_path / "model", dirs_exist_ok=True)
+        vocabulary = json.loads((folder / "vocabulary.json").read_text())
+        changed = change(vocabulary)
+        text = json.dumps(vocabulary) if changed is None else changed
+        (folder / "vocabulary.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+        lines, said, status = answer([line], *options, folder=folder)
+        assert status == 1 and lines == [] and len(said.splitlines()) == 1, said
+        return said
+
+    return call
+
+
+def without(*path):
+    def change(vocabulary):
+        for name in path[:-1]:
+            vocabulary = vocabulary[name]
+        del vocabulary[path[-1]]
+
+    return change
+
+
+def with_value(value, *path):
+    def change(vocabulary):
+        for name in path[:-1]:
+            vocabulary = vocabulary[name]
+        vocabulary[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        *[
+            (without(name), f"KeyError: '{name}'")
+            for name in (
+                "format",
+                "tokens",
+                "symbols",
+                "specials",
+                "longest",
+                "cross",
+                "caches",
+                "tree",
+            )
+        ],
+        (without("tree", "depth"), "KeyError: 'depth'"),
+        (with_value(10**9, "tree", "depth"), "ValueError: trees as deep as 1000000000"),
+        (with_value("deep", "tree", "depth"), "TypeError"),
+        (with_value([1, 10**9], "caches", "DP"), "ValueError: caches with something in them"),
+        (with_value(None, "tokens"), "TypeError"),
+        (lambda vocabulary: b"\xff\xfe", "UnicodeDecodeError"),
+        (lambda vocabulary: "[1]", "TypeError"),
+        (lambda vocabulary: "[" * 10**5, "RecursionError"),
+    ],
+)
+def test_a_vocabulary_that_is_none(stranger, change, reason):
+    said = stranger(change)
+    assert f"model is damaged ({reason}" in said and "export the model again" in said
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000])
+@pytest.mark.parametrize("network", ["encoder.onnx", "decoder.onnx"])
+def test_a_network_that_is_none(tmp_path, network, size):
+    folder = shutil.copytree(MODEL, tmp_path / "model")
+    content = (folder / network).read_bytes()
+    (folder / network).write_bytes(content[:size])
+    _, said, status = answer(["a"], folder=folder)
+    assert status == 1 and len(said.splitlines()) == 1 and "model is damaged (" in said
+
+
+def test_networks_of_another_vocabulary(stranger):
+    assert "model cannot be used (" in stranger(with_value([2, 2, 0, "S", 7], "caches", "DP"))
+
+
+PATTERNS = ["(a|a)*b", "(?:a+)+b", "a*a*a*a*b", "(a|a)(a|a)b", "[a-z]" * 300, "(?!x*)*(a)"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_that_may_take_for_ever(stranger, pattern):
+    said = stranger(with_value(pattern, "symbols"), line="a" * 90)
+    assert "say what is a symbol by --symbols, with the same pattern if you trust it" in said
+
+
+def test_a_pattern_that_is_none(stranger):
+    assert "the pattern '[a-' is not a regular expression" in stranger(with_value("[a-", "symbols"))
+    said = stranger(with_value("[a-z]", "symbols"), "--symbols", "(")
+    assert "the pattern '(' is not a regular expression" in said
+
+
+def test_patterns_of_the_examples_can_be_exported(tmp_path):
+    folder = shutil.copytree(MODEL, tmp_path / "model")
+    vocabulary = json.loads((folder / "vocabulary.json").read_text())
+    for pattern in (r"(?!xor$)[a-z]\w*", "<ent[0-9]+>|Ada|[a-z]", r"[a-z]|p\d+", "[a-ei-z][0-9]*"):
+        (folder / "vocabulary.json").write_text(json.dumps({**vocabulary, "symbols": pattern}))
+        assert answer(["xor a & a a"], folder=folder)[2] == 0
+    assert answer(["xor a & b " + "c" * 101], folder=folder)[1].startswith("line 1: 'cccc")
 
 
 def test_it_needs_numpy_and_onnxruntime_only():

@@ -17,7 +17,9 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
-    run = Run(GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None)
+    run = Run(
+        GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None
+    )
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
     (worker,) = scorer._judges._pool._workers

@@ -66,7 +66,9 @@ def test_symbols_without_a_stream_are_placeholders():
     embedding, canonical = build(cosine=True)
     streams = Streams.of_slots(torch.tensor([1, 0]))
     num_base = embedding.vocabulary.num_base
-    found = embedding.table().embed(torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams)
+    found = embedding.table().embed(
+        torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams
+    )
     rows = matrix(embedding)
     torch.testing.assert_close(found[0], rows[[num_base, num_base + 1]])
     torch.testing.assert_close(found[1], rows[[num_base + 1, 0]])

@@ -25,9 +25,7 @@ def verified(monkeypatch):
     return run
 
 
-def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
-    monkeypatch, verified
-):
+def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(monkeypatch, verified):
     printed = []
     command = SimpleNamespace(
         get_symbols_to_strip_from_output=None,
