@@ -105,7 +105,11 @@ def training_measure(model, seed: int = 1) -> Measure:
             net_output = model(**sample["net_input"])
         log_probs = model.get_normalized_probs(net_output, log_probs=True).transpose(1, 2)
         target = model.get_targets(sample, net_output)
-        pad = model.vocabulary.dictionary.pad()
+        pad = (
+            model.decoder.dictionary.pad()
+            if hasattr(model.decoder, "dictionary")
+            else model.vocabulary.dictionary.pad()
+        )
         loss = F.nll_loss(log_probs, target, ignore_index=pad, reduction="sum")
         names, parameters = zip(*model.named_parameters())
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)

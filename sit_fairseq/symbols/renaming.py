@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 import torch
 from torch import Tensor
 
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.tokens import TokenTable
 
 # In a table, what becomes of a token whose name another token takes: nothing can.
 _NO_IMAGE = -1
@@ -68,9 +68,7 @@ class Renaming:
             raise ValueError(f"{merged!r} would merge with what is renamed to it: {self.mapping}")
         return [self.mapping.get(token, token) for token in tokens]
 
-    def table(
-        self, dictionary: StreamDictionary, into: Optional[StreamDictionary] = None
-    ) -> Tensor:
+    def table(self, dictionary: TokenTable, into: Optional[TokenTable] = None) -> Tensor:
         """The renaming of indices, for :func:`rename`.
 
         Args:

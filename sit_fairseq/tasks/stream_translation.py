@@ -424,7 +424,7 @@ class StreamTranslationTask(TranslationTask):
             # fairseq later moves this very model to its device.
             return self.generator(generation_options(self.cfg.validate_args), [model])
         except UserError as error:
-            raise UserError(f"--validate-args: {error}")
+            raise UserError(str(error))
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--verify`` the answers are verified, and with ``--scoring
