@@ -105,12 +105,9 @@ def training_measure(model, seed: int = 1) -> Measure:
             net_output = model(**sample["net_input"])
         log_probs = model.get_normalized_probs(net_output, log_probs=True).transpose(1, 2)
         target = model.get_targets(sample, net_output)
-        pad = (
-            model.decoder.dictionary.pad()
-            if hasattr(model.decoder, "dictionary")
-            else model.vocabulary.dictionary.pad()
-        )
-        loss = F.nll_loss(log_probs, target, ignore_index=pad, reduction="sum")
+        # A plain transformer, which is to fail, keeps its dictionary with its decoder.
+        dictionary = getattr(model.decoder, "dictionary", None) or model.vocabulary.dictionary
+        loss = F.nll_loss(log_probs, target, ignore_index=dictionary.pad(), reduction="sum")
         names, parameters = zip(*model.named_parameters())
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
         found = {f"gradient of {name}": g for name, g in zip(names, gradients) if g is not None}

@@ -21,9 +21,11 @@ from fairseq.models import (
 )
 from torch import Tensor, nn
 
+from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.config import AttentionPattern
-from sit_fairseq.models.positions import TreePositions, tree_paths
+from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 Cache = Dict[str, Tuple[Tensor, Tensor]]
@@ -87,8 +89,8 @@ class _Layer(nn.Module):
     def __init__(self, cfg, pattern: AttentionPattern, decoder: bool) -> None:
         super().__init__()
         dim, ffn_dim = cfg.encoder_embed_dim, cfg.encoder_ffn_embed_dim
-        per_stream = pattern.decoder_per_stream if decoder else pattern.encoder_per_stream
-        aggregated = pattern.decoder_aggregated if decoder else pattern.encoder_aggregated
+        per_stream = ("DP" if decoder else "EP") in pattern
+        aggregated = ("DA" if decoder else "EA") in pattern
         cross = len(pattern.cross) if decoder else 0
         rope = decoder or cfg.encoder_positions == "rope"
         norm = partial(nn.LayerNorm, dim, eps=cfg.layer_norm_eps)
@@ -187,7 +189,9 @@ class _Encoder(FairseqEncoder):
         self.embed_tokens = embed_tokens
         tree = cfg.encoder_positions == "tree"
         self.embed_positions = (
-            TreePositions(cfg.encoder_embed_dim, cfg.tree_depth) if tree else None
+            TreePositions(embed_tokens.vocabulary, ARITY, cfg.encoder_embed_dim, cfg.tree_depth)
+            if tree
+            else None
         )
         self.layers = nn.ModuleList(_Layer(cfg, pattern, False) for _ in range(cfg.encoder_layers))
         self.rate, self.aggregated = cfg.dropout, "CA" in pattern.cross
@@ -196,10 +200,10 @@ class _Encoder(FairseqEncoder):
         hidden, mask = self.embed_tokens(src_tokens)
         if self.embed_positions is not None:
             rows = self.embed_tokens.vocabulary.rows(src_tokens)
-            arity = self.embed_tokens.vocabulary.arity_of_row.to(rows)[rows.clamp(min=0)]
-            arity = arity.masked_fill(rows < 0, 0)
-            positions = self.embed_positions(tree_paths(arity, src_lengths - 1))
-            hidden = hidden + positions.to(hidden).unsqueeze(1)
+            paths = self.embed_positions.prepare(rows.cpu(), src_lengths.cpu() - 1)
+            one = Streams.of_slots(torch.ones(hidden.size(0), dtype=torch.long))
+            positions = self.embed_positions(torch.zeros_like(hidden[:, 0]), one, paths)
+            hidden = hidden + positions.unsqueeze(1)
         hidden = F.dropout(hidden, self.rate, self.training)
         allowed = src_tokens.ne(self.dictionary.pad())[:, None, None, None]
         for layer in self.layers:

@@ -9,6 +9,7 @@ from conftest import make_dictionary, make_model, make_sample, redraw
 from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.benchmark.literal_model import LiteralModel
+from sit_fairseq.logic.syntax import ARITY
 
 
 def build(pattern: str, positions: str = "tree"):
@@ -44,7 +45,7 @@ def test_logits_are_those_of_the_algorithms(pattern, positions):
     config = literal.LiteralConfig(
         pattern=pattern, layers=2, heads=3, eps=0.1, encoder_positions=positions
     )
-    embedding, dictionary = model.encoder.embed_tokens, model.vocabulary.dictionary
+    embedding, dictionary = model.encoder.embed_tokens, model.encoder.dictionary
     weights = model.state_dict()
     weights["decoder.output_projection.weight"] = embedding.weight
     base, symbols = embedding.vocabulary.num_base, embedding.symbols
@@ -57,7 +58,8 @@ def test_logits_are_those_of_the_algorithms(pattern, positions):
             [number_of[token] for token in tokens.tolist() if token != dictionary.pad()]
             for tokens in (row, previous)
         )
-        arities = [*embedding.vocabulary.arity_of_row.tolist(), *[0] * symbols.numel()]
+        arities = [ARITY.get(token, 0) for token in embedding.vocabulary.row_tokens]
+        arities += [0] * symbols.numel()
         formula = [arities[token] for token in x[:-1]] if positions == "tree" else None
         truth = literal.forward(weights, config, x, y, symbols.numel(), formula)
         assert truth.shape[1] == base + symbols.numel()
@@ -73,7 +75,7 @@ def test_parameters_are_those_of_the_package():
 
 def test_steps_of_beam_search_are_those_of_teacher_forcing():
     model, sample = build("EP-DP-EA-DA-CP-CA")
-    dictionary = model.vocabulary.dictionary
+    dictionary = model.encoder.dictionary
     generator = SequenceGenerator([model], dictionary, beam_size=3, max_len_a=0, max_len_b=7)
     inputs = {"src_tokens": sample["net_input"]["src_tokens"]}
     inputs["src_lengths"] = sample["net_input"]["src_lengths"]
