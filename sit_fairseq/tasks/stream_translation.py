@@ -150,9 +150,9 @@ class StreamTranslationTask(TranslationTask):
         if self._trains:
             self._log_dictionary()
         if self.cfg.validate_semantics:
-            # fairseq later moves this very model to its device.
-            generator = self.generator(generation_options(self.cfg.validate_args), [model])
-            self._judged = JudgedValidation(self.cfg, generator, self.tgt_dict)
+            self._judged = JudgedValidation(
+                self.cfg, self._validation_generator(model), self.tgt_dict
+            )
             if self._trains:
                 self._judged.require_judge()
         return model
@@ -418,6 +418,14 @@ class StreamTranslationTask(TranslationTask):
             )
         except AssertionError as error:  # fairseq's, on options that contradict each other
             raise UserError(f"options of the search contradict each other: {error}")
+
+    def _validation_generator(self, model):
+        options = generation_options(self.cfg.validate_args)
+        try:
+            # fairseq later moves this very model to its device.
+            return self.generator(options, [model])
+        except UserError as error:
+            raise UserError(f"--validate-args: {error}")
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; with ``--verify`` the answers are verified, and with ``--scoring

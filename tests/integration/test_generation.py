@@ -209,7 +209,10 @@ def test_sampling(prop, tmp_path, capsys, options):
 
 
 def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, capsys):
-    lines = (prop.root / "test.src").read_text().splitlines()[:60]
+    # Symbols that a formula treats alike tie, and which of them a group gets decides what the
+    # next group may not have: only formulas of one symbol are compared, among others.
+    others = (prop.root / "test.src").read_text().splitlines()[:30]
+    lines = [re.sub(r"\b[a-z]\b", "a", line) for line in others] + others
     data = preprocess_lines(tmp_path, lines, lines)
     capsys.readouterr()
     found = []
@@ -220,12 +223,7 @@ def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, capsys):
         scores = [[float(own.score) for own in sentence.hypotheses] for sentence in answered]
         found.append(torch.tensor(scores))
     assert found[0].shape == (60, 4)
-    # Symbols that a formula treats alike tie, and which of them a group gets decides what the
-    # next group may not have: sentences with equal scores are left out.
-    ordered = found[0].sort(1).values
-    distinct = (ordered.diff(dim=1) > 1e-4).all(1)
-    assert distinct.sum() > 20
-    torch.testing.assert_close(*(scores[distinct] for scores in found), rtol=0, atol=1e-5)
+    torch.testing.assert_close(*(scores[:30] for scores in found), rtol=0, atol=1e-5)
 
 
 def test_no_repeated_ngrams(tmp_path, capsys):
