@@ -514,7 +514,7 @@ def claim_layers(state):
         (set_model(encoder_attention_heads="many"), "damaged"),
         (set_model(dropout="much"), "damaged"),
         (set_model(stream_attention="XX"), "'XX'"),
-        (set_model(encoder_positions="sideways"), "damaged"),
+        (set_model(encoder_positions="sideways"), "--encoder-positions 'sideways' is unknown"),
         (set_model(layer_norm_eps=float("nan")), "--layer-norm-eps nan must be positive"),
         (set_vocabulary("base_tokens", [255.0, 254.0]), "damaged"),
         (set_vocabulary("base_tokens", [float("nan")]), "damaged"),

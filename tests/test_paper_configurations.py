@@ -52,7 +52,7 @@ MODEL = {
     "layernorm_embedding": (*[False] * 3, METHOD),
     "output_head": (*["cosine"] * 3, COSINE),
     "scale_cosine_embedding": (*[False] * 3, COMMAND),
-    # As deep as the channels hold; deeper ones are unread here, and cut off there.
+    # As deep as the channels hold; deeper ones are cut off.
     "tree_depth": (*[0] * 3, CODE),
     "layer_norm_eps": (*[1e-6] * 3, CODE),
     "activation_fn": (*["relu"] * 3, CODE),

@@ -152,11 +152,8 @@ class ExportedModel:
             if not waiting:
                 raise CannotAnswer(f"the formula is complete after token {row}, but more follow")
             parent, number, _ = waiting[-1]
-            path = [min(number, 1), *parent] if row else []
-            if len(path) > self.depth:
-                raise CannotAnswer(
-                    f"the formula is deeper than {self.depth}, as deep as the model reads"
-                )
+            # As when the model was trained, the model reads the nearest steps alone.
+            path = [min(number, 1), *parent][: self.depth] if row else []
             paths[row, : len(path)] = path
             waiting[-1][1] += 1
             waiting.append([path, 0, self.arity.get(word, 0)])

@@ -15,8 +15,7 @@ FORMULAS = "| a b\n| a b\n| a b\n| a b\n| x ! x\n"
 ANSWERS = "a 1\na 0\na 1 a 0\na\n\n"
 WORDS = ["satisfied", "violated", "vacuous", "invalid", "satisfied"]
 COUNTS = (
-    "2/5 correct; satisfied 2, violated 1, vacuous 1, invalid 1, unread 0, timeout 0, error 0, "
-    "unavailable 0"
+    "2/5 correct; satisfied 2, violated 1, vacuous 1, invalid 1, timeout 0, error 0, unavailable 0"
 )
 
 

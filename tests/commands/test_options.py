@@ -54,7 +54,6 @@ def test_every_option_with_its_help(parts, head, options):
 def test_defaults(parts):
     model = parts["--arch symbol_invariant_transformer"]
     assert "--tree-depth" in model and "learned matrix (default: 0)" in model
-    assert "embedding (default: that of --encoder-embed-dim)" in model
     assert "(default: streams)" in model
     assert (
         'options for --validate-semantics, as JSON (default: {"beam": 1,'

