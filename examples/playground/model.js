@@ -58,8 +58,8 @@ export class ExportedModel {
     const waiting = [];
     words.forEach((word, row) => {
       const parent = waiting.at(-1);
-      const path = parent ? [Math.min(parent.seen++, 1), ...parent.path] : [];
-      if (path.length > depth) throw new CannotAnswer(`The formula is deeper than ${depth} levels.`);
+      // As when the model was trained, it reads the nearest steps alone.
+      const path = parent ? [Math.min(parent.seen++, 1), ...parent.path].slice(0, depth) : [];
       path.forEach((step, place) => (paths[row * depth + place] = step));
       waiting.push({ path, seen: 0, arity: arity[word] ?? 0 });
       while (waiting.length && waiting.at(-1).seen === waiting.at(-1).arity) waiting.pop();

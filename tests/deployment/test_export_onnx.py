@@ -137,7 +137,6 @@ def test_the_vocabulary_says_what_a_program_needs(default):
         ("& a <pad>", "'<pad>' is no symbol and no token"),
         ("& a", "ends too early"),
         ("! a b", "complete after token 2, but more follow"),
-        ("! " * 13 + "a", "deeper than 12"),
         ("& a " * 30 + "b", "61 tokens are more than 59"),
     ],
 )
@@ -183,3 +182,14 @@ def test_arguments_are_checked(tmp_path):
     with pytest.raises(UserError, match="--check-tokens must be at least 1"):
         sit("export-onnx", checkpoint, tmp_path / "onnx", "--check-tokens", "0")
     assert not (tmp_path / "onnx").exists()
+
+
+def test_deeper_formulas_are_read_as_by_fairseq(default):
+    checkpoint, folder = default
+    deep = "! " * 14 + "& a b"
+    (expected,) = [
+        answers
+        for _, batch in CheckpointDecoder(str(checkpoint), DecodingOptions()).decode([deep])
+        for answers in batch
+    ]
+    assert [ExportedModel(folder).answer(deep).text] == expected[:1]
