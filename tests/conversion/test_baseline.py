@@ -217,7 +217,10 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
         (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
         (option("encoder_attention_heads", 0), "encoder_attention_heads = 0"),
-        (option("activation_fn", "swish"), "--activation-fn 'swish' is unknown; choose one of relu"),
+        (
+            option("activation_fn", "swish"),
+            "--activation-fn 'swish' is unknown; choose one of relu",
+        ),
         (cut, "15 rows in encoder.embed_tokens.weight for 16 tokens"),
         (nameless, "lacks its base tokens"),
     ):

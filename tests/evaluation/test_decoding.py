@@ -113,7 +113,11 @@ def test_what_the_model_takes_for_what(models):
         ({}, ["! a", "! #"], "unknown token '#'"),
         ({}, ["! a", ""], "is empty"),
         ({}, ["! a", "& a"], "is not one formula"),
-        ({}, ["! a", LONG], "Sentence 2 .* 1102 tokens .*, more than the 1024 .*--max-source-positions"),
+        (
+            {},
+            ["! a", LONG],
+            "Sentence 2 .* 1102 tokens .*, more than the 1024 .*--max-source-positions",
+        ),
         (
             {"max_tokens": 5},
             ["& a & b & c d"],
@@ -127,7 +131,9 @@ def test_sentences_that_cannot_be_read_are_named(models, options, sources, words
 
 
 def test_a_model_without_streams_knows_the_tokens_of_its_dictionary_only(models):
-    with pytest.raises(UserError, match="Sentence 2 .* holds 'z', which the model has no embedding for"):
+    with pytest.raises(
+        UserError, match="Sentence 2 .* holds 'z', which the model has no embedding for"
+    ):
         list(load(models.plain, models.data).decode(["! a", "! z"]))
 
 
