@@ -19,12 +19,12 @@ read_checkpoints_as_data()
 copy_checkpoints_whole()
 resume_exactly()
 
-# Imported for their registration with fairseq; it finds only models and tasks itself.
-from sit_fairseq.criterions import adacos, minimum_risk  # noqa: E402,F401
 from sit_fairseq.models import symbol_invariant_transformer  # noqa: E402,F401
-from sit_fairseq.optim import adamw, muon  # noqa: E402,F401
-from sit_fairseq.scoring import semantic  # noqa: E402,F401
+from sit_fairseq.tasks import scoring  # noqa: E402,F401
 from sit_fairseq.tasks import stream_translation  # noqa: E402,F401
+
+# Imported for their registration with fairseq; it finds only models and tasks itself.
+from sit_fairseq.training import adacos, adamw, minimum_risk, muon  # noqa: E402,F401
 
 # On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's own variable.
 if "LOGLEVEL" not in os.environ and logging.getLogger().level == logging.DEBUG:

@@ -9,7 +9,7 @@ from command_line import ROOT
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from sit_fairseq.data.length_ramp import LengthRamp
+from sit_fairseq.training.length_ramp import LengthRamp
 
 CHOOSE = 'start prop "$@"; choose_labels depth-first smallest aiger; echo "$labels"; exact_means'
 

@@ -1,1 +1,1 @@
-../../sit_fairseq/deployment/answer.py
+../../sit_fairseq/export/answer.py

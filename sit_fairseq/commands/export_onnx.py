@@ -47,8 +47,8 @@ def main(args: argparse.Namespace) -> None:
         UserError: the checkpoint cannot be exported, or answers differ.
     """
     try:
-        from sit_fairseq.deployment.exporting import export_onnx
-        from sit_fairseq.deployment.self_check import Sentences
+        from sit_fairseq.export.exporting import export_onnx
+        from sit_fairseq.export.self_check import Sentences
     except ModuleNotFoundError as error:
         raise UserError(
             f"sit export-onnx needs the package {error.name}: pip install onnx onnxscript "

@@ -10,13 +10,13 @@ from fairseq import utils
 from fairseq.data import Dictionary, data_utils
 from torch.nn.parallel import DistributedDataParallel
 
-from sit_fairseq.data.stream_pairs import StreamPairDataset
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.judge import JUDGES
 from sit_fairseq.precision import check_precision
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_pairs import StreamPairDataset
 
 
 def unsupported(what: str) -> UserError:

@@ -13,13 +13,6 @@ from omegaconf import DictConfig
 from torch import Tensor
 
 from sit_fairseq.copies import log_copy
-from sit_fairseq.criterions.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
-from sit_fairseq.data.alpha_renaming import AlphaRenaming
-from sit_fairseq.data.binarised_files import check_binarised
-from sit_fairseq.data.length_ramp import LengthRamp
-from sit_fairseq.data.sentence_checks import SentenceChecker, refuse_operators_as_symbols
-from sit_fairseq.data.stream_pairs import StreamPairDataset
-from sit_fairseq.data.training_batches import TrainingBatchIterator
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.interactive import answer_every_line
 from sit_fairseq.logic.syntax import read_sentences
@@ -28,15 +21,22 @@ from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerModel,
     add_newer_options,
 )
-from sit_fairseq.optim.parameter_groups import mark_embeddings
 from sit_fairseq.precision import autocast, check_training_precision
 from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks import refusals
+from sit_fairseq.tasks.binarised_files import check_binarised
 from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.printing import EndedEpochs, print_verdicts
 from sit_fairseq.tasks.run import Run
+from sit_fairseq.tasks.sentence_checks import SentenceChecker, refuse_operators_as_symbols
+from sit_fairseq.tasks.stream_pairs import StreamPairDataset
+from sit_fairseq.training.alpha_renaming import AlphaRenaming
+from sit_fairseq.training.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
+from sit_fairseq.training.length_ramp import LengthRamp
+from sit_fairseq.training.parameter_groups import mark_embeddings
+from sit_fairseq.training.training_batches import TrainingBatchIterator
 from sit_fairseq.transfers import fetch_numbers
 
 logger = logging.getLogger(__name__)

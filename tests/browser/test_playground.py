@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser.web_driver import Browser
 
-from sit_fairseq.deployment.answer import ExportedModel
+from sit_fairseq.export.answer import ExportedModel
 from sit_fairseq.judging.bits_judge import BitsJudge
 from sit_fairseq.logic.propositional import is_contingent, random_formula
 

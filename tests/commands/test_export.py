@@ -76,7 +76,7 @@ def test_no_room_for_networks(tmp_path, monkeypatch):
     def full(model, folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("sit_fairseq.deployment.exporting.write", full)
+    monkeypatch.setattr("sit_fairseq.export.exporting.write", full)
     with pytest.raises(UserError, match="Cannot write .*onnx: No space left on device; make room"):
         sit("export-onnx", SHIPPED / "model.pt", tmp_path / "onnx")
     assert list((tmp_path / "onnx").iterdir()) == []

@@ -9,13 +9,13 @@ import pytest
 from command_line import sit
 from fairseq.tasks.translation import TranslationConfig
 
-from sit_fairseq.criterions.adacos import AdaCosCriterionConfig
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
 )
-from sit_fairseq.optim.adamw import AdamWConfig
-from sit_fairseq.scoring.semantic import SemanticScorerConfig
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.scoring import SemanticScorerConfig
+from sit_fairseq.training.adacos import AdaCosCriterionConfig
+from sit_fairseq.training.adamw import AdamWConfig
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.scoring.semantic import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.run import Run
+from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 

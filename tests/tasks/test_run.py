@@ -10,10 +10,10 @@ from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.scoring.semantic import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.run import Run, current_run
+from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 

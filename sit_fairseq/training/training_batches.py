@@ -6,8 +6,8 @@ from typing import Optional, Sequence, Tuple
 import numpy
 from fairseq.data.iterators import EpochBatchIterator, ShardedIterator
 
-from sit_fairseq.data.length_ramp import LengthRamp, order_within
 from sit_fairseq.errors import UserError
+from sit_fairseq.training.length_ramp import LengthRamp, order_within
 
 logger = logging.getLogger(__name__)
 

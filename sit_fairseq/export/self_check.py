@@ -8,9 +8,9 @@ from typing import Iterator, List, Sequence, Tuple
 
 import torch
 
-from sit_fairseq.deployment.answer import ExportedModel
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.export.answer import ExportedModel
 
 # Of scores. They are sums of some dozens of float32 numbers, in another order.
 TOLERANCE = 1e-5

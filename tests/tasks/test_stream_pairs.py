@@ -9,10 +9,10 @@ from conftest import encode, make_dictionary, random_formula
 from fairseq.data import LanguagePairDataset
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 
-from sit_fairseq.data import sentence_chunks, stream_pairs
-from sit_fairseq.data.stream_pairs import StreamPairDataset, count_symbols
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.vocabulary import Vocabulary
+from sit_fairseq.tasks import sentence_chunks, stream_pairs
+from sit_fairseq.tasks.stream_pairs import StreamPairDataset, count_symbols
 
 # Sources of 0, 1, 2, 1 and 4 symbols; the last target is longer than its source.
 LINES = [

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from sit_fairseq.deployment.one_sentence import SentenceDecoder, SentenceEncoder
-from sit_fairseq.deployment.plain_model import plain_copy
-from sit_fairseq.deployment.self_check import Agreement, Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
+from sit_fairseq.export.plain_model import plain_copy
+from sit_fairseq.export.self_check import Agreement, Sentences, compare
 from sit_fairseq.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions

@@ -7,8 +7,8 @@ from fairseq.optim import register_optimizer
 from torch import nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.optim.adamw import AdamWConfig, GroupedOptimizer
-from sit_fairseq.optim.parameter_groups import groups_by_decay, is_for_muon
+from sit_fairseq.training.adamw import AdamWConfig, GroupedOptimizer
+from sit_fairseq.training.parameter_groups import groups_by_decay, is_for_muon
 
 
 class MuonAndAdamW(torch.optim.Optimizer):

@@ -13,11 +13,11 @@ from fairseq.data import data_utils
 from fairseq.logging import metrics
 from torch import Tensor
 
-from sit_fairseq.criterions.adacos import AdaCosCriterion, AdaCosCriterionConfig
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.acceptance import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.training.adacos import AdaCosCriterion, AdaCosCriterionConfig
 
 # They say nothing about the answer.
 _UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)

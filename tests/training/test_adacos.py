@@ -19,11 +19,11 @@ from fairseq.criterions.cross_entropy import CrossEntropyCriterion
 from fairseq.distributed import ModuleProxyWrapper
 from torch.nn.parallel import DistributedDataParallel
 
-from sit_fairseq.criterions.adacos import AdaCosCriterion
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.adacos_scale import AdaCosScale
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+from sit_fairseq.training.adacos import AdaCosCriterion
 
 
 def build(**options):

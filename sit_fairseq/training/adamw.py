@@ -10,7 +10,7 @@ from fairseq.optim import FairseqOptimizer, register_optimizer
 from omegaconf import II
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.optim.parameter_groups import groups_by_decay, override
+from sit_fairseq.training.parameter_groups import groups_by_decay, override
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import torch
 from conftest import SOURCES, TARGETS, make_dictionary, make_sample
 
-from sit_fairseq.data.alpha_renaming import AlphaRenaming
+from sit_fairseq.training.alpha_renaming import AlphaRenaming
 
 
 def text(dictionary, tokens):

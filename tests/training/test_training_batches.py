@@ -5,8 +5,8 @@ import pytest
 import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
-from sit_fairseq.data.length_ramp import LengthRamp
-from sit_fairseq.data.training_batches import TrainingBatchIterator
+from sit_fairseq.training.length_ramp import LengthRamp
+from sit_fairseq.training.training_batches import TrainingBatchIterator
 
 
 def dataset(sizes):

@@ -6,8 +6,8 @@ import pytest
 import torch
 from fairseq.data import indexed_dataset
 
-from sit_fairseq.data.binarised_files import check_binarised
 from sit_fairseq.errors import UserError
+from sit_fairseq.tasks.binarised_files import check_binarised
 
 SENTENCES = [[5, 6, 2], [7, 2], [5, 5, 5, 5, 2]]
 FORMATS = ("mmap", "lazy")

@@ -6,12 +6,12 @@ import pytest
 import torch
 from conftest import SOURCES, TARGETS, encode, make_dictionary
 
-from sit_fairseq.data import sentence_chunks
-from sit_fairseq.data.sentence_checks import SentenceChecker
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.vocabulary import Vocabulary
+from sit_fairseq.tasks import sentence_chunks
+from sit_fairseq.tasks.sentence_checks import SentenceChecker
 
 
 def tree_checker(dictionary):

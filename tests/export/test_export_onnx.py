@@ -6,13 +6,13 @@ import numpy
 import pytest
 import torch
 from command_line import ROOT, sit
-from deployment.conftest import save_checkpoint
+from export.conftest import save_checkpoint
 
-from sit_fairseq.deployment.answer import CannotAnswer, ExportedModel
-from sit_fairseq.deployment.exporting import FILES, export_onnx
-from sit_fairseq.deployment.self_check import Sentences, compare
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.export.answer import CannotAnswer, ExportedModel
+from sit_fairseq.export.exporting import FILES, export_onnx
+from sit_fairseq.export.self_check import Sentences, compare
 
 SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 

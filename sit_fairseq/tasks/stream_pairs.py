@@ -8,9 +8,9 @@ import torch
 from fairseq.data import LanguagePairDataset
 from torch import Tensor
 
-from sit_fairseq.data.sentence_chunks import sentence_chunks
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.sentence_chunks import sentence_chunks
 
 logger = logging.getLogger(__name__)
 

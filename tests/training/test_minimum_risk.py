@@ -7,14 +7,14 @@ import torch
 from conftest import make_dictionary, make_model, make_sample, redraw
 from fairseq.distributed.module_proxy_wrapper import ModuleProxyWrapper
 
-from sit_fairseq.criterions import minimum_risk
-from sit_fairseq.criterions.adacos import AdaCosCriterion
-from sit_fairseq.criterions.minimum_risk import MinimumRiskCriterion, expected_risk
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import PropJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+from sit_fairseq.training import minimum_risk
+from sit_fairseq.training.adacos import AdaCosCriterion
+from sit_fairseq.training.minimum_risk import MinimumRiskCriterion, expected_risk
 
 
 class Lengths(PropJudge):

@@ -1,1 +1,0 @@
-"""Dictionaries and datasets that know which tokens are interchangeable."""

@@ -1,0 +1,1 @@
+"""Generators and readers of data sets."""

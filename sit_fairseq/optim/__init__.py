@@ -1,1 +1,0 @@
-"""Optimizers that treat matrices, embeddings, and biases with norm gains differently."""

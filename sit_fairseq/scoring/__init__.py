@@ -1,1 +1,0 @@
-"""Scorers for fairseq-generate."""

@@ -1,0 +1,1 @@
+"""Criterions, optimizers, alpha-renaming and the order of batches."""
