@@ -1,7 +1,6 @@
 """Times, operations and memory, so that they can be compared within one run."""
 
 import logging
-import math
 import statistics
 import time
 import warnings
@@ -13,7 +12,6 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 from tqdm import tqdm
 
 from sit_fairseq.evaluation.cost import PeakMemory
-from sit_fairseq.models.cpu_kernels import ONEDNN
 
 
 def be_quiet() -> None:
@@ -61,18 +59,12 @@ def _attention_operations(query_shape, key_shape, value_shape, *args, **kwargs) 
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
-def _linear_operations(x_shape, weight_shape, *args, out_shape=None, **kwargs) -> int:
-    return 2 * math.prod(x_shape) * weight_shape[0]
-
-
 def operations(case: Callable[[], object]) -> int:
     """The floating-point operations of the matrix products of a case, two for each
     multiply-add. Custom backward passes may compute things twice: count a forward pass."""
-    # The kernels that torch's counter does not know.
+    # The kernel that torch's counter does not know.
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     unknown: Dict[Any, Callable[..., int]] = {fused: _attention_operations}
-    if ONEDNN is not None:
-        unknown[ONEDNN.overloadpacket] = _linear_operations
     counter = FlopCounterMode(display=False, custom_mapping=unknown)
     with counter:
         case()

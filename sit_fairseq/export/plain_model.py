@@ -1,7 +1,7 @@
 """A copy of a model in torch's own operators, which PyTorch's exporter knows.
 
-What is exchanged computes the same: products with weights, attention, and the positions, which are
-looked up in tables.
+Attention and rotary positions are exchanged for what computes the same; positions are looked up in
+tables.
 """
 
 from copy import deepcopy
@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.attention import KeysValues, Rotary, StreamSelfAttention, ViewAttention
-from sit_fairseq.models.cpu_kernels import Linear
 
 
 class _RotaryTable(nn.Module):
@@ -58,7 +57,6 @@ class _PlainViewAttention(_PlainAttention, ViewAttention):
 
 
 _PLAIN = {
-    Linear: nn.Linear,
     StreamSelfAttention: _PlainSelfAttention,
     ViewAttention: _PlainViewAttention,
 }
