@@ -210,7 +210,8 @@ class CheckpointDecoder:
         longest = utils.resolve_max_positions(
             self._task.max_positions(), self._model.max_positions()
         )
-        return self._task.read(sentences, str, longest, self._options.max_tokens)
+        most = self._options.max_tokens
+        return self._task.read(sentences, str, longest, most, self._options)
 
     def symbol_names(self, count: int) -> List[str]:
         """Names that the model takes for symbols.

@@ -111,7 +111,7 @@ class SentenceChecker:
         """
         tokens = torch.cat(list(sentences))
         lengths = torch.tensor([sentence.numel() for sentence in sentences])
-        unknown = self._first_with(self.vocabulary.dictionary.unk(), tokens, lengths)
+        unknown = self._first(tokens.eq(self.vocabulary.dictionary.unk()), lengths)
         if unknown is not None:
             raise UnansweredError(
                 "the sentence holds a token that is neither a base token of the model nor matched "
@@ -145,14 +145,19 @@ class SentenceChecker:
         empty = (lengths < 2).nonzero()
         if empty.numel():
             return _Fault(int(empty[0]), "is empty", "remove it from the file given")
-        padded = self._first_with(self.vocabulary.dictionary.pad(), tokens, lengths)
-        if padded is not None:
-            return _Fault(padded, "holds <pad>, which fairseq fills batches up with", "remove it")
+        special = tokens < self.vocabulary.dictionary.unk()
+        end = lengths.cumsum(0) - 1
+        special[end] &= tokens[end].ne(self.vocabulary.dictionary.eos())
+        holder = self._first(special, lengths)
+        if holder is not None:
+            token = self.vocabulary.dictionary[int(tokens[special][0])]
+            return _Fault(holder, f"holds {token}, a token of fairseq's own", "remove it")
         return None if self._arities is None else self._formula_fault(tokens, lengths)
 
     @staticmethod
-    def _first_with(token: int, tokens: Tensor, lengths: Tensor) -> Optional[int]:
-        places = tokens.eq(token).nonzero()
+    def _first(of_tokens: Tensor, lengths: Tensor) -> Optional[int]:
+        """The first sentence with a token of which something is true."""
+        places = of_tokens.nonzero()
         return int((lengths.cumsum(0) <= int(places[0])).sum()) if places.numel() else None
 
     def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence, Union
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
+from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
@@ -251,6 +252,7 @@ class StreamTranslationTask(TranslationTask):
         encode_fn: Callable[[str], str],
         max_positions: Sequence[int],
         max_tokens: Optional[int],
+        search: Any = None,
     ) -> List[Union[Tensor, UnansweredError]]:
         """Reads sentences of any names.
 
@@ -259,6 +261,7 @@ class StreamTranslationTask(TranslationTask):
             encode_fn: splits one into tokens.
             max_positions: lengths with ``</s>`` of the longest source and target.
             max_tokens: most stream tokens of a batch, None for no limit.
+            search: options of the generation, None for fairseq's defaults.
 
         Returns:
             For each sentence its dictionary indices, or why it cannot be answered. The
@@ -268,9 +271,13 @@ class StreamTranslationTask(TranslationTask):
         for line in lines:
             size = len(self.src_dict)
             try:
+                refusals.check_text(line)
                 tokens, _ = self.get_interactive_tokens_and_lengths([line], encode_fn)
                 dataset = self.build_dataset_for_inference(tokens, [tokens[0].numel()])
                 reason = refusals.limit_exceeded(dataset, max_positions[0], max_tokens)
+                if reason is None:
+                    length = tokens[0].numel()
+                    reason = refusals.answers_too_short(search, length, max_positions[1])
                 if reason is None and self._checker is None and len(self.src_dict) > size:
                     name = self.src_dict[size]
                     reason = f"the sentence holds {name!r}, which the model has no embedding for"
@@ -401,6 +408,7 @@ class StreamTranslationTask(TranslationTask):
         prefix_allowed_tokens_fn=None,
     ):
         """Makes what searches for answers, see :meth:`build_generator`."""
+        refusals.check_search(args)
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
@@ -432,6 +440,11 @@ class StreamTranslationTask(TranslationTask):
         semantic`` each hypothesis gets its verdict."""
 
         def search(generator, sample):
+            if isinstance(generator, SequenceGenerator):
+                longest = sample["net_input"]["src_tokens"].size(1)
+                reason = refusals.answers_too_short(generator, longest, generator.max_len)
+                if reason is not None:
+                    raise UserError(f"{reason}; lower that, or allow longer answers")
             with autocast(self.cfg, sample):
                 return super(StreamTranslationTask, self).inference_step(
                     generator, models, sample, prefix_tokens, constraints
