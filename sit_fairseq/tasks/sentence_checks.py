@@ -34,13 +34,16 @@ class SentenceChecker:
         self.vocabulary = vocabulary
         self._arities = arities
 
-    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> None:
+    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> int:
         """Checks a data split.
 
         Args:
             split: its name, for the messages.
             sources: one 1-D tensor per sentence.
             targets: likewise, or None.
+
+        Returns:
+            The most symbols of a target that its source lacks.
 
         Raises:
             UserError: naming the first line at fault and what to change.
@@ -97,6 +100,7 @@ class SentenceChecker:
                     else "count for no loss, as <unk> is never an answer"
                 ),
             )
+        return most
 
     def check_input(self, sentences: Sequence[Tensor], text: Callable[[int], str]) -> None:
         """Checks sentences that are to be answered at once, of which nothing may be lost.
@@ -232,7 +236,7 @@ class SentenceChecker:
         number = torch.bincount(in_target.unique() // size, minlength=target_lengths.numel())
         place = place[number[in_target // size] > self.vocabulary.fresh_symbols]
         if not place.numel():
-            return _Foreign(0, "", 0)
+            return _Foreign(0, "", int(number.max()))
         where = self._holds("symbol", target, target_lengths, int(place[0]), name)
         pairs = int((number > self.vocabulary.fresh_symbols).sum())
         return _Foreign(pairs, where, int(number.max()))

@@ -201,7 +201,20 @@ class StreamTranslationTask(TranslationTask):
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
         if self._checker is not None:
-            self._checker.check_split(split, dataset.src, dataset.tgt)
+            fresh = self._checker.check_split(split, dataset.src, dataset.tgt)
+            if (
+                self._trains
+                and split == self.cfg.train_subset
+                and self._fresh_symbols
+                and not fresh
+            ):
+                logger.warning(
+                    "--fresh-symbols %d cost time and learn nothing: no target of %s holds a symbol "
+                    "that its source lacks; leave them out, or widen --symbols %r",
+                    self._fresh_symbols,
+                    split,
+                    self.cfg.symbols,
+                )
 
     def _dataset(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         return StreamPairDataset(pairs, name, self._one_stream, self._fresh_symbols)
