@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Dict, List, Tuple, Union
 
 from fairseq.hub_utils import GeneratorHubInterface
@@ -89,7 +90,10 @@ class StreamHubInterface(GeneratorHubInterface):
         self, sentences: List[str], beam: int, verbose: bool, strict: bool, **kwargs: Any
     ) -> List[Union[str, Unanswered]]:
         most = self.cfg.dataset.max_tokens
-        answers: List[Any] = self.task.read(sentences, self._split, self.max_positions, most)
+        search = SimpleNamespace(**{**self.cfg.generation, **kwargs})
+        answers: List[Any] = self.task.read(
+            sentences, self._split, self.max_positions, most, search
+        )
         places = []
         for place, found in enumerate(answers):
             if not isinstance(found, UnansweredError):

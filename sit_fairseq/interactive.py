@@ -4,8 +4,10 @@ fairseq offers no hook around the loop of that command, so that what the loop ca
 here: the reading of lines, their batches, and the printing.
 """
 
+import fileinput
 import sys
 from collections import deque
+from itertools import islice
 from types import ModuleType
 from typing import Any, Deque, Iterator, List, Optional, Tuple
 
@@ -39,7 +41,6 @@ class _Service:
     """
 
     def __init__(self, command: ModuleType) -> None:
-        self._read = command.buffered_read
         self._batches = command.make_batches
         self._task: Any = None
         self._begin()
@@ -56,13 +57,15 @@ class _Service:
     def _read_buffers(self, input: str, buffer_size: int) -> Iterator[List[str]]:
         self._begin()
         if input == "-" and hasattr(sys.stdin, "reconfigure"):
-            sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text
-        for lines in self._read(input, buffer_size):
-            yield lines
-            # All its answers are printed.
-            self._first += len(lines)
-            self._print_refused()
-            sys.stdout.flush()
+            sys.stdin.reconfigure(errors="surrogateescape")  # bytes that are no text
+        hook = fileinput.hook_encoded("utf-8", "surrogateescape")
+        with fileinput.FileInput(files=[input], openhook=hook) as text:
+            while lines := [line.strip() for line in islice(text, buffer_size)]:
+                yield lines
+                # All its answers are printed.
+                self._first += len(lines)
+                self._print_refused()
+                sys.stdout.flush()
         if self._task is not None:
             self._task.end_run()
         if self._number_refused:
@@ -80,7 +83,8 @@ class _Service:
             self._known = len(task.source_dictionary)
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
         answered = []
-        read = task.read(lines, encode_fn, max_positions, cfg.dataset.max_tokens)
+        most = cfg.dataset.max_tokens
+        read = task.read(lines, encode_fn, max_positions, most, cfg.generation)
         for place, found in enumerate(read):
             if not isinstance(found, UnansweredError):
                 answered.append(place)
@@ -106,4 +110,5 @@ class _Service:
         """Prints those before the line with the id ``end``, by default all."""
         while self._refused and (end is None or self._refused[0][0] < end):
             number, line, reason = self._refused.popleft()
-            print(f"S-{number}\t{' '.join(line.split())}\nE-{number}\t{reason}")
+            text = line.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            print(f"S-{number}\t{' '.join(text.split())}\nE-{number}\t{reason}")

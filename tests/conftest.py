@@ -78,6 +78,7 @@ def small(**options):
         encoder_attention_heads=3,
         max_source_positions=256,
         max_target_positions=200,
+        fresh_names=None,
     )
     sizes.update(options)
     for name in ("embed_dim", "ffn_embed_dim", "layers", "attention_heads"):

@@ -118,6 +118,7 @@ OURS = {
         "no_decoder_final_norm": "of pre-norm models alone",
         "no_scale_embedding": "of the linear head alone",
         "fresh_symbols": "for targets with symbols of their own, which the paper's have not",
+        "fresh_names": "likewise",
     },
     "criterion": {"min_scale": "the published rule has no bounds, and runs to NaN"},
     "lr_scheduler": {"lr_shrink": "of later periods"},

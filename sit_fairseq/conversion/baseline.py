@@ -33,7 +33,10 @@ from sit_fairseq.symbols.vocabulary import saved_vocabulary
 # What a model over streams has another value of, or no use for. With fresh symbols it would compute
 # something else, as their streams are in every mean: they are for the training that follows, and
 # need no weights.
-_NOT_CARRIED = ("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before")
+_NOT_CARRIED = (
+    *("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before"),
+    "fresh_names",
+)
 _TABLES = ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection")
 
 
@@ -85,6 +88,7 @@ def _config(path: str, options: Dict[str, Any]) -> DictConfig:
     names = [field.name for field in fields(SymbolInvariantTransformerConfig)]
     names.remove("fresh_symbols")
     known = {n: options[n] for n in names if n in options and not n.startswith("_")}
+    known["fresh_names"] = None
     try:
         cfg = OmegaConf.merge(OmegaConf.structured(SymbolInvariantTransformerConfig), known)
         OmegaConf.to_container(cfg, resolve=True)

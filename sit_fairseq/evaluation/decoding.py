@@ -86,6 +86,8 @@ class CheckpointDecoder:
         options: how to search.
         data: a directory written by fairseq-preprocess.
         symbols: pattern of the symbols, if it is to differ from the one in the checkpoint.
+        fresh_names: what answers call symbols that their source lacks, see ``--fresh-names``;
+            None for what the checkpoint says.
 
     Raises:
         UserError: the checkpoint, the directory or an option cannot be used.
@@ -98,6 +100,7 @@ class CheckpointDecoder:
         *,
         data: Optional[str] = None,
         symbols: Optional[str] = None,
+        fresh_names: Optional[str] = None,
     ) -> None:
         options.check()
         if not os.path.isfile(path):
@@ -128,6 +131,8 @@ class CheckpointDecoder:
                 f"{path} is no model with streams and does not hold its dictionary: name the "
                 "directory it was trained on by --data."
             )
+        if fresh_names is not None:
+            self._task.cfg.fresh_names = fresh_names
         self._closed = vocabulary is None
         self._device = torch.device(options.device)
         self._options = options
@@ -210,7 +215,8 @@ class CheckpointDecoder:
         longest = utils.resolve_max_positions(
             self._task.max_positions(), self._model.max_positions()
         )
-        return self._task.read(sentences, str, longest, self._options.max_tokens)
+        most = self._options.max_tokens
+        return self._task.read(sentences, str, longest, most, self._options)
 
     def symbol_names(self, count: int) -> List[str]:
         """Names that the model takes for symbols.

@@ -19,12 +19,14 @@ class Checkpoint:
         search: how to search for answers.
         data: a directory written by fairseq-preprocess, see ``CheckpointDecoder``.
         symbols: which tokens are symbols, None for those of the checkpoint.
+        fresh_names: what answers call symbols that their source lacks, likewise.
     """
 
     path: str
     search: DecodingOptions
     data: Optional[str] = None
     symbols: Optional[str] = None
+    fresh_names: Optional[str] = None
 
     def load(self, run: EvaluationRun) -> CheckpointDecoder:
         """Loads the model.
@@ -38,9 +40,10 @@ class Checkpoint:
         Raises:
             UserError: the checkpoint, the directory or an option cannot be used.
         """
-        decoder = CheckpointDecoder(self.path, self.search, data=self.data, symbols=self.symbols)
+        given = {"symbols": self.symbols, "data": self.data, "fresh_names": self.fresh_names}
+        decoder = CheckpointDecoder(self.path, self.search, **given)
         run.answers_from("checkpoint", self.path)
-        run.uses_options(**asdict(self.search), symbols=self.symbols, data=self.data)
+        run.uses_options(**asdict(self.search), **given)
         return decoder
 
 

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from fairseq import hub_utils
 from fairseq.dataclass import FairseqDataclass
@@ -43,6 +43,7 @@ class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
     decoder_attention_heads: int = _as("model.encoder_attention_heads", "decoder_attention_heads")
     max_source_positions: int = II("task.max_source_positions")
     max_target_positions: int = II("task.max_target_positions")
+    fresh_names: Optional[str] = II("task.fresh_names")  # those of training, kept with the model
 
 
 @register_model(_NAME, dataclass=SymbolInvariantTransformerConfig)
@@ -60,7 +61,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
             )
         kind, fresh = VOCABULARIES[cfg.symbol_embedding], ()
         if cfg.fresh_symbols:
-            fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None))
+            fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None) or cfg.fresh_names)
         return cls(cfg, kind(task.source_dictionary, *fresh), ARITY, task.cfg.seed)
 
     @classmethod
@@ -162,6 +163,7 @@ def add_newer_options(cfg: DictConfig) -> None:
     """
     if ARCH_MODEL_NAME_REGISTRY.get(cfg._name) == _NAME:
         with open_dict(cfg):
+            cfg.setdefault("fresh_names", None)
             for option, value in vars(SymbolInvariantTransformerConfig()).items():
                 cfg.setdefault(option, value)
 

@@ -82,7 +82,7 @@ class _SlotSpaceEnsemble(EnsembleModel):
 
 class _RepeatedNgramBlocker(torch.nn.Module):
     """fairseq's for the CPU, given what was generated: it would take the end of the buffer for
-    it."""
+    it. Where it would leave no token at all, as before --min-len, it leaves those there were."""
 
     def __init__(self, blocker: NGramRepeatBlock) -> None:
         super().__init__()
@@ -91,7 +91,9 @@ class _RepeatedNgramBlocker(torch.nn.Module):
 
     def forward(self, tokens: Tensor, lprobs: Tensor, bsz: int, beam_size: int, step: int):
         """(bsz * beam, length) tokens, of which step + 1 are set."""
-        return self.blocker(tokens[:, : step + 1].contiguous(), lprobs, bsz, beam_size, step)
+        found = tokens[:, : step + 1].contiguous()
+        blocked = self.blocker(found, lprobs.clone(), bsz, beam_size, step)
+        return torch.where(blocked.eq(-math.inf).all(1, keepdim=True), lprobs, blocked)
 
 
 class _WatchedBeamSearch(BeamSearch):

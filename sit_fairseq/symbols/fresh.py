@@ -22,7 +22,7 @@ class FreshSymbols:
     Args:
         number: R.
         tokens: with a pattern. Its symbols as they are now are the first names, then ``v0``,
-            ``v1``, ... as far as they are symbols, unless other names are given.
+            ``v1``, ..., which become symbols, unless other names are given.
         given: the value of ``--fresh-names``, separated by commas.
 
     Raises:
@@ -32,13 +32,13 @@ class FreshSymbols:
     def __init__(self, number: int, tokens: TokenTable, given: Optional[str]) -> None:
         self.number = number
         self._tokens = tokens
-        self._numbered = given is None
+        self._numbered = tokens.add_numbered_symbols() if given is None else None
         self._names = tokens.known_symbols() if given is None else given.split(",")
-        wrong = [name for name in self._names if not tokens.is_symbol(name)]
+        wrong = [n for n in self._names if n.split() != [n] or not tokens.is_symbol(n)]
         if wrong or len(set(self._names)) < len(self._names):
             reason = f"{wrong[0]!r} is no symbol" if wrong else "a name stands there twice"
             raise UserError(
-                f"--fresh-names {given}: {reason}; give different names that --symbols "
+                f"--fresh-names {given!r}: {reason}; give different tokens that --symbols "
                 f"{tokens.pattern!r} matches, separated by commas"
             )
 
@@ -104,8 +104,9 @@ class FreshSymbols:
 
     def __iter__(self) -> Iterator[str]:
         yield from self._names
-        if self._numbered:
-            numbered = takewhile(self._tokens.is_symbol, (f"v{i}" for i in count()))
+        if self._numbered is not None:
+            every = (f"{self._numbered}{number}" for number in count())
+            numbered = takewhile(self._tokens.is_symbol, every)
             yield from (name for name in numbered if name not in self._names)
 
 

@@ -3,6 +3,7 @@
 Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can be such a table.
 """
 
+import re
 from typing import Iterable, List, Optional, Sequence
 
 import torch
@@ -69,6 +70,24 @@ class TokenTable:
             UserError: it is not a regular expression, or matches a special token.
         """
         self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
+
+    def add_numbered_symbols(self) -> str:
+        """Widens the pattern by ``v0``, ``v1``, ..., if it does not match them; where base tokens
+        are called so, by ``v_0``, ``v_1``, ...
+
+        Returns:
+            What stands before the numbers.
+
+        Raises:
+            UserError: the pattern becomes too long.
+        """
+        stem = "v"
+        base = [token for token in self.symbols if not self.is_symbol(token)]
+        while any(re.fullmatch(f"{stem}[0-9]+", token) for token in base):
+            stem += "_"
+        if not all(map(self.is_symbol, (f"{stem}0", f"{stem}1000000"))):
+            self.set_pattern(f"{self.pattern}|{stem}[0-9]+")
+        return stem
 
     @property
     def pattern(self) -> Optional[str]:

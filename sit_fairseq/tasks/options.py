@@ -22,7 +22,8 @@ class StreamTranslationConfig(TranslationConfig):
         default=None,
         metadata={
             "help": "x,y,z,...: answers call symbols that their source lacks by the first of these "
-            "names that it lacks (default: the symbols of the dictionary, then v0, v1, ...)"
+            "names that it lacks; saved with the model (default: those of its training; if there "
+            "are none, the symbols of the dictionary, then v0, v1, ..., whatever --symbols says)"
         },
     )
     alpha_renaming: bool = field(

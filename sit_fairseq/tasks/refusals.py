@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from typing import Any, Iterable, Iterator, List, Optional, Sequence
+from typing import Any, Iterator, List, Optional, Sequence
 
 import numpy
 from fairseq import utils
@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.judge import JUDGES
 from sit_fairseq.precision import check_precision
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, is_filler
 from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
@@ -173,18 +174,32 @@ def check_fresh_names(cfg: Any, fresh_symbols: int) -> None:
     """
     if getattr(cfg, "fresh_names", None) is not None and not fresh_symbols:
         raise UserError(
-            f"--fresh-names {cfg.fresh_names} name the symbols of answers that their sources lack, "
+            f"--fresh-names {cfg.fresh_names!r} name the symbols of answers that their sources lack, "
             "but the model has none: leave them out, or train with --fresh-symbols"
         )
 
 
-def check_tokens(tokens: Iterable[str], line: str, dictionary: StreamDictionary) -> None:
+def check_text(line: str) -> None:
+    """Refuses a typed line with bytes that are no UTF-8, which Python keeps as surrogates.
+
+    Raises:
+        UnansweredError: it has some.
+    """
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        raise UnansweredError("the line is no text in UTF-8", line)
+
+
+def check_tokens(tokens: Sequence[str], line: str, dictionary: StreamDictionary) -> None:
     """Refuses a typed line with a token that is neither a base token nor a symbol.
 
     Raises:
         UnansweredError: naming the first such token.
     """
     for token in tokens:
+        if token in SPECIAL_TOKENS or is_filler(token):
+            raise UnansweredError(f"the sentence holds {token}, a token of fairseq's own", line)
         if token not in dictionary and not dictionary.is_symbol(token):
             unknown = f"unknown token {token[:40]!r}, no base token of the model"
             if dictionary.pattern is not None:
@@ -218,6 +233,53 @@ def limit_exceeded(
         f"the sentence counts {cost} tokens ({length} with </s>; streams: "
         f"{dataset.num_streams[0]}), more than the {max_tokens} of --max-tokens"
     )
+
+
+def answers_too_short(search: Any, length: int, longest: int) -> Optional[str]:
+    """Why no answer to a sentence can have the least length asked for, None if one can.
+
+    Args:
+        search: options of generation, or what searches with them.
+        length: tokens of the sentence with ``</s>``.
+        longest: tokens of the longest target of the model.
+    """
+    least, a, b = (
+        getattr(search, name, default)
+        for name, default in (("min_len", 1), ("max_len_a", 0), ("max_len_b", 200))
+    )
+    most = min(int(a * length + b), longest - 1)
+    allowed = f"--max-len-a {a:g}, --max-len-b {b}, and {longest - 1} at most"
+    if getattr(search, "match_source_len", False):
+        most, allowed = length, "--match-source-len"
+    if least <= most:
+        return None
+    return (
+        f"the answer to a sentence of {length} tokens with its </s> may have {most} tokens "
+        f"({allowed}), fewer than the {least} of --min-len"
+    )
+
+
+def check_search(args: Any) -> None:
+    """Refuses options of the search that contradict each other.
+
+    Raises:
+        UserError: naming them.
+    """
+    searches = {
+        "--sampling": getattr(args, "sampling", False),
+        "--match-source-len": getattr(args, "match_source_len", False),
+        "--diversity-rate": getattr(args, "diversity_rate", -1) > -1,
+        "--diverse-beam-groups": getattr(args, "diverse_beam_groups", -1) > 0,
+    }
+    given = [option for option, value in searches.items() if value]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} are searches of their own; choose one of them")
+    size = getattr(args, "no_repeat_ngram_size", 0)
+    if size > 0 and given and given != ["--diverse-beam-groups"]:
+        raise UserError(
+            f"--no-repeat-ngram-size {size} may leave {given[0]} nothing to go on with; leave one "
+            "of them out"
+        )
 
 
 def check_generation(args: Any) -> None:

@@ -34,13 +34,16 @@ class SentenceChecker:
         self.vocabulary = vocabulary
         self._arities = arities
 
-    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> None:
+    def check_split(self, split: str, sources: Sequence[Tensor], targets) -> int:
         """Checks a data split.
 
         Args:
             split: its name, for the messages.
             sources: one 1-D tensor per sentence.
             targets: likewise, or None.
+
+        Returns:
+            The most symbols of a target that its source lacks.
 
         Raises:
             UserError: naming the first line at fault and what to change.
@@ -97,6 +100,7 @@ class SentenceChecker:
                     else "count for no loss, as <unk> is never an answer"
                 ),
             )
+        return most
 
     def check_input(self, sentences: Sequence[Tensor], text: Callable[[int], str]) -> None:
         """Checks sentences that are to be answered at once, of which nothing may be lost.
@@ -111,7 +115,7 @@ class SentenceChecker:
         """
         tokens = torch.cat(list(sentences))
         lengths = torch.tensor([sentence.numel() for sentence in sentences])
-        unknown = self._first_with(self.vocabulary.dictionary.unk(), tokens, lengths)
+        unknown = self._first(tokens.eq(self.vocabulary.dictionary.unk()), lengths)
         if unknown is not None:
             raise UnansweredError(
                 "the sentence holds a token that is neither a base token of the model nor matched "
@@ -145,14 +149,19 @@ class SentenceChecker:
         empty = (lengths < 2).nonzero()
         if empty.numel():
             return _Fault(int(empty[0]), "is empty", "remove it from the file given")
-        padded = self._first_with(self.vocabulary.dictionary.pad(), tokens, lengths)
-        if padded is not None:
-            return _Fault(padded, "holds <pad>, which fairseq fills batches up with", "remove it")
+        special = tokens < self.vocabulary.dictionary.unk()
+        end = lengths.cumsum(0) - 1
+        special[end] &= tokens[end].ne(self.vocabulary.dictionary.eos())
+        holder = self._first(special, lengths)
+        if holder is not None:
+            token = self.vocabulary.dictionary[int(tokens[special][0])]
+            return _Fault(holder, f"holds {token}, a token of fairseq's own", "remove it")
         return None if self._arities is None else self._formula_fault(tokens, lengths)
 
     @staticmethod
-    def _first_with(token: int, tokens: Tensor, lengths: Tensor) -> Optional[int]:
-        places = tokens.eq(token).nonzero()
+    def _first(of_tokens: Tensor, lengths: Tensor) -> Optional[int]:
+        """The first sentence with a token of which something is true."""
+        places = of_tokens.nonzero()
         return int((lengths.cumsum(0) <= int(places[0])).sum()) if places.numel() else None
 
     def _refuse_foreign(self, tokens: Tensor, lengths: Tensor, name) -> None:
@@ -227,7 +236,7 @@ class SentenceChecker:
         number = torch.bincount(in_target.unique() // size, minlength=target_lengths.numel())
         place = place[number[in_target // size] > self.vocabulary.fresh_symbols]
         if not place.numel():
-            return _Foreign(0, "", 0)
+            return _Foreign(0, "", int(number.max()))
         where = self._holds("symbol", target, target_lengths, int(place[0]), name)
         pairs = int((number > self.vocabulary.fresh_symbols).sum())
         return _Foreign(pairs, where, int(number.max()))

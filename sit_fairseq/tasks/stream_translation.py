@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence, Union
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
+from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
@@ -200,7 +201,20 @@ class StreamTranslationTask(TranslationTask):
         if len(dataset) == 0:
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
         if self._checker is not None:
-            self._checker.check_split(split, dataset.src, dataset.tgt)
+            fresh = self._checker.check_split(split, dataset.src, dataset.tgt)
+            if (
+                self._trains
+                and split == self.cfg.train_subset
+                and self._fresh_symbols
+                and not fresh
+            ):
+                logger.warning(
+                    "--fresh-symbols %d cost time and learn nothing: no target of %s holds a symbol "
+                    "that its source lacks; leave them out, or widen --symbols %r",
+                    self._fresh_symbols,
+                    split,
+                    self.cfg.symbols,
+                )
 
     def _dataset(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         return StreamPairDataset(pairs, name, self._one_stream, self._fresh_symbols)
@@ -251,6 +265,7 @@ class StreamTranslationTask(TranslationTask):
         encode_fn: Callable[[str], str],
         max_positions: Sequence[int],
         max_tokens: Optional[int],
+        search: Any = None,
     ) -> List[Union[Tensor, UnansweredError]]:
         """Reads sentences of any names.
 
@@ -259,6 +274,7 @@ class StreamTranslationTask(TranslationTask):
             encode_fn: splits one into tokens.
             max_positions: lengths with ``</s>`` of the longest source and target.
             max_tokens: most stream tokens of a batch, None for no limit.
+            search: options of the generation, None for fairseq's defaults.
 
         Returns:
             For each sentence its dictionary indices, or why it cannot be answered. The
@@ -268,9 +284,13 @@ class StreamTranslationTask(TranslationTask):
         for line in lines:
             size = len(self.src_dict)
             try:
+                refusals.check_text(line)
                 tokens, _ = self.get_interactive_tokens_and_lengths([line], encode_fn)
                 dataset = self.build_dataset_for_inference(tokens, [tokens[0].numel()])
                 reason = refusals.limit_exceeded(dataset, max_positions[0], max_tokens)
+                if reason is None:
+                    length = tokens[0].numel()
+                    reason = refusals.answers_too_short(search, length, max_positions[1])
                 if reason is None and self._checker is None and len(self.src_dict) > size:
                     name = self.src_dict[size]
                     reason = f"the sentence holds {name!r}, which the model has no embedding for"
@@ -401,6 +421,7 @@ class StreamTranslationTask(TranslationTask):
         prefix_allowed_tokens_fn=None,
     ):
         """Makes what searches for answers, see :meth:`build_generator`."""
+        refusals.check_search(args)
         if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
@@ -432,6 +453,11 @@ class StreamTranslationTask(TranslationTask):
         semantic`` each hypothesis gets its verdict."""
 
         def search(generator, sample):
+            if isinstance(generator, SequenceGenerator):
+                longest = sample["net_input"]["src_tokens"].size(1)
+                reason = refusals.answers_too_short(generator, longest, generator.max_len)
+                if reason is not None:
+                    raise UserError(f"{reason}; lower that, or allow longer answers")
             with autocast(self.cfg, sample):
                 return super(StreamTranslationTask, self).inference_step(
                     generator, models, sample, prefix_tokens, constraints

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from command_line import generate, interactive, preprocess, sit, train
+from command_line import generate, interactive, preprocess, preprocess_lines, sit, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import Unanswered
@@ -117,11 +117,83 @@ def test_alpha_covariance_is_one_up_to_the_names_of_fresh_symbols(binding, tmp_p
     assert json.loads((tmp_path / "r.json").read_text())["result"]["2"]["mean"] == 1.0
 
 
+def test_names_are_saved_with_the_model(binding, tmp_path, capsys):
+    """Another command need not repeat them, and may give others."""
+    options = (*binding.options, "--fresh-symbols", 2, "--fresh-names", "q1,q2,q3,q4,q5")
+    model = train(
+        *(binding.data, tmp_path / "named", *options, "--finetune-from-model", binding.model),
+        *("--lr", 0, "--max-update", 1),
+        symbols=SYMBOLS,
+    )
+
+    def names(print_answers) -> set:
+        capsys.readouterr()
+        print_answers()
+        return {name for pair in answers(capsys.readouterr().out) for name in fresh_of(*pair)}
+
+    typed = (binding.data, model, ["f ( g ( a ) )", "f ( f )"], tmp_path, *SHORT)
+    found = names(lambda: generate(binding.data, model, *SHORT))
+    assert found and found <= {"q1", "q2"}
+    assert names(lambda: interactive(*typed)) <= {"q1", "q2"}
+    found = names(lambda: generate(binding.data, model, *SHORT, "--fresh-names", "x,y,z,u,v,w"))
+    assert found and found <= set("xyzuvw")
+    hub = SymbolInvariantTransformerModel.from_pretrained(
+        str(model.parent), model.name, str(binding.data)
+    )
+    assert fresh_of("a", hub.translate("f ( g ( a ) )", beam=3))[:1] in ([], ["q1"])
+
+
+def test_default_names_need_not_match_the_pattern(binding, tmp_path, capsys):
+    """Where the source holds all symbols that there are."""
+    line = f"f ( {' , '.join('abcdeijklmnopqrstuvwxyz')} )"
+    options = ("--symbols", "[a-ei-z]", "--nbest", 3, *SHORT)
+    interactive(binding.data, binding.model, [line, "f ( v17 )"], tmp_path, *options)
+    found = answers(capsys.readouterr().out)
+    assert [source for source, _ in found] == [line] * 3 + ["f ( v17 )"] * 3
+    assert set(re.findall(r"v\d+|<unk>", " ".join(text for _, text in found[:3]))) <= {"v0", "v1"}
+
+
+def test_evaluation_has_the_option(binding, tmp_path):
+    answered = []
+    for names in ((), ("--fresh-names", "x,y,z,u,v,w")):
+        result = tmp_path / f"{len(names)}.json"
+        sit(
+            *("evaluate", "correct", binding.root / "test", "--path", binding.model, *SHORT[2:]),
+            *("--result", result, "--semantics", "alpha", "--device", "cpu", *names),
+        )
+        found = json.loads(result.read_text())
+        assert found["options"]["fresh_names"] == (names[1] if names else None)
+        lines = result.with_name(f"{len(names)}.answers.jsonl").read_text().splitlines()[1:]
+        entries = [json.loads(line) for line in lines]
+        names_given = {n for e in entries for n in fresh_of(e["source"], e["answers"][0])}
+        answered.append((names_given, found["result"]["correct"]["count"]))
+    assert answered[0][1] == answered[1][1]
+    assert answered[1][0] and answered[1][0] <= set("xyzuvw") and answered[0][0] != answered[1][0]
+    with pytest.raises(UserError, match="leaves 1 names for the 2 .* give more by --fresh-names"):
+        sit(
+            *("evaluate", "correct", binding.root / "test", "--path", binding.model, *SHORT[2:]),
+            *("--result", tmp_path / "few.json", "--semantics", "alpha", "--device", "cpu"),
+            *("--fresh-names", "a,b"),
+        )
+
+
+def test_slots_that_no_target_takes_are_told(binding, tmp_path, caplog):
+    lines = ["f ( a )", "f ( b )"]
+    data = preprocess_lines(tmp_path, lines, lines, "valid")
+    options = (*binding.options, "--fresh-symbols", 2, "--max-update", 1)
+    message = "--fresh-symbols 2 cost time and learn nothing: no target of train holds a symbol"
+    train(data, tmp_path / "x", *options, symbols=SYMBOLS)
+    assert caplog.text.count(message) == 1
+    caplog.clear()
+    train(binding.data, tmp_path / "y", *options, symbols=SYMBOLS)
+    assert message not in caplog.text
+
+
 def test_data_with_more_of_them_are_refused(binding, tmp_path):
     options = (*binding.options, "--fresh-symbols", 1, "--max-update", 1)
     with pytest.raises(UserError, match="of the train target .* train with --fresh-symbols 2"):
         train(binding.data, tmp_path / "x", *options, symbols=SYMBOLS)
-    with pytest.raises(UserError, match="--fresh-names a,b name the symbols .*--fresh-symbols"):
+    with pytest.raises(UserError, match="--fresh-names 'a,b' name the symbols .*--fresh-symbols"):
         options = (*binding.options, "--fresh-names", "a,b", "--max-update", 1)
         train(binding.data, tmp_path / "x", *options, symbols=SYMBOLS)
 

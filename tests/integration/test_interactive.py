@@ -9,8 +9,19 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import fairseq_cli.interactive
 import pytest
-from command_line import IN_PROCESS, PLUG_IN, ROOT, UNVALIDATED, interactive, train
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    ROOT,
+    UNVALIDATED,
+    generate,
+    interactive,
+    preprocess_lines,
+    run,
+    train,
+)
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.hub import Unanswered
@@ -32,8 +43,12 @@ LINES = {
     "& a Z3": "unknown token 'Z3'",
     "& a": "the sentence is not one formula in prefix notation",
     "! z": None,
-    "& a <pad>": "the sentence holds <pad>",
-    "& a <unk>": "the sentence holds a token that is neither",
+    "& a <pad>": "the sentence holds <pad>, a token of fairseq's own",
+    "& a <unk>": "the sentence holds <unk>, a token",
+    "& a b </s>": "the sentence holds </s>, a token",
+    "</s>": "the sentence holds </s>, a token",
+    "& <s> a b": "the sentence holds <s>, a token",
+    "& a madeupword0000": "the sentence holds madeupword0000, a token",
     " ".join(["!"] * 34 + ["a"]): "the sentence counts 36 tokens (36 with </s>; streams: 1)",
     "| q & a b": None,
     balanced(10): "the sentence has 2048 tokens with its </s>, more than the 1024",
@@ -67,7 +82,7 @@ def test_every_line_is_answered_or_refused_in_its_place(prop, tmp_path, capsys, 
     interactive(prop.data, prop.trained, GOOD, tmp_path, *options)
     texts = [text for _, _, text in printed(capsys.readouterr().out)]
     answers = dict(zip(texts[::2], texts[1::2]))
-    with pytest.raises(UserError, match="^9 of 13 lines could not be answered"):
+    with pytest.raises(UserError, match="^13 of 17 lines could not be answered"):
         interactive(prop.data, prop.trained, list(LINES), tmp_path, *options)
     out = iter(printed(capsys.readouterr().out))
     for number, (line, reason) in enumerate(LINES.items()):
@@ -145,13 +160,70 @@ def test_answers_are_written_before_the_next_line_is_read(prop):
     with command:
         assert ask(b"& a\n", "E-0").startswith("E-0\tthe sentence is not one formula")
         assert ask(b"! a\n", "P-1")
-        assert ask(b"& a \xff\n", "E-2").startswith("E-2\tunknown token '\\\\xff'")
+        assert ask(b"& a \xff\n", "E-2") == "E-2\tthe line is no text in UTF-8\n"
         errors = command.communicate()[1].decode()
         patience.cancel()
         assert command.returncode == 1
         assert errors.strip().endswith(
             "2 of 3 lines could not be answered; the E- line of each says why"
         )
+
+
+def test_bytes_of_a_file_that_are_no_text_cost_their_line_alone(prop, tmp_path, capsys):
+    """Also where the pattern would match them."""
+    (tmp_path / "typed").write_bytes(b"& a b\n! <caf\xe9>\n! <caf\xc3\xa9>\n\xff\n! a")
+    options = ("--path", prop.trained, "--input", tmp_path / "typed", *PLUG_IN, *IN_PROCESS)
+    with pytest.raises(UserError, match="^2 of 5 lines"):
+        symbols = ("--symbols", "[a-z]|<c.*>", "--buffer-size", 2, *ANSWERS)
+        run(fairseq_cli.interactive, prop.data, *options, *symbols)
+    out = printed(capsys.readouterr().out)
+    assert [kind for kind, _, _ in out] == list("SHSESHSESH")
+    assert out[2:4] == [("S", 1, "! <caf\\xe9>"), ("E", 1, "the line is no text in UTF-8")]
+    assert out[4] == ("S", 2, "! <café>") and out[6] == ("S", 3, "\\xff")
+
+
+SHORT = ("--min-len", 3, "--max-len-a", 1, "--max-len-b", 0)
+TOO_SHORT = (
+    "the answer to a sentence of 2 tokens with its </s> may have 2 tokens (--max-len-a 1, "
+    "--max-len-b 0, and 1023 at most), fewer than the 3 of --min-len"
+)
+
+
+@pytest.mark.parametrize("buffer", [1, 3])
+def test_lines_whose_answers_cannot_be_long_enough(prop, tmp_path, capsys, buffer):
+    """Whatever lines are beside them."""
+    with pytest.raises(UserError, match="^2 of 4 lines"):
+        options = ("--buffer-size", buffer, *SHORT)
+        interactive(prop.data, prop.trained, ["a", "& a b", "0", "! a"], tmp_path, *options)
+    out = printed(capsys.readouterr().out)
+    assert [kind for kind, _, _ in out] == list("SESHSESH")
+    assert out[1][2] == out[5][2] == TOO_SHORT
+    assert all(len(text.split()) >= 4 for kind, _, text in out if kind == "H")
+
+
+def test_data_whose_answers_cannot_be_long_enough(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["& a b", "a"], ["a 1 b 1", "a 1"])
+    with pytest.raises(UserError) as error:
+        generate(data, prop.trained, "--batch-size", 1, *SHORT)
+    assert str(error.value) == f"{TOO_SHORT}; lower that, or allow longer answers"
+
+
+def test_answers_in_python_that_cannot_be_long_enough(hub):
+    limits = {"min_len": 3, "max_len_a": 1, "max_len_b": 0}
+    refused, answer = hub.translate(["a", "& a b"], **limits)
+    assert refused == Unanswered(TOO_SHORT) and isinstance(answer, str)
+    (refused,) = hub.translate(["a"], match_source_len=True, min_len=3)
+    assert "may have 2 tokens (--match-source-len), fewer than the 3" in refused.reason
+
+
+def test_special_tokens_are_not_verified_away(prop, hub, tmp_path):
+    found = hub.translate(["xor a </s> b", "xor <s> a b", "xor a b"], verify="prop")
+    assert [isinstance(answer, Unanswered) for answer in found] == [True, True, False]
+    with pytest.raises(UserError, match="the sentence holds </s>, a token of fairseq's own"):
+        hub.generate([hub.encode("xor a </s> b")], verify="prop")
+    data = preprocess_lines(tmp_path, ["a", "xor a </s> b"], ["a 1", "a 1 b 0"])
+    with pytest.raises(UserError, match="^line 2 of the test source holds </s>"):
+        generate(data, prop.trained, "--verify", "prop")
 
 
 def test_a_list_of_sentences_has_as_many_answers(hub):

@@ -280,8 +280,24 @@ def test_another_task(prop, tmp_path):
             ("--beam", 4, "--diverse-beam-groups", 3),
             ("--beam 4 is no multiple of --diverse-beam-groups 3",),
         ),
+        (
+            ("--match-source-len", "--sampling", "--nbest", 5),
+            ("--sampling and --match-source-len are searches of their own; choose one of them",),
+        ),
+        (
+            ("--match-source-len", "--no-repeat-ngram-size", 2),
+            ("--no-repeat-ngram-size 2 may leave --match-source-len nothing to go on with",),
+        ),
+        (
+            ("--sampling", "--nbest", 5, "--no-repeat-ngram-size", 3),
+            ("--no-repeat-ngram-size 3 may leave --sampling nothing",),
+        ),
+        (
+            ("--diversity-rate", 0.5, "--no-repeat-ngram-size", 2),
+            ("--no-repeat-ngram-size 2 may leave --diversity-rate nothing",),
+        ),
     ],
-    ids=["top k", "groups"],
+    ids=["top k", "groups", "two searches", "length", "sampling", "siblings"],
 )
 def test_options_of_the_search_that_contradict_each_other(prop, options, fragments):
     failing(lambda: generate(prop.data, prop.trained, *options), *fragments)

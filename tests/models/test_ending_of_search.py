@@ -164,6 +164,19 @@ def test_a_search_ends_where_no_hypothesis_can_go_on():
     assert [len(hypotheses) for hypotheses in found] == [24, 40]
 
 
+@pytest.mark.parametrize("beam", [1, 5])
+@pytest.mark.parametrize("search", [BeamSearch, lambda d: DiverseBeamSearch(d, 1, 0.5)])
+def test_where_all_is_blocked_an_ngram_comes_again(beam, search):
+    """Of one token there are no 10 without a pair twice."""
+    dictionary = make_dictionary("a", ("0",))
+    sample = make_sample(dictionary, ["0 0"], ["0"])
+    options = {"beam_size": beam, "no_repeat_ngram_size": 2, "min_len": 10, "max_len_b": 12}
+    model = build(dictionary, encoder_positions="rope")
+    options["search_strategy"] = search(dictionary)
+    (found,) = generate([model], dictionary, sample, **options)
+    assert found and all(len(hypothesis["tokens"]) >= 11 for hypothesis in found)
+
+
 @pytest.mark.parametrize("prefix, count", [("", 1), ("a 0", 3)])
 def test_a_prefix_may_end_an_answer(prefix, count):
     """A target that is shorter than --prefix-size, and the answers beside it."""

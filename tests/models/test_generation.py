@@ -145,11 +145,16 @@ def test_fresh_symbols_have_the_first_names_that_the_source_lacks():
 
 
 @pytest.mark.parametrize(
-    "given, expected", [(None, ["h", "v0", "v1"]), ("q,g,p,r,s", ["q", "p", "r"])]
+    "given, pattern, expected",
+    [
+        (None, "[a-z][0-9]*", ["h", "v0", "v1"]),
+        (None, "[a-z]|y[0-9]", ["h", "v0", "v1"]),
+        ("q,g,p,r,s", "[a-z][0-9]*", ["q", "p", "r"]),
+    ],
 )
-def test_names_beyond_the_dictionary(given, expected):
+def test_names_beyond_the_dictionary(given, pattern, expected):
     """Whatever was typed before, which the dictionary has learnt by then."""
-    dictionary = make_dictionary(pattern="[a-z][0-9]*")
+    dictionary = make_dictionary(pattern=pattern)
     model = make_model(dictionary, fresh_symbols=3, fresh_names=given).eval()
     redraw(model)
     source = "& & & & & & a b c d e f g"
@@ -164,7 +169,7 @@ def test_names_beyond_the_dictionary(given, expected):
 
 def test_too_few_names_are_told():
     dictionary = make_dictionary("abc")
-    model = build(dictionary, fresh_symbols=3)
+    model = build(dictionary, fresh_symbols=3, fresh_names="a,b,c")
     with pytest.raises(UserError, match="sentence of 1 symbols leaves 2 names.*--fresh-names"):
         generate([model], dictionary, make_sample(dictionary, ["! b"], ["1"]))
     assert model.vocabulary.unreadable(encode(dictionary, ["! b"])[0]).startswith("leaves 2 names")
@@ -175,7 +180,7 @@ def test_too_few_names_are_told():
     "names, reason", [("a,0", "'0' is no symbol"), ("a,b,a", "a name stands there twice")]
 )
 def test_names_that_cannot_be_given(names, reason):
-    with pytest.raises(UserError, match=f"--fresh-names {names}: {reason}"):
+    with pytest.raises(UserError, match=f"--fresh-names '{names}': {reason}"):
         make_model(make_dictionary(), fresh_symbols=1, fresh_names=names)
 
 

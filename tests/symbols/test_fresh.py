@@ -28,12 +28,31 @@ def test_slots_are_called_by_the_first_names_that_source_and_target_lack():
     assert fresh.name([], [b, a, c]) == [b, a]
 
 
-def test_names_go_on_with_numbers_where_these_are_symbols():
-    table, fresh = build(3, pattern=r"[a-c]|v\d")
+@pytest.mark.parametrize("pattern", ["[a-c]", r"[a-c]|v\d", r"[a-c]|v\d+", "(?i)[a-c]"])
+def test_names_go_on_with_numbers_whatever_the_pattern(pattern):
+    table, fresh = build(3, pattern=pattern)
     assert names(table, fresh.name([table.index("a")])) == ["a", "c", "b", "v0"]
     table.index("v7")  # typed later
     assert names(table, fresh.name([table.index("v1")])) == ["v1", "c", "a", "b"]
-    assert fresh.enough_for(10) and not fresh.enough_for(11)  # c a b v0 ... v9
+    own = list(map(table.index, ["c", "v0", "b", "a"]))
+    assert names(table, fresh.name(own)[4:]) == ["v1", "v2", "v3"]
+    assert fresh.enough_for(1000) and fresh.lacking(own) is None
+    assert table.is_symbol("v12") and not table.is_symbol("v") and not table.is_symbol("&")
+
+
+def test_a_pattern_is_widened_once_and_only_if_it_must_be():
+    table, _ = build(1, pattern="[a-c]")
+    assert table.pattern == "[a-c]|v[0-9]+"
+    FreshSymbols(2, table, None)
+    assert table.pattern == "[a-c]|v[0-9]+"
+    assert build(1, pattern=r"[a-z]\w*")[0].pattern == r"[a-z]\w*"
+    assert build(1, pattern="[a-c]", given="a")[0].pattern == "[a-c]"
+
+
+def test_base_tokens_give_no_names():
+    table, fresh = build(2, tokens=("v1", "a", "v_x"), pattern="a")
+    assert names(table, fresh.name([table.index("a")])) == ["a", "v_0", "v_1"]
+    assert table.base_tokens() == ["v1", "v_x"]
 
 
 def test_given_names():
@@ -44,15 +63,30 @@ def test_given_names():
 
 
 @pytest.mark.parametrize(
-    "given, reason", [("a,&", "'&' is no symbol"), ("a,b,a", "a name stands there twice")]
+    "given, reason",
+    [
+        ("a,&", "'&' is no symbol"),
+        ("a,b,a", "a name stands there twice"),
+        ("a,b c", "'b c' is no symbol"),
+        ("a,b\n,c", r"'b\\n' is no symbol"),
+        ("a,\u2028", r"'\\u2028' is no symbol"),
+        ("", "'' is no symbol"),
+        ("a,", "'' is no symbol"),
+        ("a,</s>", "'</s>' is no symbol"),
+        ("a,<pad>", "'<pad>' is no symbol"),
+        ("a,madeupword0000", "'madeupword0000' is no symbol"),
+    ],
 )
 def test_names_that_cannot_be_given(given, reason):
-    with pytest.raises(UserError, match=f"--fresh-names {given}: {reason}"):
-        build(1, given=given)
+    """Whatever the pattern matches."""
+    with pytest.raises(UserError, match=f": {reason}; give different tokens") as error:
+        build(1, given=given, pattern=r"[^<&]*")
+    assert str(error.value).startswith(f"--fresh-names {given!r}: ")
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_too_few_names():
-    table, fresh = build(3)
+    table, fresh = build(3, given="c,a,b")
     assert fresh.lacking([]) is None
     assert fresh.lacking([table.index("b")]).startswith("leaves 2 names for the 3 symbols")
 

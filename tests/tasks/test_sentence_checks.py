@@ -153,7 +153,7 @@ def pairs(dictionary, sources, targets):
 def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
     dictionary = make_dictionary()
     split = pairs(dictionary, ["! a", "! 0", "& a b"], ["a c d c", "e f", "b"])
-    reserving(2, dictionary).check_split("train", *split)
+    assert reserving(2, dictionary).check_split("train", *split) == 2
     more = pairs(dictionary, ["! a", "! 0", "& a b"], ["a c d c", "e a g f e", "c d e"])
     message = (
         "line 2 of the train target holds the symbol 'e' and more symbols that its source does "
@@ -161,7 +161,9 @@ def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
     )
     with pytest.raises(UserError, match=message):
         reserving(2, dictionary).check_split("train", *more)
-    reserving(4, dictionary).check_split("train", *more)
+    assert reserving(4, dictionary).check_split("train", *more) == 4
+    own = pairs(dictionary, ["! a"], ["a 1 a"])
+    assert reserving(4, dictionary).check_split("train", *own) == 0
     with pytest.raises(UserError, match="in 3 of the 3 pairs; .* or train with --fresh-symbols 4"):
         reserving(0, dictionary).check_split("train", *more)
 
@@ -169,7 +171,8 @@ def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
 def test_sources_must_leave_names_for_answers():
     dictionary = make_dictionary("abc")
     split = pairs(dictionary, ["! a", "& b & a b"], ["a", "b"])
-    reserving(1, dictionary).check_split("test", *split)
+    reserving(1, dictionary, "a,b,c").check_split("test", *split)
     with pytest.raises(UserError, match="line 2 of the test source leaves 1 names for the 2"):
-        reserving(2, dictionary).check_split("test", *split)
+        reserving(2, dictionary, "a,b,c").check_split("test", *split)
     reserving(2, dictionary, "x,y").check_split("test", *split)
+    reserving(2, dictionary).check_split("test", *split)

@@ -66,6 +66,7 @@ def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--data", metavar="DIR", help="directory of fairseq-preprocess; not needed with streams")
     add("--symbols", metavar="REGEX", help="which tokens are symbols (default: as in training)")
+    add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
     add("--lenpen", type=float, default=1.0, help="length penalty (default: %(default)s)")
     add(
         "--max-len-a",
@@ -159,7 +160,7 @@ def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoin
         verify=getattr(args, "verify", None),
         verify_beams=getattr(args, "verify_beams", None),
     )
-    return Checkpoint(args.path, search, args.data, args.symbols)
+    return Checkpoint(args.path, search, args.data, args.symbols, args.fresh_names)
 
 
 def add_grid_options(parser: argparse.ArgumentParser) -> None:
