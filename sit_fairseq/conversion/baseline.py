@@ -34,7 +34,9 @@ from sit_fairseq.symbols.vocabulary import saved_vocabulary
 # something else, as their streams are in every mean: they are for the training that follows, and
 # need no weights.
 _NOT_CARRIED = (
-    *("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before"),
+    "symbol_embedding",
+    "symbol_code_dim",
+    "aggregated_normalize_before",
     "fresh_names",
 )
 _TABLES = ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection")

@@ -174,8 +174,8 @@ def check_fresh_names(cfg: Any, fresh_symbols: int) -> None:
     """
     if getattr(cfg, "fresh_names", None) is not None and not fresh_symbols:
         raise UserError(
-            f"--fresh-names {cfg.fresh_names!r} name the symbols of answers that their sources lack, "
-            "but the model has none: leave them out, or train with --fresh-symbols"
+            f"--fresh-names {cfg.fresh_names!r} name the symbols of answers that their sources "
+            "lack, but the model has none: leave them out, or train with --fresh-symbols"
         )
 
 

@@ -202,12 +202,8 @@ class StreamTranslationTask(TranslationTask):
             raise UserError(f"the {split} split of {self.cfg.data} has no sentences")
         if self._checker is not None:
             fresh = self._checker.check_split(split, dataset.src, dataset.tgt)
-            if (
-                self._trains
-                and split == self.cfg.train_subset
-                and self._fresh_symbols
-                and not fresh
-            ):
+            unused = self._fresh_symbols and not fresh
+            if unused and self._trains and split == self.cfg.train_subset:
                 logger.warning(
                     "--fresh-symbols %d cost time and learn nothing: no target of %s holds a symbol "
                     "that its source lacks; leave them out, or widen --symbols %r",
@@ -454,8 +450,8 @@ class StreamTranslationTask(TranslationTask):
 
         def search(generator, sample):
             if isinstance(generator, SequenceGenerator):
-                longest = sample["net_input"]["src_tokens"].size(1)
-                reason = refusals.answers_too_short(generator, longest, generator.max_len)
+                width = sample["net_input"]["src_tokens"].size(1)
+                reason = refusals.answers_too_short(generator, width, generator.max_len)
                 if reason is not None:
                     raise UserError(f"{reason}; lower that, or allow longer answers")
             with autocast(self.cfg, sample):
