@@ -16,7 +16,7 @@ from torch import Tensor
 from sit_fairseq.symbols import renaming as symbol_renaming
 from sit_fairseq.symbols.fresh import numbered
 from sit_fairseq.symbols.renaming import Renaming, rename_sample
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
 

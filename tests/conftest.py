@@ -13,17 +13,19 @@ import numpy
 import pytest
 import torch
 
-import sit_fairseq  # noqa: F401  registers the plug-in with fairseq
+import sit_fairseq
 from sit_fairseq.judging.spot_judge import spot_installed
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Rooms whose tests mostly compute, and take seconds.
 FAST_ROOMS = {"criterions", "data", "logic", "models", "modules", "optim", "symbols"}
+
+PACKAGE = Path(sit_fairseq.__file__).parent
 
 OPERATORS = ["!", "&", "|", "<->", "xor"]
 SYMBOLS = list("abcdefgh")

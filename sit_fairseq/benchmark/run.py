@@ -20,7 +20,7 @@ from sit_fairseq.benchmark.start import compare_start
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.result_file import versions
-from sit_fairseq.files import replacing
+from sit_fairseq.storage.files import replacing
 
 PARTS = {
     "models": compare_models,

@@ -19,8 +19,6 @@ import sys
 from pathlib import Path
 from typing import Dict, Optional, Sequence
 
-from sit_fairseq.copies import PACKAGE, log_copy, refuse_other_copy
-
 _ABOUT = "Symbol-Invariant Transformer: data, judges, measurements and checkpoints."
 
 
@@ -59,10 +57,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
         argv: the command line, without the program's name; None for the real one.
 
     Raises:
-        UserError: an option or a file cannot be used, or the current folder holds another copy of
-            the package.
+        UserError: an option or a file cannot be used.
     """
-    refuse_other_copy(PACKAGE.name, "the current folder holds")
     words = list(sys.argv[1:] if argv is None else argv)
     spoken, place, module = ["sit"], Path(__file__).parent, __name__
     while place.is_dir():
@@ -87,5 +83,4 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     )
     command.add_arguments(parser)
     args = parser.parse_args(words)
-    log_copy()
     command.main(args)

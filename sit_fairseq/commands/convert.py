@@ -47,7 +47,7 @@ from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import explaining_failure, partial_files
+from sit_fairseq.storage.files import explaining_failure, partial_files
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",

@@ -19,7 +19,7 @@ from fairseq.models import (
 from fairseq.registry import REGISTRIES
 from fairseq.tasks import TASK_DATACLASS_REGISTRY
 
-from sit_fairseq.copies import PACKAGE
+from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
 
 _WIDTH = 100
 
@@ -55,7 +55,7 @@ def _registered() -> Iterator[Tuple[str, type]]:
 
 
 def _is_ours(cls: Any) -> bool:
-    return getattr(cls, "__module__", "").split(".")[0] == PACKAGE.name
+    return getattr(cls, "__module__", "").split(".")[0] == "sit_fairseq"
 
 
 def _own_fields(dataclass: type) -> List[Field]:

@@ -7,11 +7,11 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from omegaconf import OmegaConf
 
-from sit_fairseq import hub_folder
 from sit_fairseq.conversion import reading, writing
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import explaining_failure, make_folder, partial_files
-from sit_fairseq.safe_loading import explained
+from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage.checkpoints import explained
+from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.symbols.vocabulary import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
@@ -98,7 +98,7 @@ def export(checkpoint: str, folder: str) -> str:
 
 
 def export_hub(checkpoint: str, folder: str) -> str:
-    """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.hub_folder`.
+    """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.storage.hub_folder`.
 
     Args:
         checkpoint: a trained stream model; ``README.md`` beside it becomes the card.

@@ -11,8 +11,8 @@ from fairseq.models import ARCH_MODEL_NAME_REGISTRY
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.known_models import refuse_other_shapes, refuse_programs
-from sit_fairseq.safe_loading import explained, incomplete, is_weights, read
+from sit_fairseq.storage.checkpoints import explained, incomplete, is_weights, read
+from sit_fairseq.tasks.file_options import refuse_other_shapes, refuse_programs
 
 
 class Dictionaries(NamedTuple):

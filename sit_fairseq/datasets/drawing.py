@@ -24,8 +24,8 @@ from tqdm import tqdm
 
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.orphans import end_worker_with_parent
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, tokenize
-from sit_fairseq.orphans import end_worker_with_parent
 from sit_fairseq.symbols.canonical_form import form_key
 
 Item = TypeVar("Item")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.storage.files import replacing
 
 MANIFEST = "manifest.json"
 

@@ -29,10 +29,10 @@ from sit_fairseq.datasets.grid_cells import (
 )
 from sit_fairseq.datasets.interruptions import open_journal, read_entries, read_sides
 from sit_fairseq.errors import UserError
-from sit_fairseq.journal import Journal
 from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed, spot_version
 from sit_fairseq.logic.propositional import MAX_VARIABLES
+from sit_fairseq.storage.journal import Journal
 
 
 class GridSize(NamedTuple):

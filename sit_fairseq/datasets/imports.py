@@ -16,11 +16,11 @@ from sit_fairseq.datasets.published import (
     read_published_pairs,
 )
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import VerdictCounts
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.storage.files import replacing
 
 SPLITS = ("train", "val", "test")
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, TypeVar
 
-from sit_fairseq.journal import Journal
+from sit_fairseq.storage.journal import Journal
 
 Entry = TypeVar("Entry")
 
@@ -21,7 +21,7 @@ def open_journal(path: str, kind: str, recipe: NamedTuple, resume: bool, where: 
         The journal.
 
     Raises:
-        UserError: see :class:`~sit_fairseq.journal.Journal`.
+        UserError: see :class:`~sit_fairseq.storage.journal.Journal`.
     """
     return Journal(
         path,

@@ -15,11 +15,11 @@ from sit_fairseq.datasets.interruptions import open_journal, read_entries, read_
 from sit_fairseq.datasets.length_gate import LengthGate
 from sit_fairseq.datasets.ltl_formulas import LtlFormulas, LtlRecipe
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
-from sit_fairseq.journal import Journal
 from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
 
 # A round draws formulas from a seed of its own until so many are worth a label, or so

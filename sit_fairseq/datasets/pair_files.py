@@ -5,8 +5,8 @@ from collections import Counter
 from typing import Iterable, List, Tuple
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import replacing
 from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.storage.files import replacing
 
 # Source and target.
 Pair = Tuple[str, str]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
 
-from sit_fairseq.journal import Journal
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.journal import Journal
 
 
 @dataclass
@@ -35,7 +35,7 @@ class AnswerJournal(Journal):
         answered: the answers by position.
 
     Raises:
-        UserError: see :class:`~sit_fairseq.journal.Journal`.
+        UserError: see :class:`~sit_fairseq.storage.journal.Journal`.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ import logging
 from importlib.util import find_spec
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import partial_files
+from sit_fairseq.storage.files import partial_files
 
 
 def require_matplotlib() -> None:

@@ -12,8 +12,8 @@ import torch
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.files import replacing
 from sit_fairseq.judging.spot_judge import spot_installed, spot_version
+from sit_fairseq.storage.files import replacing
 
 
 def sha256_of(data: bytes) -> str:

@@ -21,9 +21,9 @@ from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, Sentences, compare
-from sit_fairseq.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
 

@@ -11,8 +11,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Type
 
-from sit_fairseq.copies import PACKAGE, refuse_other_copy
-from sit_fairseq.orphans import end_worker_with_parent
+from sit_fairseq.judging.orphans import end_worker_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +75,7 @@ def _serve(connection: Connection, function: Callable[[Any], Any], memory: float
     end_worker_with_parent()  # also in the middle of an item, which may take for ever
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     _limit_memory(memory)
-    # Ready: only from now on do time-outs count. The server may have found another package.
-    connection.send(str(PACKAGE))
+    connection.send(None)  # ready: only from now on do time-outs count
     while True:
         try:
             batch = connection.recv()
@@ -113,13 +111,11 @@ class _Worker:
 
         Raises:
             RuntimeError: it ended instead.
-            UserError: it uses another copy of the package.
         """
         try:
-            package = self.connection.recv()
+            self.connection.recv()
         except (EOFError, OSError):
             raise RuntimeError("a worker process ended before it was ready; see its message above")
-        refuse_other_copy(package, "its worker processes have found")
 
     @property
     def alive(self) -> bool:

@@ -1,4 +1,7 @@
-"""The model under fairseq: its options, its named architectures, and ``from_pretrained``."""
+"""The model as fairseq knows it: its options, its named architectures, and ``from_pretrained``.
+
+fairseq imports this file of a ``--user-dir``. It stands above the task, on top of the model.
+"""
 
 import os
 from dataclasses import dataclass, field
@@ -6,26 +9,20 @@ from typing import Any, Dict, Optional, Tuple
 
 from fairseq import hub_utils
 from fairseq.dataclass import FairseqDataclass
-from fairseq.models import (
-    ARCH_MODEL_NAME_REGISTRY,
-    BaseFairseqModel,
-    register_model,
-    register_model_architecture,
-)
-from omegaconf import II, DictConfig, open_dict
+from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
+from omegaconf import II
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub import StreamHubInterface
-from sit_fairseq.hub_folder import weights_file
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-
-_NAME = "symbol_invariant_transformer"
+from sit_fairseq.storage.hub_folder import weights_file
+from sit_fairseq.tasks.python_interface import StreamHubInterface
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_translation import MODEL
 
 
 def _as(option: str, name: str) -> Any:
@@ -46,7 +43,7 @@ class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
     fresh_names: Optional[str] = II("task.fresh_names")  # those of training, kept with the model
 
 
-@register_model(_NAME, dataclass=SymbolInvariantTransformerConfig)
+@register_model(MODEL, dataclass=SymbolInvariantTransformerConfig)
 class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqModel):
     """:class:`SymbolInvariantTransformer` with the methods that fairseq calls."""
 
@@ -152,22 +149,6 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
             )
 
 
-def add_newer_options(cfg: DictConfig) -> None:
-    """Completes the model's options in a checkpoint that is older than some of them.
-
-    Their defaults leave a model as it was, but fairseq would take those of the named
-    architecture, which are for new trainings.
-
-    Args:
-        cfg: options of any model; of others they are left as they are.
-    """
-    if ARCH_MODEL_NAME_REGISTRY.get(cfg._name) == _NAME:
-        with open_dict(cfg):
-            cfg.setdefault("fresh_names", None)
-            for option, value in vars(SymbolInvariantTransformerConfig()).items():
-                cfg.setdefault(option, value)
-
-
 def _architecture(name: str, **defaults: Any) -> None:
     """Registers an architecture: other defaults for the options not given by the user.
 
@@ -180,7 +161,7 @@ def _architecture(name: str, **defaults: Any) -> None:
             if getattr(cfg, option, None) is None:
                 setattr(cfg, option, value)
 
-    register_model_architecture(_NAME, f"{_NAME}_{name}")(set_defaults)
+    register_model_architecture(MODEL, f"{MODEL}_{name}")(set_defaults)
 
 
 # Table "Hyperparameter choices", rows of the proposed method; layer norms as in the

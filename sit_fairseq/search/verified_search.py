@@ -11,7 +11,7 @@ from sit_fairseq.judging.acceptance import Acceptor
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedFormula
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.tokens import TokenTable
 
 # A sentence's hypotheses, best first.
 Hypotheses = List[Dict[str, Any]]
@@ -97,7 +97,7 @@ class VerifiedSearch:
         self,
         generators: Mapping[int, Any],
         judges: JudgePool,
-        dictionary: StreamDictionary,
+        dictionary: TokenTable,
         shortest: bool = False,
     ) -> None:
         self._generators = generators

@@ -16,9 +16,9 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.precision import autocast
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.precision import autocast
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # What batches report beside their loss: sentences with each verdict, and exact answers.
 _VERDICTS = {verdict: f"_verdict_{verdict.value}" for verdict in Verdict}

@@ -12,11 +12,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.judge import JUDGES
-from sit_fairseq.precision import check_precision
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, is_filler
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.precision import check_precision
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_pairs import StreamPairDataset
 
 

@@ -18,8 +18,8 @@ from sit_fairseq.judging.acceptance import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import Hypotheses, Search, VerifiedSearch, beam_widths
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.refusals import unsupported
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.tasks.sentence_chunks import sentence_chunks
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from fairseq.data import LanguagePairDataset
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.sentence_chunks import sentence_chunks
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
 

@@ -7,40 +7,43 @@ from typing import Any, Callable, List, Optional, Sequence, Union
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
+from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
 from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
-from omegaconf import DictConfig
+from omegaconf import DictConfig, open_dict
 from torch import Tensor
 
-from sit_fairseq.copies import log_copy
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.interactive import answer_every_line
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.models.symbol_invariant_transformer import (
-    SymbolInvariantTransformerModel,
-    add_newer_options,
-)
-from sit_fairseq.precision import autocast, check_training_precision
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks import refusals
+from sit_fairseq.tasks import refusals, scoring  # noqa: F401
 from sit_fairseq.tasks.binarised_files import check_binarised
+from sit_fairseq.tasks.fairseq_patches import EndedEpochs, patch_command, patch_fairseq
 from sit_fairseq.tasks.judged_validation import JudgedValidation, generation_options, log_verdicts
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.printing import EndedEpochs, print_verdicts
+from sit_fairseq.tasks.precision import autocast, check_training_precision
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.sentence_checks import SentenceChecker, refuse_operators_as_symbols
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_pairs import StreamPairDataset
+from sit_fairseq.tasks.transfers import fetch_numbers
+
+# Imported for their registration: fairseq finds only tasks and models itself.
+from sit_fairseq.training import adacos, adamw, minimum_risk, muon  # noqa: F401
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.length_ramp import LengthRamp
 from sit_fairseq.training.parameter_groups import mark_embeddings
 from sit_fairseq.training.training_batches import TrainingBatchIterator
-from sit_fairseq.transfers import fetch_numbers
+
+MODEL = "symbol_invariant_transformer"
 
 logger = logging.getLogger(__name__)
+
+patch_fairseq()
 
 
 @register_task("stream_translation", dataclass=StreamTranslationConfig)
@@ -99,9 +102,7 @@ class StreamTranslationTask(TranslationTask):
         Raises:
             UserError: if the data directory or an option is unsuitable.
         """
-        log_copy()
-        answer_every_line()
-        print_verdicts()
+        patch_command()
         refusals.check_options(cfg)
         files = refusals.dictionary_files(cfg)
         dictionary, of_targets = (cls.load_dictionary(file) for file in files)
@@ -139,14 +140,14 @@ class StreamTranslationTask(TranslationTask):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         self._trains = not from_checkpoint
         if from_checkpoint:
-            add_newer_options(cfg)
+            _add_newer_options(cfg)
         else:
             refusals.refuse_verified_training(self.cfg)
             check_training_precision(self.cfg)
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._one_stream = True
-        if isinstance(model, SymbolInvariantTransformerModel):
+        if isinstance(model, SymbolInvariantTransformer):
             self._check_sentences_for(model)
         if self._trains:
             self._log_dictionary()
@@ -158,7 +159,7 @@ class StreamTranslationTask(TranslationTask):
                 self._judged.require_judge()
         return model
 
-    def _check_sentences_for(self, model: SymbolInvariantTransformerModel) -> None:
+    def _check_sentences_for(self, model: SymbolInvariantTransformer) -> None:
         """From now on sentences are checked for what the model asks of them."""
         self._one_stream = model.vocabulary.one_stream
         self._fresh_symbols = model.vocabulary.fresh_symbols
@@ -418,7 +419,7 @@ class StreamTranslationTask(TranslationTask):
     ):
         """Makes what searches for answers, see :meth:`build_generator`."""
         refusals.check_search(args)
-        if all(isinstance(model, SymbolInvariantTransformerModel) for model in models):
+        if all(isinstance(model, SymbolInvariantTransformer) for model in models):
             refusals.check_generation(args)
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
@@ -481,6 +482,19 @@ class StreamTranslationTask(TranslationTask):
         if not self._logged_dictionary:
             logger.info("dictionary: %s", self.src_dict.summary())
         self._logged_dictionary = True
+
+
+def _add_newer_options(cfg: DictConfig) -> None:
+    """Completes the model's options in a checkpoint that is older than some of them.
+
+    Their defaults leave a model as it was, but fairseq would take those of the named architecture,
+    which are for new trainings.
+    """
+    if ARCH_MODEL_NAME_REGISTRY.get(cfg._name) == MODEL:
+        with open_dict(cfg):
+            cfg.setdefault("fresh_names", None)
+            for option, value in vars(MODEL_DATACLASS_REGISTRY[MODEL]()).items():
+                cfg.setdefault(option, value)
 
 
 def _output_scale(model):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.symbols.renaming import Renaming, rename_sample
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.tokens import TokenTable
 
 
 class AlphaRenaming:
@@ -26,7 +26,7 @@ class AlphaRenaming:
         seed: at least 0.
     """
 
-    def __init__(self, dictionary: StreamDictionary, seed: int) -> None:
+    def __init__(self, dictionary: TokenTable, seed: int) -> None:
         self.dictionary = dictionary
         self.seed = seed
 

@@ -7,8 +7,8 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import only_writer, partial_files
-from sit_fairseq.journal import Journal
+from sit_fairseq.storage.files import only_writer, partial_files
+from sit_fairseq.storage.journal import Journal
 
 SHIPPED = ROOT / "checkpoints" / "prop"
 

@@ -11,7 +11,7 @@ import torch
 from vanilla_models import edited, failing, load
 
 from sit_fairseq.conversion import writing
-from sit_fairseq.files import partial_files
+from sit_fairseq.storage.files import partial_files
 
 # Files of other versions.
 

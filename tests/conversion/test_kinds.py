@@ -14,8 +14,8 @@ from fairseq import checkpoint_utils
 from fairseq.data import Dictionary, data_utils
 from vanilla_models import KINDS, OPERATORS, REGEX, load
 
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 # Symbols that the originals never saw, in sources of 1, 3 and 2 of them.

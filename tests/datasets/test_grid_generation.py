@@ -13,7 +13,6 @@ from sit_fairseq.datasets import grid_generation
 from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.errors import UserError
-from sit_fairseq.journal import Journal
 from sit_fairseq.judging.bits_judge import BitsJudge
 from sit_fairseq.judging.labelling import Label
 from sit_fairseq.judging.spot_judge import (
@@ -25,6 +24,7 @@ from sit_fairseq.judging.spot_judge import (
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.symbols.renaming import Renaming
 

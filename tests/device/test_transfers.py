@@ -2,7 +2,7 @@
 
 import torch
 
-from sit_fairseq.transfers import fetch_numbers
+from sit_fairseq.tasks.transfers import fetch_numbers
 
 
 def test_numbers_of_all_batches_are_fetched_with_one_wait(device):

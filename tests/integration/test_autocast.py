@@ -17,8 +17,8 @@ from command_line import (
     train,
 )
 
-from sit_fairseq import precision
 from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.tasks import precision
 
 AUTOCAST = ("--autocast", "bfloat16")
 

@@ -56,7 +56,9 @@ def test_training_goes_on_from_the_newest_whole_checkpoint(data, tmp_path, caplo
     damaged = last.read_bytes()
     caplog.clear()
     found = torch.load(go_on(data, tmp_path / "parts", 9), weights_only=True)
-    records = [record for record in caplog.records if record.name == "sit_fairseq.resuming"]
+    records = [
+        record for record in caplog.records if record.name == "sit_fairseq.tasks.fairseq_patches"
+    ]
     told = [record.getMessage() for record in records]
     assert len(told) == 1
     assert f"{last} is damaged" in told[0]

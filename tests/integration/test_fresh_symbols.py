@@ -9,8 +9,8 @@ import torch
 from command_line import generate, interactive, preprocess, preprocess_lines, sit, train
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub import Unanswered
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.tasks.python_interface import Unanswered
 
 SYMBOLS = "[a-ei-z][0-9]?"  # f, g and h are functions
 SHORT = ("--beam", 3, "--max-len-a", 1, "--max-len-b", 4)

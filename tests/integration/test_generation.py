@@ -20,7 +20,7 @@ from command_line import (
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 SEMANTIC = ("--scoring", "semantic", "--semantics", "prop")
 

@@ -24,8 +24,8 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub import Unanswered
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.tasks.python_interface import Unanswered
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 ANSWERS = ("--beam", 2, "--max-len-b", 6)

@@ -7,9 +7,9 @@ import pytest
 import torch
 from command_line import generate, interactive, preprocess, preprocess_lines, run, train
 
-from sit_fairseq import precision
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.tasks import precision
 
 
 def failing(action, *fragments) -> None:

@@ -14,7 +14,7 @@ from sit_fairseq.evaluation.decoding import DecodingOptions
 from sit_fairseq.evaluation.heat_map import Box
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
-from sit_fairseq.files import only_writer
+from sit_fairseq.storage.files import only_writer
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 

@@ -13,7 +13,7 @@ import argparse
 import os
 
 from sit_fairseq.datasets.real import LONGEST, real_sets
-from sit_fairseq.files import make_folder, replacing
+from sit_fairseq.storage.files import make_folder, replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Mapping, Set
 
-from sit_fairseq.orphans import tied
+from sit_fairseq.judging.orphans import tied
 
 
 class Processes:

@@ -28,8 +28,8 @@ from sit_fairseq.evaluation.experiments.specification import (
 from sit_fairseq.evaluation.experiments.table import Results, check_columns, experiments_table
 from sit_fairseq.evaluation.experiments.training_log import read_parameters, read_validation
 from sit_fairseq.evaluation.result_file import file_beside, markdown_table, sha256_of_file
-from sit_fairseq.files import replacing
-from sit_fairseq.journal import Journal
+from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.journal import Journal
 
 _PACKAGE = Path(sit_fairseq.__file__).parent
 

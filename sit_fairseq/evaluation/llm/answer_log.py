@@ -6,8 +6,8 @@ from typing import Any, Dict
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.endpoint import Reply
-from sit_fairseq.files import partial_files, whole_lines
-from sit_fairseq.journal import Journal
+from sit_fairseq.storage.files import partial_files, whole_lines
+from sit_fairseq.storage.journal import Journal
 
 _KIND = "replies of language models"
 
@@ -25,7 +25,7 @@ class AnswerLog(Journal):
         path: the file.
 
     Raises:
-        UserError: see :class:`~sit_fairseq.journal.Journal`.
+        UserError: see :class:`~sit_fairseq.storage.journal.Journal`.
     """
 
     def __init__(self, path: str) -> None:

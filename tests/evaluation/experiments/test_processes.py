@@ -10,7 +10,6 @@ import pytest
 from command_line import ROOT
 from conftest import gone
 
-from sit_fairseq.copies import PACKAGE
 from sit_fairseq.evaluation.experiments.processes import Processes
 
 
@@ -22,9 +21,6 @@ def test_commands_end_with_the_process_that_asked_for_them(tmp_path, name):
         "from concurrent.futures import ThreadPoolExecutor\n"
         # A shell starts what runs in the background deaf to it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        # Importing fairseq would take most of the time.
-        "package = sys.modules['sit_fairseq'] = types.ModuleType('sit_fairseq')\n"
-        f"package.__path__ = [{str(PACKAGE)!r}]\n"
         "from sit_fairseq.evaluation.experiments.processes import Processes\n"
         "processes = Processes(pathlib.Path('.'), os.environ)\n"
         "words = ['-c', 'import os, time; print(os.getpid(), flush=True); time.sleep(600)']\n"

@@ -17,10 +17,10 @@ import torch
 from command_line import PLUG_IN, UNVALIDATED, preprocess_lines, run, sit, train
 from omegaconf import OmegaConf
 
-from sit_fairseq import safe_loading
 from sit_fairseq.errors import UserError
-from sit_fairseq.hub_folder import write_weights
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.storage import checkpoints as safe_loading
+from sit_fairseq.storage.hub_folder import write_weights
 
 # As an attacker would write it: what runs it also leaves a trace.
 CODE = "[(8, 3)] if open({!r}, 'w') else 0"
@@ -134,7 +134,7 @@ def test_control_fairseq_alone_runs_it(trained, tmp_path, monkeypatch, hide):
     trace = tmp_path / "trace"
     evil = changed(checkpoint, tmp_path / "evil.pt", hide(trace))
     for check in ("refuse_unknown_kinds", "refuse_programs", "refuse_other_shapes"):
-        monkeypatch.setattr(f"sit_fairseq.safe_loading.{check}", lambda *_: None)
+        monkeypatch.setattr(f"sit_fairseq.tasks.fairseq_patches.{check}", lambda *_: None)
     with pytest.raises((Exception, SystemExit)):
         next(commands(trained[0], evil, tmp_path))()
     assert trace.exists()

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from sit_fairseq.hub import Unverified
+from sit_fairseq.tasks.python_interface import Unverified
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from conftest import SYMBOLS, make_dictionary
 from fairseq.data import Dictionary
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
 def test_splits_tokens_by_full_match():

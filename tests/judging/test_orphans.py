@@ -5,9 +5,7 @@ import signal
 import subprocess
 import sys
 
-from conftest import gone
-
-from sit_fairseq.copies import PACKAGE
+from conftest import PACKAGE, gone
 
 # A judge's worker, which comes from a fork server, and one that draws data, which is forked. Both
 # say who they are and then do not look up for a while.

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.journal import Journal
+from sit_fairseq.storage.journal import Journal
 
 
 def open_journal(path, kind="answers", restart=False, **depends):

@@ -1,6 +1,6 @@
 """What the options of a file may say.
 
-Reading a checkpoint runs nothing of it (:mod:`sit_fairseq.safe_loading`), but fairseq believes
+Reading a checkpoint runs nothing of it (:mod:`sit_fairseq.storage.checkpoints`), but fairseq believes
 its options: it replaces ``${...}`` by what they refer to, builds each kind that they name,
 evaluates some as Python and opens what others name. So they are looked at as they were read,
 before anything is made of them.

@@ -6,9 +6,9 @@ import stat
 
 import pytest
 
-from sit_fairseq import files
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import only_writer, partial_files, replacing
+from sit_fairseq.storage import files
+from sit_fairseq.storage.files import only_writer, partial_files, replacing
 
 
 def names(folder):

@@ -12,20 +12,10 @@ from typing import Any, Dict, Iterator, Optional
 import numpy
 import omegaconf
 import torch
-from fairseq import checkpoint_utils
-from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.distributed import utils as distributed_utils
-from fairseq.file_io import PathManager
-from omegaconf import OmegaConf
 
-from sit_fairseq import hub_folder
 from sit_fairseq.errors import UserError
-from sit_fairseq.known_models import (
-    forget_options_of_commands,
-    refuse_other_shapes,
-    refuse_programs,
-    refuse_unknown_kinds,
-)
+from sit_fairseq.storage import hub_folder
 
 
 class UnreadableCheckpoint(UserError):
@@ -165,42 +155,3 @@ def is_weights(weights: Any) -> bool:
         and len(weights) > 0
         and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
     )
-
-
-def read_checkpoints_as_data() -> None:
-    """Makes fairseq look at a checkpoint before anything is made of it, and name a file that is
-    damaged instead of printing a traceback.
-
-    fairseq offers no hook between its reading of a file and its use of the options, so that its
-    function is replaced here.
-    """
-
-    def load_checkpoint_to_cpu(path, arg_overrides=None, load_on_all_ranks=False):
-        options = "--path, --restore-file or --finetune-from-model"
-        with explained(path, f"name another file with {options}"):
-            state = read(PathManager.get_local_path(path))
-            complaint = incomplete(state)
-            if complaint:
-                raise LookupError(complaint)
-            refuse_unknown_kinds(path, state, arg_overrides)
-            refuse_programs(path, state)
-            refuse_other_shapes(path, state)
-            return _as_of_fairseq(state, arg_overrides or {})
-
-    checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
-
-
-def _as_of_fairseq(state: Dict[str, Any], given: Dict[str, Any]) -> Dict[str, Any]:
-    """What fairseq makes of a checkpoint that it has read, with options of the command."""
-    state.pop("task_state", None)  # its translation has none
-    old = state.get("args")
-    if old is not None:
-        forget_options_of_commands(old)
-        for name, value in given.items():
-            setattr(old, name, value)
-    if state.get("cfg") is not None:
-        forget_options_of_commands(state["cfg"])
-        with omegaconf_no_object_check():  # fairseq's old models have their options as objects
-            state["cfg"] = OmegaConf.create(state["cfg"])
-        overwrite_args_by_name(state["cfg"], given)
-    return checkpoint_utils._upgrade_state_dict(state)

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, Dict, List, Mapping
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.files import try_lock, whole_lines
+from sit_fairseq.storage.files import try_lock, whole_lines
 
 # How every header begins.
 _HEADER = b'{"journal": "'

@@ -7,10 +7,10 @@ import pytest
 from conftest import make_dictionary
 from fairseq.dataclass.configs import GenerationConfig
 
-from sit_fairseq.tasks import printing
+from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
+from sit_fairseq.tasks.fairseq_patches import EndedEpochs, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.printing import EndedEpochs, print_verdicts
 from sit_fairseq.tasks.run import Run
 
 
@@ -31,9 +31,9 @@ def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(mon
         get_symbols_to_strip_from_output=None,
         print=lambda text, **options: printed.append((text, options)),
     )
-    monkeypatch.setitem(printing.sys.modules, "fairseq_cli.generate", command)
-    print_verdicts()
-    print_verdicts()  # of a second task
+    monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
+    patch_command()
+    patch_command()  # of a second task
     options = {"file": "out"}
     for line in ("S-12\t& a b", "H-12\t-0.5\ta 1", "S-3\t! a", "S-3\t! a", "S-4\ta"):
         command.print(line, **options)

@@ -1,0 +1,1 @@
+"""Files: written whole or not at all, runs that go on, checkpoints read as data."""
