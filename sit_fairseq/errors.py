@@ -1,26 +1,27 @@
-"""The one exception for mistakes a user can put right."""
+"""The exceptions for mistakes a user can put right."""
+
+_SHOWN = 80  # characters of a sentence in a message
 
 
 class UserError(SystemExit):
     """A mistake in the data, the options or a file named by the user.
 
-    Deriving from ``SystemExit`` makes every fairseq command end with this one
-    sentence on stderr and exit status 1 instead of a traceback, also where
-    fairseq wraps each ``Exception`` into a misleading one. Library callers can
-    catch it by name.
+    Deriving from ``SystemExit`` makes every fairseq command end with this one sentence on stderr
+    and exit status 1 instead of a traceback, also where fairseq wraps each ``Exception`` into a
+    misleading one. Library callers can catch it by name.
 
     Args:
-        message: the cause, and the option or file to change.
+        message: the cause, in words that need no command line.
+        options: the parameters to change, as Python names them, separated by spaces. The message
+            ends with them as they are called on the command line.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, options: str = "") -> None:
+        flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
+        super().__init__(f"{message}; change {flags}" if flags else message)
 
     def __str__(self) -> str:
         return str(self.code)
-
-
-_SHOWN = 80  # characters of a sentence in a message
 
 
 class UnansweredError(UserError):
