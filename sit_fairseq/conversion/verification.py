@@ -24,7 +24,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.positions import tree_paths
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.search.slot_search import StreamSequenceGenerator
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

@@ -156,14 +156,20 @@ class Vocabulary(nn.Module):
 
         Returns:
             (B, S + R) the dictionary index of each slot, padded with ``<pad>``.
+
+        Raises:
+            UserError: a sentence leaves too few names for its reserved slots.
         """
         if self.fresh is None:
             return names
         pad = self.dictionary.pad()
         table = names.new_full((names.size(0), names.size(1) + self.fresh_symbols), pad)
-        for sentence, own in enumerate(names):
+        for sentence, row in enumerate(names):
             target = [] if given is None else self._symbols_of(given[sentence])
-            slots = self.fresh.name(own[own.ne(pad)].tolist(), target)
+            own = row[row.ne(pad)].tolist()
+            slots = self.fresh.name(own, target)
+            if len(slots) < len(own) + self.fresh_symbols:
+                raise UserError(f"a sentence of {len(own)} symbols {self.fresh.lacking(own)}")
             table[sentence, : len(slots)] = names.new_tensor(slots)
         return table
 
@@ -187,6 +193,23 @@ class Vocabulary(nn.Module):
             return torch.zeros_like(canonical, dtype=torch.bool)
         rows = canonical.clamp(max=self.num_base - 1)
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
+
+    def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
+        """(B, T) dictionary indices of how answers begin to canonical ids.
+
+        Raises:
+            UserError: no answer can begin so.
+        """
+        canonical = self.encode(prefix, names)
+        impossible = self.unproducible(canonical) & canonical.ne(self.dictionary.pad())
+        if bool(impossible.any()):
+            token = self.dictionary[int(prefix[impossible][0])]
+            raise UserError(
+                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
+                "its source, nor a fresh one, and no token that answers can hold; change the prefix",
+                "prefix_size",
+            )
+        return canonical
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """What keeps the model from reading a sentence of (T,) dictionary indices, in words that

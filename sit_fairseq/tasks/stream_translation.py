@@ -8,7 +8,6 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from fairseq.data import LanguagePairDataset
 from fairseq.dataclass.utils import merge_with_parent
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
-from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig, open_dict
@@ -18,7 +17,7 @@ from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.tasks import refusals, scoring  # noqa: F401
 from sit_fairseq.tasks.binarised_files import check_binarised
 from sit_fairseq.tasks.fairseq_patches import EndedEpochs, patch_command, patch_fairseq
@@ -450,9 +449,10 @@ class StreamTranslationTask(TranslationTask):
         semantic`` each hypothesis gets its verdict."""
 
         def search(generator, sample):
-            if isinstance(generator, SequenceGenerator):
+            if isinstance(generator, StreamSequenceGenerator):
                 width = sample["net_input"]["src_tokens"].size(1)
-                reason = refusals.answers_too_short(generator, width, generator.max_len)
+                longest = models[0].max_decoder_positions()
+                reason = refusals.answers_too_short(generator.search.options, width, longest)
                 if reason is not None:
                     raise UserError(f"{reason}; lower that, or allow longer answers")
             with autocast(self.cfg, sample):

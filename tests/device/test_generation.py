@@ -7,7 +7,7 @@ from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
 
-from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8
 

@@ -23,7 +23,7 @@ from sit_fairseq.models.baselines import (
 )
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.search.slot_search import StreamSequenceGenerator
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.testing import (
     assert_symbol_invariant,
@@ -489,7 +489,7 @@ def test_ensembles_of_one_kind_only():
     for one in models:
         for other in models:
             if one is not other:
-                with pytest.raises(UserError, match="another --symbol-embedding"):
+                with pytest.raises(UserError, match="another kind of symbols"):
                     StreamSequenceGenerator([one, other], dictionary)
     both = [redrawn("random", dictionary), redrawn("random", dictionary)]
     generator = StreamSequenceGenerator(both, dictionary, beam_size=2, max_len_b=5)

@@ -9,7 +9,7 @@ from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.search.slot_search import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 
 
 def score(models, dictionary, sample, row, tokens):
@@ -211,7 +211,7 @@ def test_a_prefix_may_introduce_fresh_symbols():
 def test_a_prefix_of_more_fresh_symbols_than_there_are_is_refused():
     dictionary = make_dictionary()
     prefix = encode(dictionary, ["e f g"] * len(SOURCES))[:, :3]
-    with pytest.raises(UserError, match="cannot begin with 'g'.*--fresh-symbols"):
+    with pytest.raises(UserError, match="cannot begin with 'g'.* nor a fresh one"):
         model = build(dictionary, fresh_symbols=2)
         generate([model], dictionary, make_sample(dictionary), prefix)
 
@@ -219,7 +219,7 @@ def test_a_prefix_of_more_fresh_symbols_than_there_are_is_refused():
 def test_members_of_an_ensemble_have_as_many_fresh_symbols():
     dictionary = make_dictionary()
     models = [build(dictionary, fresh_symbols=number) for number in (1, 2)]
-    with pytest.raises(UserError, match="--fresh-symbols"):
+    with pytest.raises(UserError, match="another number of fresh symbols.*--path"):
         StreamSequenceGenerator(models, dictionary)
 
 
@@ -286,18 +286,7 @@ def test_scorer_gives_each_target_token_its_log_probability():
     assert torch.equal(sample["target"], given)
 
 
-@pytest.mark.parametrize(
-    "options", [{"lm_model": object()}, {"tokens_to_suppress": ("0",)}], ids=["lm", "suppress"]
-)
-def test_unsupported_options_are_refused(options):
+def test_a_language_model_is_refused():
     dictionary = make_dictionary()
-    with pytest.raises(UserError, match="not supported with streams"):
-        StreamSequenceGenerator([build(dictionary)], dictionary, **options)
-
-
-def test_constraints_are_refused():
-    dictionary = make_dictionary()
-    model, sample = build(dictionary), make_sample(dictionary)
-    generator = StreamSequenceGenerator([model], dictionary)
-    with pytest.raises(NotImplementedError, match="constraints"):
-        generator.generate([model], sample, constraints=torch.ones(4, 1))
+    with pytest.raises(UserError, match="--lm-path is not supported"):
+        StreamSequenceGenerator([build(dictionary)], dictionary, lm_model=object())

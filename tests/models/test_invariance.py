@@ -25,7 +25,7 @@ from conftest import (
 )
 from fairseq.models.transformer import TransformerModel, base_architecture
 
-from sit_fairseq.search.slot_search import StreamSequenceGenerator
+from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 from sit_fairseq.testing import (
     assert_symbol_invariant,

@@ -1,0 +1,380 @@
+"""Beam search in slot space, with names put back at the end.
+
+The search sees canonical ids alone, so that not even its tie-breaking can depend on how symbols
+are called or on how many a dictionary holds.
+
+Shapes: B sentences that are still searched, K hypotheses of each, V columns of canonical ids.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What is searched for; names and meanings are fairseq's.
+
+    Attributes:
+        beam: K.
+        nbest: how many answers will be used.
+        max_len_a, max_len_b: an answer has at most ``a * U + b`` tokens without ``</s>``, for the U
+            tokens of the longest source of the batch.
+        min_len: it has at least so many.
+        match_source_len: it has as many as its source has with ``</s>``.
+        normalize: divide the log-probability of an answer by its length to the power of
+            ``len_penalty``.
+        len_penalty: see above.
+        unk_penalty: what ``<unk>`` costs.
+        temperature: logits are divided by it.
+        no_repeat_ngram_size: no sequence of so many tokens occurs twice; 0 for no such limit.
+    """
+
+    beam: int = 5
+    nbest: int = 1
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    min_len: int = 1
+    match_source_len: bool = False
+    normalize: bool = True
+    len_penalty: float = 1.0
+    unk_penalty: float = 0.0
+    temperature: float = 1.0
+    no_repeat_ngram_size: int = 0
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """An answer.
+
+    Attributes:
+        tokens: (T,) dictionary indices, the last of them ``</s>``.
+        score: its log-probability, divided as :class:`SearchOptions` say.
+        positional_scores: (T,) the log-probability of each token.
+    """
+
+    tokens: Tensor
+    score: Tensor
+    positional_scores: Tensor
+
+
+class Best:
+    """Goes on with the 2 K most probable candidates of each sentence."""
+
+    def step(
+        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        """Chooses candidates; the signature is that of fairseq's ``Search.step``.
+
+        Args:
+            step: from 0.
+            log_probs: (B, K, V) of the next token.
+            scores: (B, K, step) of the hypotheses after each step before.
+
+        Returns:
+            (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of
+            their sentence that they continue.
+        """
+        beam, width = log_probs.shape[1:]
+        if step == 0:
+            log_probs = log_probs[:, :1]  # hypotheses are alike
+        else:
+            log_probs = log_probs + scores[:, :, -1:]
+        best, index = log_probs.flatten(1).topk(2 * beam)
+        return best, index % width, index // width
+
+
+class BeamSearch:
+    """Searches for the most probable answers of a model or an ensemble.
+
+    With a beam the search ends where no unfinished hypothesis can come to a score better than that
+    of the ``nbest``-th finished one. No token adds to a log-probability, so that no score will be
+    better than that of an unfinished hypothesis if it is divided as for the greatest length: the
+    first ``nbest`` answers are those of the search that never ends before that length. A beam of 1
+    is greedy decoding, which ends with its answer.
+
+    Args:
+        models: an ensemble, which leaves training mode.
+        options: see there.
+        strategy: chooses candidates in the place of :class:`Best`; a sentence then ends as soon as
+            it has K answers.
+
+    Raises:
+        UserError: the models have different tokens.
+    """
+
+    def __init__(
+        self,
+        models: List[SymbolInvariantTransformer],
+        options: SearchOptions,
+        strategy: Any = None,
+    ) -> None:
+        for model in models[1:]:
+            if not model.vocabulary.same_columns(models[0].vocabulary):
+                raise UserError(
+                    "the models have different base tokens, another kind of symbols or another "
+                    "number of fresh symbols, so that they cannot vote as an ensemble",
+                    "path",
+                )
+        self.models = models
+        for model in models:
+            model.eval()
+        self.options = options
+        self._strategy = strategy or Best()
+        self._ends_by_bound = strategy is None and options.beam > 1
+
+    @torch.no_grad()
+    def __call__(self, sources: Tensor, prefix: Optional[Tensor] = None) -> List[List[Hypothesis]]:
+        """Answers a batch.
+
+        Args:
+            sources: (B, U) dictionary indices with ``</s>``, padded on either side.
+            prefix: (B, P) dictionary indices that answers begin with, padded on the right.
+
+        Returns:
+            For each sentence at most K answers, best first.
+
+        Raises:
+            UserError: no answer can begin with a prefix, or a sentence leaves too few names for
+                fresh symbols.
+        """
+        vocabulary = self.models[0].vocabulary
+        encoded = [model.encode(sources) for model in self.models]
+        names = encoded[0].names.cpu()
+        slots = vocabulary.slots(names, prefix)
+        if prefix is not None:
+            prefix = vocabulary.encode_prefix(prefix, names)
+        # The first step takes 2 K candidates out of one row; some strategies take more.
+        least = max(2 * self.options.beam + 1, getattr(self._strategy, "sampling_topk", 0))
+        search = _Search(self, encoded, max(vocabulary.num_columns(names), least))
+        answers = search.run(*self._lengths(sources), prefix)
+        return [
+            [
+                Hypothesis(vocabulary.decode(h.tokens, own), h.score, h.positional_scores)
+                for h in nbest
+            ]
+            for nbest, own in zip(answers, slots)
+        ]
+
+    def _lengths(self, sources: Tensor) -> Tuple[Tensor, Tensor]:
+        """(B,) the fewest and the most tokens of answers to (B, U) sources, without ``</s>``."""
+        options = self.options
+        size, length = sources.shape
+        if options.match_source_len:
+            exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
+            return exact, exact
+        positions = min(model.decoder.cfg.max_positions for model in self.models)
+        most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
+        return torch.full((size,), options.min_len), torch.full((size,), most)
+
+
+class _Search:
+    """The search for the answers to one batch."""
+
+    def __init__(self, search: BeamSearch, encoded: List, width: int) -> None:
+        self._search, self._options, self._width = search, search.options, width
+        dictionary = search.models[0].vocabulary.dictionary
+        self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
+        size, beam = encoded[0].names.size(0), self._options.beam
+        order = torch.arange(size).repeat_interleave(beam)
+        self._sources = [source.reorder(order) for source in encoded]
+        self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
+        self._device = encoded[0].states.device
+        self._sentences = torch.arange(size)  # those that are still searched
+        self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
+
+    def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
+        """Answers, in canonical ids.
+
+        Args:
+            least: (B,) the fewest tokens without ``</s>``.
+            most: (B,) the most.
+            prefix: see :class:`BeamSearch`, in canonical ids.
+        """
+        beam, longest = self._options.beam, int(most.max())
+        rows = self._sentences.numel() * beam
+        tokens = torch.full((rows, longest + 2), self._pad)
+        tokens[:, 0] = self._eos
+        scores = torch.zeros(rows, longest + 1)
+        silent = torch.zeros(self._sentences.numel(), beam, dtype=torch.bool)  # samples that ended
+        for step in range(longest + 1):
+            log_probs = self._log_probs(tokens[:, : step + 1])
+            scores = scores.to(log_probs.dtype)
+            self._restrict(log_probs, tokens, step, least, most, prefix)
+            found, columns, parents = self._search._strategy.step(
+                step,
+                log_probs.view(-1, beam, self._width),
+                scores.view(-1, beam, longest + 1)[:, :, :step],
+                tokens[:, : step + 1],
+                self._sentences,
+            )
+            parents = parents + torch.arange(parents.size(0)).unsqueeze(1) * beam
+            ends = columns.eq(self._eos) & found.ne(-math.inf)
+            ends[:, :beam] &= ~silent
+            self._note_answers(step, tokens, scores, found, parents, ends)
+            left = self._unfinished(step, longest, found.masked_fill(ends, -math.inf), ends)
+            if not bool(left.any()):
+                break
+            # The best K candidates that do not end, or that ended as samples before.
+            ends[:, :beam] |= silent
+            chosen = ends.long()[left].argsort(dim=1, stable=True)[:, :beam]
+            silent = ends[left].gather(1, chosen)
+            found, columns, parents = (
+                part[left].gather(1, chosen).flatten() for part in (found, columns, parents)
+            )
+            tokens, scores = tokens[parents], scores[parents]
+            tokens[:, step + 1], scores[:, step] = columns, found
+            least, most = least[left], most[left]
+            prefix = None if prefix is None else prefix[left]
+            self._sentences = self._sentences[left]
+            self._reorder(parents)
+        for nbest in self._answers:
+            nbest.sort(key=lambda answer: -float(answer.score))
+        return self._answers
+
+    def _log_probs(self, tokens: Tensor) -> Tensor:
+        """(B*K, V) of the next token, on the CPU, where the search decides: a GPU would be waited
+        for many times in each step."""
+        tokens = tokens.to(self._device, non_blocking=True)
+        found = []
+        for model, source, cache in zip(self._search.models, self._sources, self._caches):
+            logits = model.step(tokens, source, cache)
+            found.append(log_probabilities(logits.div_(self._options.temperature))[:, -1, :])
+        log_probs = found[0]
+        if len(found) > 1:
+            log_probs = torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))
+        log_probs = log_probs.cpu()
+        return F.pad(log_probs, (0, self._width - log_probs.size(1)), value=-math.inf)
+
+    def _restrict(
+        self,
+        log_probs: Tensor,
+        tokens: Tensor,
+        step: int,
+        least: Tensor,
+        most: Tensor,
+        prefix: Optional[Tensor],
+    ) -> None:
+        """Takes away what an answer cannot go on with."""
+        options = self._options
+        log_probs.masked_fill_(log_probs.isnan(), -math.inf)
+        log_probs[:, self._pad] = -math.inf
+        log_probs[:, self._unk] -= options.unk_penalty
+        end = log_probs[:, self._eos].clone()
+        given = torch.full_like(end, self._pad, dtype=torch.long)
+        if prefix is not None and step < prefix.size(1):
+            given = prefix[:, step].repeat_interleave(options.beam)
+        given = given.masked_fill((most <= step).repeat_interleave(options.beam), self._eos)
+        free = given.eq(self._pad)
+        too_short = (step < least).repeat_interleave(options.beam) & free
+        log_probs[:, self._eos] = end.masked_fill(too_short, -math.inf)
+        if not bool(free.all()):
+            others = torch.ones_like(log_probs, dtype=torch.bool).scatter(
+                1, given.unsqueeze(1), False
+            )
+            log_probs.masked_fill_(others & ~free.unsqueeze(1), -math.inf)
+        if 0 < options.no_repeat_ngram_size <= step + 1:
+            self._block_repetitions(log_probs, tokens[:, 1 : step + 1].tolist())
+
+    def _block_repetitions(self, log_probs: Tensor, beginnings: List[List[int]]) -> None:
+        """Blocks tokens that would repeat an n-gram, unless nothing else is left."""
+        size = self._options.no_repeat_ngram_size - 1
+        for row, words in zip(log_probs, beginnings):
+            last = words[len(words) - size :]
+            places = range(len(words) - size)
+            repeated = [words[n + size] for n in places if words[n : n + size] == last]
+            blocked = row.index_fill(0, torch.tensor(repeated, dtype=torch.long), -math.inf)
+            if bool(blocked.ne(-math.inf).any()):
+                row.copy_(blocked)
+
+    def _note_answers(
+        self,
+        step: int,
+        tokens: Tensor,
+        scores: Tensor,
+        found: Tensor,
+        parents: Tensor,
+        ends: Tensor,
+    ) -> None:
+        """Keeps the answers that end among the best K candidates."""
+        options = self._options
+        place, candidate = ends[:, : options.beam].nonzero(as_tuple=True)
+        rows, total = parents[place, candidate], found[place, candidate]
+        answers = tokens[rows, 1 : step + 2]
+        answers[:, step] = self._eos
+        each = scores[rows, : step + 1]
+        each[:, step] = total
+        each[:, 1:] = each[:, 1:] - each[:, :-1]
+        if options.normalize:
+            total = total / (step + 1) ** options.len_penalty
+        sentences = self._sentences[place].tolist()
+        for sentence, *parts in zip(sentences, answers, total, each):
+            self._answers[sentence].append(Hypothesis(*parts))
+        for sentence in set(sentences):
+            if self._search._ends_by_bound:
+                self._answers[sentence].sort(key=lambda answer: -float(answer.score))
+            del self._answers[sentence][options.beam :]
+
+    def _unfinished(self, step: int, longest: int, going_on: Tensor, ends: Tensor) -> Tensor:
+        """(B,) whether each sentence is searched on.
+
+        It is looked at only when an answer of its own ends, so that when it ends is its own affair.
+
+        Args:
+            step: the last one.
+            longest: see :meth:`run`.
+            going_on: (B, candidates) scores, -inf of those that end.
+            ends: (B, candidates) those.
+        """
+        if step == longest:
+            return torch.zeros(ends.size(0), dtype=torch.bool)
+        beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)
+        left = torch.ones(ends.size(0), dtype=torch.bool)
+        bound = best_possible(going_on.amax(1), step, longest, self._options)
+        for place in ends[:, :beam].any(1).nonzero().squeeze(1).tolist():
+            answers = self._answers[int(self._sentences[place])]
+            full = len(answers) == beam
+            if self._search._ends_by_bound:
+                # After a prefix with its </s> nothing goes on, be the answers ever so few.
+                nothing = bool(bound[place] == -math.inf)
+                left[place] = not nothing and not (
+                    full and bool(bound[place] <= answers[nbest - 1].score)
+                )
+            else:
+                left[place] = not full
+        return left
+
+    def _reorder(self, rows: Tensor) -> None:
+        """Goes on with the hypotheses that continue the given ones."""
+        self._sources = [source.reorder(rows) for source in self._sources]
+        for cache in self._caches:
+            cache.reorder(rows)
+
+
+def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
+    """The best scores that unfinished hypotheses can come to.
+
+    Args:
+        unfinished: (B,) their log-probabilities.
+        step: the last one, from 0.
+        longest: the most tokens without ``</s>``.
+        options: how scores are divided.
+
+    Returns:
+        (B,) scores.
+    """
+    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
+        unfinished = unfinished - options.unk_penalty * (longest - step)
+    if not options.normalize:
+        return unfinished
+    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
+    # rises or falls all the way.
+    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
+    return torch.maximum(shortest, longest)

@@ -1,0 +1,96 @@
+"""The search as fairseq calls it, to generate answers and to score given ones."""
+
+from typing import Any, Dict, List, Optional
+
+import torch
+from fairseq.search import BeamSearch as FairseqBeamSearch
+from fairseq.search import LengthConstrainedBeamSearch
+from fairseq.sequence_scorer import SequenceScorer
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+
+
+class StreamSequenceGenerator:
+    """fairseq's generator over canonical ids instead of a dictionary.
+
+    Args:
+        models: an ensemble of stream models.
+        tgt_dict: only its special tokens are used.
+        beam_size: K.
+        normalize_scores: divide scores by lengths.
+        search_strategy: of fairseq; beam search, with or without given lengths, is ours.
+        lm_model: a language model that votes too, which is refused.
+        lm_weight: its weight.
+        options: see :class:`SearchOptions`.
+
+    Raises:
+        UserError: the models cannot vote together, or there is a language model.
+    """
+
+    def __init__(
+        self,
+        models: List,
+        tgt_dict,
+        beam_size: int = 1,
+        normalize_scores: bool = True,
+        search_strategy: Any = None,
+        lm_model: Any = None,
+        lm_weight: float = 1.0,
+        **options: Any,
+    ) -> None:
+        if lm_model is not None:
+            raise UserError("--lm-path is not supported with streams; leave it out")
+        self.eos = tgt_dict.eos()
+        ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
+        given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
+        strategy = None if type(search_strategy) in ours else search_strategy
+        self.search = BeamSearch(models, given, strategy)
+
+    def generate(
+        self,
+        models: List,
+        sample: Dict[str, Any],
+        prefix_tokens: Optional[Tensor] = None,
+        constraints: Optional[Tensor] = None,
+    ) -> List[List[Dict[str, Tensor]]]:
+        """Answers a batch as fairseq's generators do.
+
+        Returns:
+            For each sentence its hypotheses, best first, with ``tokens``, ``score`` and
+            ``positional_scores``.
+        """
+        sources = sample["net_input"]["src_tokens"]
+        prefix = None if prefix_tokens is None else prefix_tokens.cpu()
+        empty = torch.empty(0)
+        return [
+            [{**vars(answer), "attention": empty, "alignment": empty} for answer in nbest]
+            for nbest in self.search(sources, prefix)
+        ]
+
+
+class StreamSequenceScorer(SequenceScorer):
+    """fairseq's scorer of given targets (``--score-reference``)."""
+
+    def generate(self, models, sample, **kwargs):
+        """As in fairseq; the target is compared in canonical ids.
+
+        Raises:
+            UserError: there are no targets.
+        """
+        if sample.get("target") is None:
+            raise UserError(
+                "scores of given answers need answers, but the data have no targets; use "
+                "fairseq-generate --score-reference with data that have"
+            )
+        BeamSearch(models, SearchOptions())  # refuses models that cannot vote together
+        vocabulary = models[0].vocabulary
+        names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
+        slots = vocabulary.slots(names.cpu(), sample["target"].cpu()).to(names.device)
+        target = vocabulary.encode(sample["target"], names)
+        scored = super().generate(models, {**sample, "target": target}, **kwargs)
+        for hypotheses, own in zip(scored, slots):
+            for hypothesis in hypotheses:
+                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
+        return scored
