@@ -55,11 +55,12 @@ class SlotSpaceTransformer(nn.Module):
 
     def encode(self, tokens: Tensor) -> "_Encoded":
         """Encodes sources, as :meth:`SymbolInvariantTransformer.encode`."""
-        canonical = self.vocabulary.canonicalise(tokens.to(self.source_indices.device))[0]
+        canonical, names = self.vocabulary.canonicalise(tokens.to(self.source_indices.device))
         tokens = self.source_indices[canonical]
-        if hasattr(self.model, "encode"):  # a baseline of this package
-            return _Encoded(self.model, self.model.encode(tokens))
-        return _Encoded(self.model, self.model.encoder(tokens))
+        ours = hasattr(self.model, "encode")  # a baseline of this package
+        return _Encoded(
+            self.model, names, (self.model.encode if ours else self.model.encoder)(tokens)
+        )
 
     def new_cache(self, source: "_Encoded") -> "_Cache":
         """See :meth:`SymbolInvariantTransformer.new_cache`."""
@@ -94,6 +95,7 @@ class _Encoded:
     """Encoded sources of either kind of model."""
 
     model: nn.Module
+    names: Tensor  # of the sources at the beginning of a search
     states: Any
 
     def reorder(self, order: Tensor) -> "_Encoded":

@@ -128,10 +128,6 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         """The longest source and target in tokens."""
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
 
-    def max_decoder_positions(self) -> int:
-        """The longest target in tokens."""
-        return self.decoder.cfg.max_positions
-
     def load_state_dict(self, state_dict, *args: Any, **kwargs: Any):
         """As in fairseq, but what does not fit is said in a sentence.
 

@@ -117,6 +117,10 @@ class SymbolInvariantTransformer(nn.Module):
         """(B*K, 1, V_n + S + R) logits of the next token, see :meth:`StreamDecoder.step`."""
         return self.decoder.step(canonical, source, cache)
 
+    def max_decoder_positions(self) -> int:
+        """The longest target in tokens."""
+        return self.decoder.cfg.max_positions
+
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """(B, U) sources and (B, T) shifted targets to (B, T, V_n + S + R) logits."""
         return self.decode(targets, self.encode(sources))

@@ -170,7 +170,7 @@ class BeamSearch:
         if options.match_source_len:
             exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
             return exact, exact
-        positions = min(model.decoder.cfg.max_positions for model in self.models)
+        positions = min(model.max_decoder_positions() for model in self.models)
         most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
         return torch.full((size,), options.min_len), torch.full((size,), most)
 
@@ -186,7 +186,7 @@ class _Search:
         order = torch.arange(size).repeat_interleave(beam)
         self._sources = [source.reorder(order) for source in encoded]
         self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
-        self._device = encoded[0].states.device
+        self._device = next(search.models[0].parameters()).device
         self._sentences = torch.arange(size)  # those that are still searched
         self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
 

@@ -124,7 +124,7 @@ def test_only_what_is_left_of_a_batch_is_searched_again(searching, monkeypatch):
     search = FairseqTask.inference_step
 
     def counting(task, generator, models, sample, *args):
-        searched.append((generator.beam_size, len(sample["net_input"]["src_tokens"])))
+        searched.append((generator.search.options.beam, len(sample["net_input"]["src_tokens"])))
         return search(task, generator, models, sample, *args)
 
     monkeypatch.setattr(FairseqTask, "inference_step", counting)
