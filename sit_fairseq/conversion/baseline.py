@@ -27,7 +27,7 @@ from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
-from sit_fairseq.symbols.vocabulary import saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # What a model over streams has another value of, or no use for. With fresh symbols it would compute

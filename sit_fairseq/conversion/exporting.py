@@ -12,7 +12,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.checkpoints import explained
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
-from sit_fairseq.symbols.vocabulary import saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 # Options that say where things were, or how to report progress.
 _LOCAL = {

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
-from sit_fairseq.symbols.vocabulary import Vocabulary, buffer_text, listing, text_buffer
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ are one target. Shapes: B*K sequences, T tokens, V columns.
 
 import math
 from itertools import count, islice, takewhile
-from typing import Collection, Iterator, List, Optional
+from typing import Collection, Iterable, Iterator, List, Optional
 
 import torch
 from torch import Tensor
@@ -41,6 +41,29 @@ class FreshSymbols:
                 f"--fresh-names {given!r}: {reason}; give different tokens that --symbols "
                 f"{tokens.pattern!r} matches, separated by commas"
             )
+
+    def slots(self, names: Tensor, targets: Iterable[Collection[int]]) -> Tensor:
+        """Names all slots of the sentences of a batch.
+
+        Args:
+            names: (B, S) dictionary indices of their own symbols, padded with ``<pad>``.
+            targets: for each sentence, see :meth:`name`.
+
+        Returns:
+            (B, S + R) dictionary indices, padded with ``<pad>``.
+
+        Raises:
+            UserError: a sentence leaves too few names for its reserved slots.
+        """
+        pad = self._tokens.pad()
+        table = names.new_full((names.size(0), names.size(1) + self.number), pad)
+        for row, (sentence, target) in enumerate(zip(names.tolist(), targets)):
+            own = [index for index in sentence if index != pad]
+            slots = self.name(own, target)
+            if len(slots) < len(own) + self.number:
+                raise UserError(f"a sentence of {len(own)} symbols {self.lacking(own)}")
+            table[row, : len(slots)] = names.new_tensor(slots)
+        return table
 
     def name(self, own: List[int], target: Collection[int] = ()) -> List[int]:
         """Names all slots of a sentence.

@@ -5,38 +5,28 @@ Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of disti
 sentence of the batch), R reserved slots.
 """
 
-from typing import Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, numbered
+from sit_fairseq.symbols.saved_tokens import SavedTokens
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
 
 
-class Vocabulary(nn.Module):
-    """Base tokens by string, symbols by order of first appearance.
-
-    The base tokens and the pattern that defines symbols are buffers of the model
-    (:func:`text_buffer`), so that wherever weights are restored they are, too.
-
-    Row order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the base tokens sorted
-    by string.
+class Vocabulary(SavedTokens):
+    """Base tokens by row, symbols by order of first appearance.
 
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
-        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
-            ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
-            the tokens that only the source's had. None in old models, where all can be held.
         fresh: the reserved slots; None without fresh symbols.
-        row_tokens: the token of each row.
 
     Args:
-        dictionary: of the data at hand. It is asked for indices, and learns the base tokens and,
-            where it has none, the pattern of a checkpoint that is loaded.
+        dictionary: see :class:`SavedTokens`.
         fresh_symbols: R; how many symbols a target may hold that its source lacks. Their slots
             follow the source's own, in order of first appearance in the target.
         fresh_names: what answers call them, see :class:`FreshSymbols`.
@@ -46,27 +36,11 @@ class Vocabulary(nn.Module):
     produces_any_symbol = False
 
     def __init__(
-        self,
-        dictionary: TokenTable,
-        fresh_symbols: int = 0,
-        fresh_names: Optional[str] = None,
+        self, dictionary: TokenTable, fresh_symbols: int = 0, fresh_names: Optional[str] = None
     ) -> None:
-        super().__init__()
-        self.dictionary = dictionary
         self.fresh_symbols = fresh_symbols
         self._fresh_names = fresh_names
-        base_tokens = self._rows_needed() if dictionary.pattern is not None else []
-        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
-        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
-        self._index(base_tokens)
-        forbidden = torch.zeros(self.num_base)  # never an answer
-        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
-        self.register_buffer("source_only", forbidden)
-
-    @property
-    def num_base(self) -> int:
-        """V_n, the number of base tokens including the four special ones."""
-        return self.index_of_row.numel()
+        super().__init__(dictionary)
 
     def num_columns(self, names: Tensor) -> int:
         """The number of canonical ids of sentences with these slots, (B, S)."""
@@ -105,10 +79,9 @@ class Vocabulary(nn.Module):
         keys, key_of_position = torch.unique(key, return_inverse=True)
         first = torch.full_like(keys, tokens.size(1))
         first = first.scatter_reduce(0, key_of_position, position, "amin")
-        first_position = first[key_of_position]
         is_first = torch.zeros_like(rows)
-        is_first[sentence, first_position] = 1
-        slot = is_first.cumsum(1)[sentence, first_position] - 1
+        is_first[sentence, first[key_of_position]] = 1
+        slot = is_first.cumsum(1)[sentence, first[key_of_position]] - 1
         canonical = rows.clone()
         canonical[sentence, position] = self.num_base + slot
         names = tokens.new_full((tokens.size(0), int(slot.max()) + 1), self.dictionary.pad())
@@ -137,6 +110,23 @@ class Vocabulary(nn.Module):
             symbol = torch.where(reserved, self.first_reserved(names).unsqueeze(1) + number, symbol)
         return torch.where(rows < 0, symbol, rows)
 
+    def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
+        """(B, T) dictionary indices of how answers begin to canonical ids.
+
+        Raises:
+            UserError: no answer can begin so.
+        """
+        canonical = self.encode(prefix, names)
+        impossible = self.unproducible(canonical) & canonical.ne(self.dictionary.pad())
+        if bool(impossible.any()):
+            token = self.dictionary[int(prefix[impossible][0])]
+            raise UserError(
+                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
+                "its source, nor a fresh one, and no token that answers can hold; change the prefix",
+                "prefix_size",
+            )
+        return canonical
+
     def decode(self, canonical: Tensor, slots: Tensor) -> Tensor:
         """Canonical ids of one sentence back to dictionary indices.
 
@@ -162,16 +152,8 @@ class Vocabulary(nn.Module):
         """
         if self.fresh is None:
             return names
-        pad = self.dictionary.pad()
-        table = names.new_full((names.size(0), names.size(1) + self.fresh_symbols), pad)
-        for sentence, row in enumerate(names):
-            target = [] if given is None else self._symbols_of(given[sentence])
-            own = row[row.ne(pad)].tolist()
-            slots = self.fresh.name(own, target)
-            if len(slots) < len(own) + self.fresh_symbols:
-                raise UserError(f"a sentence of {len(own)} symbols {self.fresh.lacking(own)}")
-            table[sentence, : len(slots)] = names.new_tensor(slots)
-        return table
+        targets = [[]] * len(names) if given is None else map(self._symbols_of, given)
+        return self.fresh.slots(names, targets)
 
     def targets(self, tokens: Tensor, names: Tensor) -> Tensor:
         """Dictionary indices of targets to the canonical ids that a loss compares with.
@@ -194,39 +176,20 @@ class Vocabulary(nn.Module):
         rows = canonical.clamp(max=self.num_base - 1)
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
-    def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
-        """(B, T) dictionary indices of how answers begin to canonical ids.
-
-        Raises:
-            UserError: no answer can begin so.
-        """
-        canonical = self.encode(prefix, names)
-        impossible = self.unproducible(canonical) & canonical.ne(self.dictionary.pad())
-        if bool(impossible.any()):
-            token = self.dictionary[int(prefix[impossible][0])]
-            raise UserError(
-                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source, nor a fresh one, and no token that answers can hold; change the prefix",
-                "prefix_size",
-            )
-        return canonical
-
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """What keeps the model from reading a sentence of (T,) dictionary indices, in words that
         follow "the sentence"; None if nothing does."""
         return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
 
     def streams(self, names: Tensor) -> Streams:
-        """The layout of the streams of sentences with these slots, one for each, and one for
-        all reserved slots.
+        """The layout of the streams of sentences: one for each slot, and one for all reserved slots.
 
         Args:
             names: (B, S) the dictionary index of each slot, on the CPU.
         """
         num_slots = names.ne(self.dictionary.pad()).sum(1)
-        if not self.fresh_symbols:
-            return Streams.of_slots(num_slots)
-        return Streams.of_slots(num_slots, reserved=torch.full_like(num_slots, self.fresh_symbols))
+        reserved = torch.full_like(num_slots, self.fresh_symbols) if self.fresh_symbols else None
+        return Streams.of_slots(num_slots, reserved=reserved)
 
     def same_columns(self, other: "Vocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
@@ -240,110 +203,9 @@ class Vocabulary(nn.Module):
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
         return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
 
-    def _rows_needed(self) -> List[str]:
-        """The tokens of the data that must have a row of their own, sorted by string."""
-        return self.dictionary.base_tokens()
-
-    def _has_row(self, token: str) -> bool:
-        return not self.dictionary.is_symbol(token)
-
     def _index(self, base_tokens: List[str]) -> None:
-        """Rebuilds the tables for these base tokens and the dictionary as it is."""
-        dictionary = self.dictionary
-        tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
-        row_of_token = {token: row for row, token in enumerate(tokens)}
-        unk = dictionary.unk()
-        rows = [
-            row_of_token.get(token, unk) if self._has_row(token) else -1
-            for token in dictionary.symbols
-        ]
-        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
-        self.row_of_index = torch.tensor(rows)
-        self.index_of_row = torch.tensor([dictionary.indices[t] for t in tokens])
-        self.row_tokens = tokens
+        super()._index(base_tokens)
         self.fresh: Optional[FreshSymbols] = None
-        if self.fresh_symbols and dictionary.pattern is not None:
+        if self.fresh_symbols and self.dictionary.pattern is not None:
             # Now: what is typed later changes no name.
-            self.fresh = FreshSymbols(self.fresh_symbols, dictionary, self._fresh_names)
-
-    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
-        """Takes over base tokens and pattern of a checkpoint, whatever the data.
-
-        Raises:
-            UserError: the data has a base token that the checkpoint does not know, or its base
-                tokens contradict ``--symbols``.
-        """
-        saved = saved_vocabulary(state_dict, prefix)
-        if saved is not None:
-            base_tokens, pattern = saved
-            self._teach_dictionary(base_tokens, pattern)
-            # Sizes differ between checkpoints: make room before the values are copied.
-            self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
-            mask = state_dict.get(prefix + "source_only")
-            self.source_only = None if mask is None else mask.float().to(self.symbols.device)
-            self._index(base_tokens)
-            # A pattern given by the user holds on; what the caller loads from stays as it is.
-            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
-
-    def _teach_dictionary(self, base_tokens: List[str], pattern: str) -> None:
-        """Lets the dictionary of the data know the base tokens and the pattern of a checkpoint,
-        which are read, and answers printed, by it."""
-        if self.dictionary.pattern is None:
-            self.dictionary.set_pattern(pattern)
-        self._check(base_tokens)
-        self.dictionary.adopt(base_tokens)
-
-    def _check(self, base_tokens: List[str]) -> None:
-        clash = [token for token in base_tokens if not self._has_row(token)]
-        if clash:
-            raise UserError(
-                f"--symbols {self.dictionary.pattern!r} matches {listing(clash)}, which "
-                "the checkpoint was trained with as base tokens; change --symbols or leave it out"
-            )
-        unknown = sorted(set(self.dictionary.base_tokens()) - set(base_tokens))
-        if unknown:
-            raise UserError(
-                f"the data has base tokens that the checkpoint does not know: {listing(unknown)}; "
-                "remove them from the data, or pass a --symbols pattern that matches them if "
-                "they are interchangeable"
-            )
-
-
-def text_buffer(text: str) -> Tensor:
-    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
-
-    Scripts that average weights take every entry for a number and fail on integers, or overflow.
-    Bytes survive half precision.
-    """
-    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
-
-
-def buffer_text(data: Tensor) -> str:
-    """The text of a :func:`text_buffer`, cast or averaged as it may be."""
-    return bytes(data.cpu().float().round().int().tolist()).decode("utf-8")
-
-
-def saved_vocabulary(
-    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
-) -> Optional[Tuple[List[str], str]]:
-    """The base tokens (without the special ones) and the pattern that weights were saved with.
-
-    Args:
-        state_dict: the weights of a model.
-        prefix: of the names of the vocabulary's buffers.
-
-    Returns:
-        None if this is no model with streams.
-    """
-    base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
-    if base_tokens is None or symbols is None:
-        return None
-    return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
-
-
-def listing(tokens: List[str], most: int = 20) -> str:
-    """Tokens for an error message, at most ``most`` of them."""
-    shown = " ".join(repr(token) for token in tokens[:most])
-    return shown if len(tokens) <= most else f"{shown} and {len(tokens) - most} more"
+            self.fresh = FreshSymbols(self.fresh_symbols, self.dictionary, self._fresh_names)

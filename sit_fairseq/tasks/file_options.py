@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.vocabulary import saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 _STREAMS = "symbol_invariant_transformer"
 

@@ -18,7 +18,7 @@ from command_line import (
 )
 from fairseq import checkpoint_utils
 
-from sit_fairseq.symbols.vocabulary import buffer_text, saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

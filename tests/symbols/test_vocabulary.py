@@ -5,7 +5,8 @@ import torch
 from conftest import encode, make_dictionary, make_model
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.vocabulary import Vocabulary, buffer_text
+from sit_fairseq.symbols.saved_tokens import buffer_text
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
 

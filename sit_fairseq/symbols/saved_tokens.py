@@ -1,0 +1,147 @@
+"""The rows of a model's matrix by token, as checkpoints carry them."""
+
+from typing import Dict, List, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.tokens import TokenTable
+
+
+class SavedTokens(nn.Module):
+    """Base tokens by string, and the pattern that defines symbols, as buffers of the model.
+
+    Wherever weights are restored, they are restored too, whatever the order or size of the
+    dictionary at hand. Row order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the
+    base tokens sorted by string.
+
+    Attributes:
+        dictionary: of the data at hand.
+        row_tokens: the token of each row.
+        row_of_index: the row of each dictionary index, -1 for symbols.
+        index_of_row: the dictionary index of each row.
+        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
+            ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
+            the tokens that only the source's had. None in old models, where all can be held.
+
+    Args:
+        dictionary: it is asked for indices, and learns the base tokens and, where it has none, the
+            pattern of a checkpoint that is loaded.
+    """
+
+    def __init__(self, dictionary: TokenTable) -> None:
+        super().__init__()
+        self.dictionary = dictionary
+        base_tokens = self._rows_needed() if dictionary.pattern is not None else []
+        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
+        self._index(base_tokens)
+        forbidden = torch.zeros(self.num_base)
+        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
+        self.register_buffer("source_only", forbidden)
+
+    @property
+    def num_base(self) -> int:
+        """V_n, the number of base tokens including the four special ones."""
+        return self.index_of_row.numel()
+
+    def _rows_needed(self) -> List[str]:
+        """The tokens of the data that must have a row of their own, sorted by string."""
+        return self.dictionary.base_tokens()
+
+    def _has_row(self, token: str) -> bool:
+        return not self.dictionary.is_symbol(token)
+
+    def _index(self, base_tokens: List[str]) -> None:
+        """Makes the tables for these base tokens and the dictionary as it is."""
+        dictionary = self.dictionary
+        tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
+        row_of_token = {token: row for row, token in enumerate(tokens)}
+        rows = [
+            row_of_token.get(token, dictionary.unk()) if self._has_row(token) else -1
+            for token in dictionary.symbols
+        ]
+        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
+        self.row_of_index = torch.tensor(rows)
+        self.index_of_row = torch.tensor([dictionary.indices[token] for token in tokens])
+        self.row_tokens = tokens
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over base tokens and pattern of a checkpoint.
+
+        Raises:
+            UserError: the data has a base token that the checkpoint does not know, or its base
+                tokens contradict the pattern given by the user.
+        """
+        saved = saved_vocabulary(state_dict, prefix)
+        if saved is not None:
+            base_tokens, pattern = saved
+            if self.dictionary.pattern is None:
+                self.dictionary.set_pattern(pattern)
+            self._check(base_tokens)
+            self.dictionary.adopt(base_tokens)
+            # Sizes differ between checkpoints: make room before the values are copied.
+            self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
+            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
+            mask = state_dict.get(prefix + "source_only")
+            self.source_only = None if mask is None else mask.float().to(self.symbols.device)
+            self._index(base_tokens)
+            # A pattern given by the user holds on; what the caller loads from stays as it is.
+            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _check(self, base_tokens: List[str]) -> None:
+        clash = [token for token in base_tokens if not self._has_row(token)]
+        if clash:
+            raise UserError(
+                f"the pattern {self.dictionary.pattern!r} matches {listing(clash)}, which the "
+                "checkpoint was trained with as base tokens; leave the pattern out",
+                "symbols",
+            )
+        unknown = sorted(set(self.dictionary.base_tokens()) - set(base_tokens))
+        if unknown:
+            raise UserError(
+                f"the data has base tokens that the checkpoint does not know: {listing(unknown)}; "
+                "remove them from the data, or let the pattern match them if they are "
+                "interchangeable",
+                "symbols",
+            )
+
+
+def text_buffer(text: str) -> Tensor:
+    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
+
+    Scripts that average weights take every entry for a number and fail on integers, or overflow.
+    Bytes survive half precision.
+    """
+    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
+
+
+def buffer_text(data: Tensor) -> str:
+    """The text of a :func:`text_buffer`, cast or averaged as it may be."""
+    return bytes(data.cpu().float().round().int().tolist()).decode("utf-8")
+
+
+def saved_vocabulary(
+    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
+) -> Optional[Tuple[List[str], str]]:
+    """The base tokens (without the special ones) and the pattern that weights were saved with.
+
+    Args:
+        state_dict: the weights of a model.
+        prefix: of the names of the vocabulary's buffers.
+
+    Returns:
+        None if this is no model with streams.
+    """
+    base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
+    if base_tokens is None or symbols is None:
+        return None
+    return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
+
+
+def listing(tokens: List[str], most: int = 20) -> str:
+    """Tokens for an error message, at most ``most`` of them."""
+    shown = " ".join(repr(token) for token in tokens[:most])
+    return shown if len(tokens) <= most else f"{shown} and {len(tokens) - most} more"
