@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
+from sit_fairseq.search.constraint import Constraint
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class BeamSearch:
         options: see there.
         strategy: chooses candidates in the place of :class:`Best`; a sentence then ends as soon as
             it has K answers.
+        grammar: of the answers, which are then all well-formed; see :class:`Constraint`.
 
     Raises:
         UserError: the models have different tokens.
@@ -115,6 +117,7 @@ class BeamSearch:
         models: List[SymbolInvariantTransformer],
         options: SearchOptions,
         strategy: Any = None,
+        grammar: Any = None,
     ) -> None:
         for model in models[1:]:
             if not model.vocabulary.same_columns(models[0].vocabulary):
@@ -127,8 +130,9 @@ class BeamSearch:
         for model in models:
             model.eval()
         self.options = options
-        self._strategy = strategy or Best()
-        self._ends_by_bound = strategy is None and options.beam > 1
+        self.strategy = strategy or Best()
+        self.constraint = None if grammar is None else Constraint(grammar, models[0].vocabulary)
+        self.ends_by_bound = strategy is None and options.beam > 1
 
     @torch.no_grad()
     def __call__(self, sources: Tensor, prefix: Optional[Tensor] = None) -> List[List[Hypothesis]]:
@@ -152,7 +156,7 @@ class BeamSearch:
         if prefix is not None:
             prefix = vocabulary.encode_prefix(prefix, names)
         # The first step takes 2 K candidates out of one row; some strategies take more.
-        least = max(2 * self.options.beam + 1, getattr(self._strategy, "sampling_topk", 0))
+        least = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
         search = _Search(self, encoded, max(vocabulary.num_columns(names), least))
         answers = search.run(*self._lengths(sources), prefix)
         return [
@@ -203,12 +207,16 @@ class _Search:
         tokens = torch.full((rows, longest + 2), self._pad)
         tokens[:, 0] = self._eos
         scores = torch.zeros(rows, longest + 1)
-        silent = torch.zeros(self._sentences.numel(), beam, dtype=torch.bool)  # samples that ended
+        constraint = self._search.constraint
+        states = constraint and constraint.begin(rows, self._width, longest)
         for step in range(longest + 1):
             log_probs = self._log_probs(tokens[:, : step + 1])
             scores = scores.to(log_probs.dtype)
+            if constraint is not None:
+                room = (most - step).repeat_interleave(beam)
+                constraint.restrict(log_probs, states, room)
             self._restrict(log_probs, tokens, step, least, most, prefix)
-            found, columns, parents = self._search._strategy.step(
+            found, columns, parents = self._search.strategy.step(
                 step,
                 log_probs.view(-1, beam, self._width),
                 scores.view(-1, beam, longest + 1)[:, :, :step],
@@ -217,15 +225,13 @@ class _Search:
             )
             parents = parents + torch.arange(parents.size(0)).unsqueeze(1) * beam
             ends = columns.eq(self._eos) & found.ne(-math.inf)
-            ends[:, :beam] &= ~silent
             self._note_answers(step, tokens, scores, found, parents, ends)
-            left = self._unfinished(step, longest, found.masked_fill(ends, -math.inf), ends)
+            found = found.masked_fill(ends, -math.inf)
+            left = self._unfinished(step, longest, found, ends)
             if not bool(left.any()):
                 break
-            # The best K candidates that do not end, or that ended as samples before.
-            ends[:, :beam] |= silent
+            # The best K candidates that do not end; a strategy may have fewer.
             chosen = ends.long()[left].argsort(dim=1, stable=True)[:, :beam]
-            silent = ends[left].gather(1, chosen)
             found, columns, parents = (
                 part[left].gather(1, chosen).flatten() for part in (found, columns, parents)
             )
@@ -234,8 +240,11 @@ class _Search:
             least, most = least[left], most[left]
             prefix = None if prefix is None else prefix[left]
             self._sentences = self._sentences[left]
+            states = constraint and constraint.follow(states[parents], columns)
             self._reorder(parents)
         for nbest in self._answers:
+            if not nbest:
+                raise UserError("no well-formed answer begins with a prefix", "prefix_size")
             nbest.sort(key=lambda answer: -float(answer.score))
         return self._answers
 
@@ -274,6 +283,8 @@ class _Search:
         given = given.masked_fill((most <= step).repeat_interleave(options.beam), self._eos)
         free = given.eq(self._pad)
         too_short = (step < least).repeat_interleave(options.beam) & free
+        log_probs[:, self._eos] = -math.inf
+        too_short &= log_probs.amax(1) > -math.inf  # where something else can follow
         log_probs[:, self._eos] = end.masked_fill(too_short, -math.inf)
         if not bool(free.all()):
             others = torch.ones_like(log_probs, dtype=torch.bool).scatter(
@@ -318,7 +329,7 @@ class _Search:
         for sentence, *parts in zip(sentences, answers, total, each):
             self._answers[sentence].append(Hypothesis(*parts))
         for sentence in set(sentences):
-            if self._search._ends_by_bound:
+            if self._search.ends_by_bound:
                 self._answers[sentence].sort(key=lambda answer: -float(answer.score))
             del self._answers[sentence][options.beam :]
 
@@ -341,7 +352,7 @@ class _Search:
         for place in ends[:, :beam].any(1).nonzero().squeeze(1).tolist():
             answers = self._answers[int(self._sentences[place])]
             full = len(answers) == beam
-            if self._search._ends_by_bound:
+            if self._search.ends_by_bound:
                 # After a prefix with its </s> nothing goes on, be the answers ever so few.
                 nothing = bool(bound[place] == -math.inf)
                 left[place] = not nothing and not (

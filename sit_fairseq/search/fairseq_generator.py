@@ -23,6 +23,7 @@ class StreamSequenceGenerator:
         search_strategy: of fairseq; beam search, with or without given lengths, is ours.
         lm_model: a language model that votes too, which is refused.
         lm_weight: its weight.
+        grammar: of the answers, see :class:`~sit_fairseq.search.constraint.Constraint`.
         options: see :class:`SearchOptions`.
 
     Raises:
@@ -38,6 +39,7 @@ class StreamSequenceGenerator:
         search_strategy: Any = None,
         lm_model: Any = None,
         lm_weight: float = 1.0,
+        grammar: Any = None,
         **options: Any,
     ) -> None:
         if lm_model is not None:
@@ -46,7 +48,7 @@ class StreamSequenceGenerator:
         ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
         strategy = None if type(search_strategy) in ours else search_strategy
-        self.search = BeamSearch(models, given, strategy)
+        self.search = BeamSearch(models, given, strategy, grammar)
 
     def generate(
         self,

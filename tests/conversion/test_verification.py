@@ -65,7 +65,7 @@ def test_an_answer_that_differs_counts(models, monkeypatch):
     def wrong(model, dictionary):
         made = generator(model, dictionary)
         if model is converted:
-            made.search._strategy.step = _last_first(made.search._strategy.step)
+            made.search.strategy.step = _last_first(made.search.strategy.step)
         return made
 
     monkeypatch.setattr(verification, "_generator", wrong)
