@@ -114,5 +114,5 @@ def _judged_against(args: argparse.Namespace, judge: Judge, problems: List[str])
             f"{args.formulas} has {len(problems)} lines but {args.references} has "
             f"{len(references)}: give one reference for each problem."
         )
-    judge.symbols = SymbolPattern(args.symbols).regex
+    judge.symbols = SymbolPattern(args.symbols).text
     return judge.problems(problems, references)

@@ -83,59 +83,75 @@ class FixedVocabulary(_OneStreamVocabulary):
 
 def _no_rows(symbols: List[str]) -> UserError:
     return UserError(
-        f"the data has symbols that the checkpoint has no embedding for: {listing(symbols)}; "
-        "with --symbol-embedding fixed the dictionary must list them when fairseq-train starts "
-        "(fairseq-preprocess --srcdict), else use data without them"
+        f"the data has symbols that the checkpoint has no embedding for: {listing(symbols)}; a "
+        "model of fixed symbols knows those of the dictionary that it was trained with"
     )
 
 
 class CanonicalVocabulary(_OneStreamVocabulary):
     """The first symbol of a sentence has the first row after the base tokens, and so on.
 
-    There are as many such rows as the dictionary has symbols when training starts. A
-    symbol beyond them reads as ``<unk>`` and cannot be produced.
+    There are as many such rows as the dictionary has symbols when training starts, for each sort
+    its own. A symbol beyond them reads as ``<unk>`` and cannot be produced.
     """
 
     def __init__(self, dictionary: TokenTable) -> None:
         super().__init__(dictionary)
-        # Of fixed length, as a checkpoint may have another number.
-        number = f"{len(dictionary.known_symbols()):08d}"
-        self.register_buffer("symbol_rows", text_buffer(number))
+        sorts = [dictionary.sort(token) for token in dictionary.known_symbols()]
+        # Of fixed length, as a checkpoint may have other numbers.
+        numbers = "".join(f"{sorts.count(sort):08d}" for sort in range(self.num_sorts))
+        self.register_buffer("symbol_rows", text_buffer(numbers))
         self._warned = False
+
+    @property
+    def rows_of_sorts(self) -> List[int]:
+        """How many symbols of each sort a sentence may hold."""
+        text = buffer_text(self.symbol_rows)
+        return [int(text[start : start + 8]) for start in range(0, len(text), 8)]
 
     @property
     def num_symbol_rows(self) -> int:
         """How many symbols a sentence may hold."""
-        return int(buffer_text(self.symbol_rows))
+        return sum(self.rows_of_sorts)
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Replaces every symbol by its slot, in order of first appearance.
+        """Numbers the symbols of each sort in order of first appearance.
 
         Args:
             tokens: (B, T) dictionary indices.
 
         Returns:
-            (B, T) canonical ids, and (B, R) the dictionary index of the slot that each of
+            (B, T) canonical ids, and (B, R) the dictionary index of the symbol that each of
             the R rows for symbols stands for, ``<unk>`` where there is none.
         """
         canonical, slots = super().canonicalise(tokens)
-        num_rows, unk = self.num_symbol_rows, self.dictionary.unk()
-        if slots.size(1) > num_rows and not self._warned:
+        counts, unk = torch.tensor(self.rows_of_sorts), self.dictionary.unk()
+        names = tokens.new_full((tokens.size(0), int(counts.sum())), unk)
+        if not slots.size(1):
+            return canonical, names
+        sorts = self._sorts(slots.cpu())
+        sorts = torch.zeros_like(slots) if sorts is None else sorts.to(slots.device)
+        earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
+        counts = counts.to(slots.device)
+        row = (counts.cumsum(0) - counts)[sorts] + earlier
+        exists, has_row = slots.ne(self.dictionary.pad()), earlier < counts[sorts]
+        if bool((exists & ~has_row).any()) and not self._warned:
             self._warned = True
             logger.warning(
-                "a sentence has %d different symbols, but --symbol-embedding canonical was trained "
-                "with %d: those after the first %d read as <unk> and cannot be produced",
-                *(slots.size(1), num_rows, num_rows),
+                "a sentence has %d different symbols of a sort, but a model of canonical symbols was "
+                "trained with %d: further ones read as <unk> and cannot be produced",
+                *(int(earlier[exists].max()) + 1, int(counts[sorts[exists & ~has_row][0]])),
             )
-        canonical = canonical.masked_fill(canonical >= self.num_base + num_rows, unk)
-        names = tokens.new_full((tokens.size(0), num_rows), unk)
-        slots = slots[:, :num_rows]
-        names[:, : slots.size(1)] = slots.masked_fill(slots.eq(self.dictionary.pad()), unk)
-        return canonical, names
+        sentence, slot = (exists & has_row).nonzero(as_tuple=True)
+        names[sentence, row[sentence, slot]] = slots[sentence, slot]
+        ids = torch.where(has_row, self.num_base + row, unk)
+        symbol = canonical >= self.num_base
+        ids = ids.gather(1, (canonical - self.num_base).clamp(min=0))
+        return torch.where(symbol, ids, canonical), names
 
     def same_columns(self, other: Vocabulary) -> bool:
         """As for streams; the rows for symbols must be equally many."""
-        return super().same_columns(other) and self.num_symbol_rows == other.num_symbol_rows
+        return super().same_columns(other) and self.rows_of_sorts == other.rows_of_sorts
 
 
 class NamedVocabulary(_OneStreamVocabulary):
@@ -230,7 +246,7 @@ class CanonicalEmbedding(_OneStreamEmbedding):
 class RandomEmbedding(_OneStreamEmbedding):
     """Dual-part embeddings of symbols (Isik et al., ICML 2025, arXiv 2410.17161).
 
-    A symbol's vector is a learnt part that all symbols share, and a code: a corner of the
+    A symbol's vector is a learnt part that all symbols of its sort share, and a code: a corner of the
     hypercube, different for each symbol. A base token's vector is learnt but for the
     channels of codes, where it is zero. Each part is L2-normalised, then the whole.
 
@@ -270,7 +286,7 @@ class RandomEmbedding(_OneStreamEmbedding):
         return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
 
     def _shape(self, embed_dim: int) -> Tuple[int, int]:
-        return self.vocabulary.num_base + 1, embed_dim - self.code_dim
+        return self.vocabulary.num_base + self.vocabulary.num_sorts, embed_dim - self.code_dim
 
     def _matrix(self) -> Tensor:
         """One row per base token and per symbol that there is now."""
@@ -278,8 +294,11 @@ class RandomEmbedding(_OneStreamEmbedding):
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
         codes = F.normalize(codes.to(learnt), dim=1)
-        base = F.pad(learnt[:-1], (0, self.code_dim))
-        symbols = torch.cat((learnt[-1:].expand(codes.size(0), -1), codes), dim=1)
+        num_base, dictionary = self.vocabulary.num_base, self.vocabulary.dictionary
+        sorts = torch.tensor([dictionary.sort(name) for name in self.vocabulary.symbol_names()])
+        shared = learnt[num_base + sorts.to(learnt.device, torch.long)]
+        base = F.pad(learnt[:num_base], (0, self.code_dim))
+        symbols = torch.cat((shared, codes), dim=1)
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)
 
     def _codes(self, seed: int) -> Tensor:
@@ -303,7 +322,8 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
     if len(names) > 2**code_dim:
         raise UserError(
             f"codes of {code_dim} channels tell {2**code_dim} symbols apart, but there are "
-            f"{len(names)}; train with --symbol-code-dim {(len(names) - 1).bit_length()} or more"
+            f"{len(names)}, which {(len(names) - 1).bit_length()} do",
+            "symbol_code_dim",
         )
     corners: Dict[int, str] = {}
     for name in names:

@@ -6,6 +6,7 @@ from typing import Any, Optional, Tuple
 from torch import nn
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.fresh import fresh_numbers
 
 SYMBOL_EMBEDDINGS = ("streams", "fixed", "canonical", "random")
 _CHOICES = {
@@ -38,13 +39,13 @@ class ModelConfig:
     )
     symbol_code_dim: int = _option(
         8,
-        "channels of the codes of --symbol-embedding random: they tell 2 to the power of that "
+        "channels of the codes of random symbols: they tell 2 to the power of that "
         "many symbols apart",
     )
-    fresh_symbols: int = _option(
+    fresh_symbols: Any = _option(
         0,
-        "most symbols that a target may hold and its source does not; answers call them by "
-        "--fresh-names",
+        "most symbols that a target may hold and its source does not, of sorts with names such as "
+        "table=1,column=2",
     )
     stream_attention: str = _option(
         "EP-DP-EA-DA-CP",
@@ -129,50 +130,57 @@ def check(cfg: ModelConfig) -> None:
         UserError: naming the option to change.
     """
     for name, choices in _CHOICES.items():
-        if getattr(cfg, name) not in choices:
-            raise UserError(
-                f"--{name.replace('_', '-')} {getattr(cfg, name)!r} is unknown; choose one of "
-                f"{', '.join(choices)}"
-            )
-    sides = [StackConfig.of(cfg, side) for side in ("encoder", "decoder")]
-    dims = [side.embed_dim for side in sides]
-    if cfg.share_embeddings == "all" and dims[0] != dims[1]:
-        raise UserError(
-            f"--encoder-embed-dim {dims[0]} and --decoder-embed-dim {dims[1]} differ, so that one "
-            "matrix cannot serve both; change one of them, or pass --share-embeddings decoder"
-        )
-    if not cfg.layer_norm_eps > 0:
-        raise UserError(f"--layer-norm-eps {cfg.layer_norm_eps} must be positive, such as 1e-5")
-    if cfg.tree_depth < 0:
-        raise UserError(f"--tree-depth {cfg.tree_depth} must be a number of operators, or 0")
-    if not 0 <= cfg.fresh_symbols <= _MOST_FRESH:
-        raise UserError(
-            f"--fresh-symbols {cfg.fresh_symbols} must be a number of symbols up to {_MOST_FRESH}, "
-            "or 0"
-        )
-    if cfg.symbol_embedding == "streams":
-        return
-    if sides[0].pattern.aggregated:
-        raise UserError(
-            f"--symbol-embedding {cfg.symbol_embedding} has one stream per sentence, so that "
-            f"aggregated attention ({cfg.stream_attention}) has nothing to aggregate; pass "
-            "--stream-attention EP-DP-CP"
-        )
-    if cfg.fresh_symbols:
-        raise UserError(
-            f"--fresh-symbols {cfg.fresh_symbols} are streams, which --symbol-embedding "
-            f"{cfg.symbol_embedding} has not; leave one of the two out"
-        )
-    if cfg.symbol_embedding == "random" and cfg.share_embeddings != "all":
-        raise UserError(
-            "--symbol-embedding random needs the same codes in encoder and decoder; pass "
-            "--share-embeddings all"
-        )
-    if cfg.symbol_embedding == "random" and not 0 < cfg.symbol_code_dim < dims[0]:
-        raise UserError(
-            f"--symbol-code-dim {cfg.symbol_code_dim} must be at least 1 and leave some of the "
-            f"{dims[0]} channels of --encoder-embed-dim"
-        )
+        value = getattr(cfg, name)
+        if value not in choices:
+            words = name.replace("_", " ")
+            raise UserError(f"the {words} {value!r} is none of {', '.join(choices)}", name)
+    encoder, decoder = (StackConfig.of(cfg, side) for side in ("encoder", "decoder"))
+    channels, fresh = encoder.embed_dim, sum(fresh_numbers(cfg.fresh_symbols).values())
+    kind, one_stream = cfg.symbol_embedding, cfg.symbol_embedding != "streams"
+    codes_fit = 0 < cfg.symbol_code_dim < channels
+    faults = [
+        (
+            cfg.share_embeddings == "all" and channels != decoder.embed_dim,
+            f"one matrix cannot serve an encoder of {channels} and a decoder of "
+            f"{decoder.embed_dim} channels",
+            "share_embeddings decoder_embed_dim",
+        ),
+        (
+            not cfg.layer_norm_eps > 0,
+            f"layer norms add {cfg.layer_norm_eps}, which must be positive",
+            "layer_norm_eps",
+        ),
+        (cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth"),
+        (
+            fresh > _MOST_FRESH,
+            f"{fresh} fresh symbols are more than {_MOST_FRESH}",
+            "fresh_symbols",
+        ),
+        (
+            one_stream and encoder.pattern.aggregated,
+            f"sentences have one stream with {kind} symbols, so that the aggregated attentions of "
+            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP has none",
+            "stream_attention",
+        ),
+        (
+            one_stream and fresh > 0,
+            f"fresh symbols are streams, which {kind} symbols have not",
+            "fresh_symbols symbol_embedding",
+        ),
+        (
+            kind == "random" and cfg.share_embeddings != "all",
+            "random codes must be the same in encoder and decoder, which one matrix gives",
+            "share_embeddings",
+        ),
+        (
+            kind == "random" and not codes_fit,
+            f"codes of {cfg.symbol_code_dim} channels do not leave some of {channels}",
+            "symbol_code_dim",
+        ),
+    ]
+    for fault, reason, options in faults:
+        if fault:
+            raise UserError(reason, options)
 
 
 @dataclass(frozen=True)
@@ -207,13 +215,15 @@ class AttentionPattern:
         wrong = [part for part in parts if part not in _LETTERS or parts.count(part) > 1]
         if wrong:
             raise UserError(
-                f"--stream-attention {text!r}: {wrong[0]!r} is unknown or repeated; "
-                f"join some of {' '.join(_LETTERS)} with hyphens"
+                f"{wrong[0]!r} in the attentions {text!r} is unknown or repeated; join some of "
+                f"{' '.join(_LETTERS)} with hyphens",
+                "stream_attention",
             )
         cross = tuple(part for part in parts if part in ("CP", "CA"))
         if not cross:
             raise UserError(
-                f"--stream-attention {text!r} lets the decoder see nothing of the source; add CP or CA"
+                f"the attentions {text!r} let the decoder see nothing of the source; add CP or CA",
+                "stream_attention",
             )
         return cls(parts, cross)
 
@@ -268,8 +278,8 @@ class StackConfig:
         if heads < 1 or dim < 1 or dim % (2 * heads if rotary else heads):
             raise UserError(
                 f"{dim} channels do not divide into {heads} heads"
-                f"{' with an even number of channels, as rotary positions need' if rotary else ''}"
-                f"; change --{side}-embed-dim or --{side}-attention-heads"
+                f"{' with an even number of channels, as rotary positions need' if rotary else ''}",
+                f"{side}_embed_dim {side}_attention_heads",
             )
         before = getattr(cfg, f"{side}_normalize_before")
         return cls(

@@ -132,5 +132,6 @@ class StreamDecoder(nn.Module):
         vocabulary, streams = self.embed_tokens.vocabulary, source.streams
         first = vocabulary.first_reserved(source.hypothesis_names)
         taken = vocabulary.fresh.taken(canonical, first)[:, -1]
-        of_sentence = taken.view(-1, streams.hypotheses).amax(1)
+        needed = vocabulary.fresh.own_streams(taken)
+        of_sentence = needed.view(-1, streams.hypotheses).amax(1)
         return (streams.on_host or streams).num_slots + of_sentence.cpu()

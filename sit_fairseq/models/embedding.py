@@ -16,8 +16,9 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 class TokenEmbedding(nn.Module):
     """A matrix that embeds canonical ids and projects hidden states to their logits.
 
-    It has ``V_n + 2`` rows: the base tokens, then *actual* (the symbol that a stream belongs to),
-    then *placeholder* (every other symbol). It does not know how many symbols there are.
+    It has ``V_n + 2 G`` rows: the base tokens, then for each of the G sorts of symbols *actual* (the
+    symbol that a stream belongs to) and *placeholder* (every other symbol of the sort). It does not
+    know how many symbols there are.
 
     Its rows are L2-normalised for both uses under the cosine head, so are the features
     before projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's
@@ -44,15 +45,16 @@ class TokenEmbedding(nn.Module):
 
     @property
     def num_classes(self) -> int:
-        """Among how many vectors a target token is chosen, for AdaCos: every symbol shares one."""
-        return self.vocabulary.num_base + 1
+        """Among how many vectors a target token is chosen, for AdaCos: the symbols of a sort share
+        one."""
+        return self.vocabulary.num_base + self.vocabulary.num_sorts
 
     def table(self) -> "StreamTable":
         """The vectors of a batch."""
         return StreamTable(self, self._matrix())
 
     def _shape(self, embed_dim: int):
-        return self.vocabulary.num_base + 2, embed_dim
+        return self.vocabulary.num_base + 2 * self.vocabulary.num_sorts, embed_dim
 
     def _matrix(self) -> Tensor:
         """One row per vector, as both uses see it."""
@@ -127,6 +129,8 @@ class StreamTable:
         # Not repeat_interleave, which PyTorch 2.13 exports to ONNX in a wrong order.
         slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
         special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
+        if streams.sorts is not None:
+            special = special + 2 * streams.expand(streams.sort_of(canonical - num_base))
         return torch.where(tokens < num_base, tokens, special)
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
@@ -137,10 +141,15 @@ class StreamTable:
         """
         num_base = self.vocabulary.num_base
         base = streams.mean(hidden) @ matrix[:num_base].t()
-        own = hidden @ matrix[num_base]  # (N*K, T)
-        slots = torch.arange(streams.most_slots, device=hidden.device)
         num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
-        rows = streams.row_of(slots.expand(num_slots.numel(), -1))
+        slots = torch.arange(streams.most_slots, device=hidden.device)
+        slots = slots.expand(num_slots.numel(), -1)
+        if streams.sorts is None:
+            own = (hidden @ matrix[num_base])[streams.row_of(slots)]  # (B*K, S, T)
+        else:
+            of_sorts = (hidden @ matrix[num_base::2].t())[streams.row_of(slots)]
+            sort = streams.sort_of(slots)[:, :, None, None].expand(-1, -1, hidden.size(1), 1)
+            own = of_sorts.gather(3, sort).squeeze(3)
         missing = slots >= num_slots.unsqueeze(1)  # (B*K, S)
-        symbol = own[rows].masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)
+        symbol = own.masked_fill(missing.unsqueeze(2), -math.inf).transpose(1, 2)
         return torch.cat((base, symbol), dim=2)

@@ -39,8 +39,8 @@ class _Layer(nn.Module):
         self.final_layer_norm = cfg.norm()
         if cfg.options.activation_fn not in ACTIVATIONS:
             raise UserError(
-                f"--activation-fn {cfg.options.activation_fn!r} is unknown; choose one of "
-                f"{', '.join(ACTIVATIONS)}"
+                f"the activation {cfg.options.activation_fn!r} is none of {', '.join(ACTIVATIONS)}",
+                "activation_fn",
             )
         self.activation = ACTIVATIONS[cfg.options.activation_fn]
 

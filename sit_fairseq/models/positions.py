@@ -130,7 +130,7 @@ class TreePositions(nn.Module):
         if paths.size(2) > self.depth and not self._warned:
             self._warned = True
             logger.warning(
-                "a formula is %d operators deep, but tree positions end at %d (--tree-depth): "
+                "a formula is %d operators deep, but tree positions end at %d: "
                 "tokens below are told apart by their nearest %d steps alone",
                 *(paths.size(2), self.depth, self.depth),
             )

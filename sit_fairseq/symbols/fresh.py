@@ -1,13 +1,15 @@
 """Fresh symbols: those that a target holds and its source does not.
 
-The R reserved slots of a sentence follow its own S. They are taken in their order, so that of
-those that are free only the first can be next: targets that differ by the names of fresh symbols
-are one target. Shapes: B*K sequences, T tokens, V columns.
+The R reserved slots of a sentence follow its own S, those of the first sort before those of the
+second. The slots of a sort are taken in their order, so that of those that are free only the first
+can be next: targets that differ by the names of fresh symbols are one target. Shapes: B*K
+sequences, T tokens, V columns.
 """
 
 import math
+import re
 from itertools import count, islice, takewhile
-from typing import Collection, Iterable, Iterator, List, Optional
+from typing import Any, Collection, Dict, Iterable, Iterator, List, Optional
 
 import torch
 from torch import Tensor
@@ -16,31 +18,72 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.tokens import TokenTable
 
 
+def fresh_numbers(given: Any) -> Dict[str, int]:
+    """The reserved slots of each sort, by its name; ``""`` is that of a number alone.
+
+    Args:
+        given: a number, or the text of one, or such as ``table=1,column=2``.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    parts = [re.fullmatch(r"(?:(\w+)=)?(\d{1,9})", part) for part in str(given).split(",")]
+    names = [match and (match[1] or "") for match in parts]
+    if None in names or len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise UserError(
+            f"the fresh symbols {given!r} are neither a number nor such as table=1,column=2",
+            "fresh_symbols",
+        )
+    return {match[1] or "": int(match[2]) for match in parts}
+
+
 class FreshSymbols:
     """The reserved slots, what answers call them, and which columns they open.
 
-    Args:
+    Attributes:
+        numbers: for each sort, how many slots it has.
+        offsets: the first of them among all reserved slots.
         number: R.
-        tokens: with a pattern. Its symbols as they are now are the first names, then ``v0``,
-            ``v1``, ..., which become symbols, unless other names are given.
-        given: the value of ``--fresh-names``, separated by commas.
+
+    Args:
+        given: see :func:`fresh_numbers`.
+        tokens: with a pattern. The symbols of a sort as they are now are its first names, then
+            ``v0``, ``v1``, ..., which become symbols, unless other names are given.
+        names: given ones, separated by commas, of any of the sorts.
 
     Raises:
-        UserError: a given name is no symbol, or is given twice.
+        UserError: a sort is unknown, or a given name is no symbol or given twice.
     """
 
-    def __init__(self, number: int, tokens: TokenTable, given: Optional[str]) -> None:
-        self.number = number
+    def __init__(self, given: Any, tokens: TokenTable, names: Optional[str]) -> None:
+        by_name = fresh_numbers(given)
+        unknown = set(by_name).difference(tokens.sorts)
+        if unknown:
+            raise UserError(
+                f"fresh symbols {given!r} name no sort of symbols; the sorts are "
+                f"{', '.join(tokens.sorts)}",
+                "fresh_symbols",
+            )
+        self.numbers = [by_name.get(sort, 0) for sort in tokens.sorts]
+        self.offsets = [sum(self.numbers[:sort]) for sort in range(len(self.numbers))]
+        self.number = sum(self.numbers)
         self._tokens = tokens
-        self._numbered = tokens.add_numbered_symbols() if given is None else None
-        self._names = tokens.known_symbols() if given is None else given.split(",")
-        wrong = [n for n in self._names if n.split() != [n] or not tokens.is_symbol(n)]
-        if wrong or len(set(self._names)) < len(self._names):
+        listed = tokens.known_symbols() if names is None else names.split(",")
+        wrong = [name for name in listed if name.split() != [name] or not tokens.is_symbol(name)]
+        if wrong or len(set(listed)) < len(listed):
             reason = f"{wrong[0]!r} is no symbol" if wrong else "a name stands there twice"
             raise UserError(
-                f"--fresh-names {given!r}: {reason}; give different tokens that --symbols "
-                f"{tokens.pattern!r} matches, separated by commas"
+                f"the fresh names {names!r}: {reason}; give different tokens that the pattern "
+                f"{tokens.pattern!r} matches, separated by commas",
+                "fresh_names",
             )
+        self._stems = [
+            tokens.add_numbered_symbols(sort) if number and names is None else None
+            for sort, number in enumerate(self.numbers)
+        ]
+        self._names: List[List[str]] = [[] for _ in self.numbers]
+        for name in listed:
+            self._names[tokens.sort(name)].append(name)
 
     def slots(self, names: Tensor, targets: Iterable[Collection[int]]) -> Tensor:
         """Names all slots of the sentences of a batch.
@@ -61,7 +104,9 @@ class FreshSymbols:
             own = [index for index in sentence if index != pad]
             slots = self.name(own, target)
             if len(slots) < len(own) + self.number:
-                raise UserError(f"a sentence of {len(own)} symbols {self.lacking(own)}")
+                raise UserError(
+                    f"a sentence of {len(own)} symbols {self.lacking(own)}", "fresh_names"
+                )
             table[row, : len(slots)] = names.new_tensor(slots)
         return table
 
@@ -74,12 +119,17 @@ class FreshSymbols:
 
         Returns:
             S + R dictionary indices, or fewer if there are too few names. Names that are not kept
-            are the first that source and target lack. The dictionary learns them.
+            are the first of their sort that source and target lack. The dictionary learns them.
         """
-        end = len(own) + self.number
-        slots = list(dict.fromkeys([*own, *target]))[:end]
-        free = (index for index in map(self._tokens.index, self) if index not in slots)
-        return slots + list(islice(free, end - len(slots)))
+        new = [index for index in dict.fromkeys(target) if index not in own]
+        slots = list(own)
+        for sort, number in enumerate(self.numbers):
+            kept = [index for index in new if self._tokens.sort(self._tokens[index]) == sort]
+            kept = kept[:number]
+            names = map(self._tokens.index, self._names_of(sort))
+            free = (index for index in names if index not in own and index not in new)
+            slots += kept + list(islice(free, number - len(kept)))
+        return slots
 
     def lacking(self, own: List[int]) -> Optional[str]:
         """Words that follow "the sentence" if it leaves too few names; None if enough."""
@@ -88,49 +138,97 @@ class FreshSymbols:
             return None
         return (
             f"leaves {left} names for the {self.number} symbols that its answer may hold "
-            "and it does not; give more by --fresh-names"
+            "and it does not"
         )
 
     def enough_for(self, most: int) -> bool:
         """Whether no sentence of so many symbols can leave too few names."""
-        wanted = most + self.number
-        return len(list(islice(self, wanted))) == wanted
+        return all(
+            len(list(islice(self._names_of(sort), most + number))) == most + number
+            for sort, number in enumerate(self.numbers)
+            if number
+        )
+
+    def encode(self, tokens: Tensor, fresh: Tensor) -> Tensor:
+        """Numbers the fresh symbols of targets.
+
+        Args:
+            tokens: (B, T) dictionary indices.
+            fresh: (B, T) True at symbols that the sources lack.
+
+        Returns:
+            (B, T) the reserved slot of each, from 0; -1 at all others, and beyond the last slot of
+            a sort.
+        """
+        if len(self.numbers) == 1:
+            number = numbered(tokens, fresh)
+            return number.masked_fill(number >= self.number, -1)
+        sorts = [
+            [self._tokens.sort(self._tokens[index]) for index in row] for row in tokens.tolist()
+        ]
+        sort_of = torch.tensor([[-1 if s is None else s for s in row] for row in sorts])
+        slots = torch.full_like(tokens, -1)
+        for sort, (most, offset) in enumerate(zip(self.numbers, self.offsets)):
+            number = numbered(tokens, fresh & sort_of.to(tokens.device).eq(sort))
+            slots = torch.where((number >= 0) & (number < most), number + offset, slots)
+        return slots
 
     def taken(self, canonical: Tensor, first: Tensor) -> Tensor:
-        """How many reserved slots each beginning of a sequence holds.
+        """How many reserved slots of each sort each beginning of a sequence holds.
 
         Args:
             canonical: (B*K, T) canonical ids; those that no sequence can hold do not count.
             first: (B*K,) the canonical id of the first reserved slot.
 
         Returns:
-            (B*K, T) the number among the tokens up to each position.
+            (B*K, T, G) the numbers among the tokens up to each position.
         """
-        number = canonical - first.unsqueeze(1) + 1
-        number = number.masked_fill((number < 0) | (number > self.number), 0)
-        return number.cummax(1).values
+        slot = canonical - first.unsqueeze(1)
+        taken = []
+        for offset, most in zip(self.offsets, self.numbers):
+            number = slot - offset + 1
+            number = number.masked_fill((number < 0) | (number > most), 0)
+            taken.append(number.cummax(1).values)
+        return torch.stack(taken, dim=2)
+
+    def own_streams(self, taken: Tensor) -> Tensor:
+        """How many reserved slots need streams of their own: all up to the last that is taken.
+
+        Args:
+            taken: (..., G) as of :meth:`taken`.
+
+        Returns:
+            (...) the numbers.
+        """
+        ends = taken + torch.tensor(self.offsets, device=taken.device)
+        return ends.masked_fill(taken.eq(0), 0).amax(-1)
 
     def close(self, logits: Tensor, first: Tensor, taken: Tensor) -> Tensor:
-        """Closes all reserved slots but those that are taken and the next.
+        """Closes all reserved slots but those that are taken and the next of each sort.
 
         Args:
             logits: (B*K, T, V).
             first: (B*K,) the column of the first reserved slot.
-            taken: (B*K, T) how many are taken before the token that is chosen here.
+            taken: (B*K, T, G) how many are taken before the token that is chosen here.
 
         Returns:
             (B*K, T, V) logits, ``-inf`` in the closed columns.
         """
-        end = first.unsqueeze(1) + (taken + 1).clamp(max=self.number)
-        columns = torch.arange(logits.size(2), device=logits.device)
-        return logits.masked_fill(columns >= end.unsqueeze(2), -math.inf)
+        slot = torch.arange(logits.size(2), device=logits.device) - first.unsqueeze(1)  # B*K x V
+        closed = (slot >= self.number).unsqueeze(1)
+        for sort, (offset, most) in enumerate(zip(self.offsets, self.numbers)):
+            open_ = offset + (taken[..., sort] + 1).clamp(max=most)
+            slot_of_sort = (slot < offset + most).unsqueeze(1)
+            closed = closed | (slot.unsqueeze(1) >= open_.unsqueeze(2)) & slot_of_sort
+        return logits.masked_fill(closed, -math.inf)
 
-    def __iter__(self) -> Iterator[str]:
-        yield from self._names
-        if self._numbered is not None:
-            every = (f"{self._numbered}{number}" for number in count())
-            numbered = takewhile(self._tokens.is_symbol, every)
-            yield from (name for name in numbered if name not in self._names)
+    def _names_of(self, sort: int) -> Iterator[str]:
+        names, stem = self._names[sort], self._stems[sort]
+        yield from names
+        if stem is not None:
+            every = (f"{stem}{number}" for number in count())
+            numbered_ones = takewhile(lambda name: self._tokens.sort(name) == sort, every)
+            yield from (name for name in numbered_ones if name not in names)
 
 
 def numbered(tokens: Tensor, fresh: Tensor) -> Tensor:

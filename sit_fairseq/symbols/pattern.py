@@ -1,8 +1,8 @@
-"""Which tokens are symbols, told by their form."""
+"""Which tokens are symbols, and of which sort, told by their form."""
 
 import math
 import re
-from typing import Dict, List, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
 
@@ -27,6 +27,8 @@ _MOST_KNOWN = 100_000
 # Filler that fairseq-preprocess appends to reach a multiple of eight.
 _FILLER = re.compile(r"madeupword\d{4,}")
 
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
+
 
 def is_filler(token: str) -> bool:
     """Whether a token of a ``dict.txt`` stands for no word of any text."""
@@ -34,70 +36,117 @@ def is_filler(token: str) -> bool:
 
 
 class SymbolPattern:
-    """The value of ``--symbols``: a token is a symbol if the pattern matches it in full.
+    """Regular expressions that match symbols in full, one for each sort.
 
-    Every other token is a base token, and so is fairseq's filler.
+    Symbols may be renamed within their sort. Every token that no expression matches is a base
+    token, and so is fairseq's filler.
 
     Attributes:
-        regex: the regular expression, as text.
+        text: as it was given.
+        sorts: the names of the sorts; ``[""]`` for one without a name.
 
     Args:
-        regex: a regular expression of Python's :mod:`re`.
+        text: a regular expression of Python's :mod:`re`; or for each sort a line ``NAME=REGEX``.
         special: tokens that can be no symbols.
 
     Raises:
-        UserError: the pattern is not a regular expression or matches a special token.
+        UserError: an expression cannot be read or matches a special token, or sorts lack names.
     """
 
-    def __init__(self, regex: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
-        # The least number is what counts: parts are repeated so often one by one.
-        repetitions = [max(1, int(least)) for least in re.findall(r"\{(\d{1,9})", regex)]
-        if len(regex) > _LONGEST or len(regex) * math.prod(repetitions) > _LONGEST_REPEATED:
-            raise UserError(
-                f"--symbols {regex[:40]!r}... is longer than {_LONGEST} characters, or than "
-                f"{_LONGEST_REPEATED} with all that it repeats; choose a shorter regular expression"
-            )
-        try:
-            re.compile(regex)
-            self._compiled = timed_re.compile(regex)  # it matches alike, and can be stopped
-        except RecursionError:
-            raise UserError(f"--symbols {regex[:40]!r}... has too many brackets; choose fewer")
-        except (re.error, timed_re.error, OverflowError) as error:
-            raise UserError(f"--symbols {regex!r} is not a regular expression: {error}")
-        self.regex = regex
-        self._known: Dict[str, bool] = {}  # a token comes again and again
+    def __init__(self, text: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
+        self.text = text
+        self.sorts, expressions = _read_sorts(text)
+        self._compiled = list(map(_compile, expressions))
+        self._known: Dict[str, Optional[int]] = {}  # a token comes again and again
         matched = [token for token in special if self.matches(token)]
         if matched:
             raise UserError(
-                f"--symbols {regex!r} matches the special token {matched[0]!r}; "
-                "choose a regular expression that matches interchangeable tokens only"
+                f"the pattern {text!r} matches the special token {matched[0]!r}; choose regular "
+                "expressions that match interchangeable tokens only",
+                "symbols",
             )
 
-    def is_symbol(self, token: str) -> bool:
-        """Whether ``token`` is interchangeable.
+    def sort(self, token: str) -> Optional[int]:
+        """The number of the sort of a symbol, from 0; None for a base token.
 
         Raises:
-            UserError: the pattern takes too long to tell.
+            UserError: two sorts match it, or a pattern takes too long to tell.
         """
-        known = self._known.get(token)
-        if known is None:
-            known = self.matches(token) and not is_filler(token)
+        if token not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[token] = known
-        return known
+            found = [] if is_filler(token) else self._matching(token)
+            if len(found) > 1:
+                names = " and ".join(self.sorts[number] for number in found)
+                raise UserError(
+                    f"the token {token!r} is of the sorts {names}; let one of the patterns match it",
+                    "symbols",
+                )
+            self._known[token] = found[0] if found else None
+        return self._known[token]
+
+    def is_symbol(self, token: str) -> bool:
+        """Whether ``token`` is interchangeable."""
+        return self.sort(token) is not None
 
     def matches(self, token: str) -> bool:
-        """Whether the regular expression matches ``token``, which may be filler, in full."""
-        try:
-            limit = {} if timed_re is re else {"timeout": _PATIENCE}
-            return self._compiled.fullmatch(token, **limit) is not None
-        except TimeoutError:
-            raise UserError(
-                f"--symbols {self.regex!r} takes more than {_PATIENCE:g} s on the token {token!r}; "
-                "choose a regular expression that repeats no repetition"
-            )
+        """Whether an expression matches ``token``, which may be filler, in full."""
+        return bool(self._matching(token))
 
     def symbols(self, tokens: Sequence[str]) -> List[str]:
         """The distinct symbols among ``tokens``, in order of first appearance."""
         return [token for token in dict.fromkeys(tokens) if self.is_symbol(token)]
+
+    def widened(self, sort: int, expression: str) -> "SymbolPattern":
+        """The pattern whose sort matches what another expression does, too."""
+        lines = self.text.split("\n")
+        lines[sort] = f"{lines[sort]}|{expression}"
+        return SymbolPattern("\n".join(lines))
+
+    def _matching(self, token: str) -> List[int]:
+        limit = {} if timed_re is re else {"timeout": _PATIENCE}
+        try:
+            return [
+                number
+                for number, expression in enumerate(self._compiled)
+                if expression.fullmatch(token, **limit) is not None
+            ]
+        except TimeoutError:
+            raise UserError(
+                f"the pattern {self.text!r} takes more than {_PATIENCE:g} s on the token {token!r}; "
+                "choose a regular expression that repeats no repetition",
+                "symbols",
+            )
+
+
+def _read_sorts(text: str) -> Tuple[List[str], List[str]]:
+    """The names of the sorts and their expressions."""
+    lines = text.split("\n")
+    named = [_NAMED.fullmatch(line) for line in lines]
+    if len(lines) == 1 and named[0] is None:
+        return [""], lines
+    if not all(named):
+        line = lines[named.index(None)]
+        raise UserError(f"the sort {line!r} has no name; call each NAME=REGEX", "symbols")
+    names = [match[1] for match in named]
+    if len(set(names)) < len(names):
+        raise UserError(f"two sorts have one name: {', '.join(names)}", "symbols")
+    return names, [match[2] for match in named]
+
+
+def _compile(expression: str):
+    # The least number is what counts: parts are repeated so often one by one.
+    repetitions = [max(1, int(least)) for least in re.findall(r"\{(\d{1,9})", expression)]
+    if len(expression) > _LONGEST or len(expression) * math.prod(repetitions) > _LONGEST_REPEATED:
+        raise UserError(
+            f"the pattern {expression[:40]!r}... is longer than {_LONGEST} characters, or than "
+            f"{_LONGEST_REPEATED} with all that it repeats; choose a shorter regular expression",
+            "symbols",
+        )
+    try:
+        re.compile(expression)
+        return timed_re.compile(expression)  # it matches alike, and can be stopped
+    except RecursionError:
+        raise UserError(f"the pattern {expression[:40]!r}... has too many brackets", "symbols")
+    except (re.error, timed_re.error, OverflowError) as error:
+        raise UserError(f"{expression!r} is not a regular expression: {error}", "symbols")

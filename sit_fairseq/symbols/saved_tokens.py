@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -46,6 +47,11 @@ class SavedTokens(nn.Module):
         """V_n, the number of base tokens including the four special ones."""
         return self.index_of_row.numel()
 
+    @property
+    def num_sorts(self) -> int:
+        """G, the number of sorts of symbols."""
+        return len(self.dictionary.sorts)
+
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
         return self.dictionary.base_tokens()
@@ -79,6 +85,7 @@ class SavedTokens(nn.Module):
             base_tokens, pattern = saved
             if self.dictionary.pattern is None:
                 self.dictionary.set_pattern(pattern)
+            self._check_sorts(pattern)
             self._check(base_tokens)
             self.dictionary.adopt(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
@@ -90,6 +97,15 @@ class SavedTokens(nn.Module):
             # A pattern given by the user holds on; what the caller loads from stays as it is.
             state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _check_sorts(self, pattern: str) -> None:
+        sorts = SymbolPattern(pattern).sorts
+        if self.dictionary.sorts != sorts:
+            raise UserError(
+                f"the checkpoint has {_named(sorts)}, the pattern {self.dictionary.pattern!r} has "
+                f"{_named(self.dictionary.sorts)}; name the same sorts, or leave the pattern out",
+                "symbols",
+            )
 
     def _check(self, base_tokens: List[str]) -> None:
         clash = [token for token in base_tokens if not self._has_row(token)]
@@ -139,6 +155,12 @@ def saved_vocabulary(
     if base_tokens is None or symbols is None:
         return None
     return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
+
+
+def _named(sorts: List[str]) -> str:
+    return (
+        "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
+    )
 
 
 def listing(tokens: List[str], most: int = 20) -> str:

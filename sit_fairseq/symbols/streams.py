@@ -25,6 +25,7 @@ class Streams:
         first: (B,) the first stream of each sentence.
         hypotheses: K.
         most_slots: the most slots of a sentence, with or without a stream of their own.
+        sorts: (B, slots) the sort of each slot; None if there is one sort only.
         reserved: (B,) how many reserved slots the last stream of each sentence stands for. None
             of them has occurred, so that their streams are equal. None without such a stream.
         on_host: the same layout on the CPU, where its sizes are known without waiting for a
@@ -38,11 +39,16 @@ class Streams:
     hypotheses: int
     most_slots: int
     reserved: Optional[Tensor] = None
+    sorts: Optional[Tensor] = None
     on_host: Optional["Streams"] = None
 
     @classmethod
     def of_slots(
-        cls, num_slots: Tensor, hypotheses: int = 1, reserved: Optional[Tensor] = None
+        cls,
+        num_slots: Tensor,
+        hypotheses: int = 1,
+        reserved: Optional[Tensor] = None,
+        sorts: Optional[Tensor] = None,
     ) -> "Streams":
         """One stream per symbol; a sentence without symbols gets one anonymous stream
         (the paper's appendix A, "Edge case"), which that of reserved slots is, too.
@@ -51,13 +57,14 @@ class Streams:
             num_slots: (B,), on the CPU.
             hypotheses: K.
             reserved: (B,) slots that share one more stream; None without such slots.
+            sorts: (B, slots) the sort of each; None if there is one sort only.
         """
         count = num_slots.clamp(min=1) if reserved is None else num_slots + 1
         sentence = torch.repeat_interleave(torch.arange(count.numel()), count)
         first = count.cumsum(0) - count
         slot = torch.arange(sentence.numel()) - first[sentence]
         most_slots = int((num_slots if reserved is None else num_slots + reserved).max())
-        return cls(num_slots, sentence, slot, first, hypotheses, most_slots, reserved)
+        return cls(num_slots, sentence, slot, first, hypotheses, most_slots, reserved, sorts)
 
     def to(self, device: torch.device) -> "Streams":
         """The layout, made on the CPU, for tensors of a device."""
@@ -65,7 +72,7 @@ class Streams:
             return self
         moved = {
             name: getattr(self, name).to(device, non_blocking=True)
-            for name in ("num_slots", "sentence", "slot", "first", "reserved")
+            for name in ("num_slots", "sentence", "slot", "first", "reserved", "sorts")
             if getattr(self, name) is not None
         }
         return replace(self, **moved, on_host=self)
@@ -92,6 +99,18 @@ class Streams:
         last = (self.num_streams[sentence] - 1).view(shape)
         stream = self.first[sentence].view(shape) + torch.minimum(slot.clamp(min=0), last)
         return stream * self.hypotheses + (hypothesis % self.hypotheses).view(shape)
+
+    def sort_of(self, slot: Tensor) -> Tensor:
+        """The sort of slots.
+
+        Args:
+            slot: (B*K, ...) slots, or any numbers where there is none.
+        """
+        if self.sorts is None or self.sorts.size(1) == 0:
+            return torch.zeros_like(slot)
+        sentence = torch.arange(slot.size(0), device=slot.device) // self.hypotheses
+        known = slot.clamp(0, self.sorts.size(1) - 1)
+        return self.sorts[sentence].gather(1, known.flatten(1)).view_as(slot)
 
     def expand(self, x: Tensor) -> Tensor:
         """(B*K, ...) over hypotheses -> (N*K, ...) over streams, by repetition."""
@@ -124,7 +143,7 @@ class Streams:
         """
         old = self.on_host or self
         taken = num_slots - old.num_slots
-        new = Streams.of_slots(num_slots, old.hypotheses, old.reserved - taken)
+        new = Streams.of_slots(num_slots, old.hypotheses, old.reserved - taken, old.sorts)
         last = old.num_slots[new.sentence]
         index = old.first[new.sentence] + torch.minimum(new.slot, last)
         count = torch.ones_like(old.sentence)
@@ -158,7 +177,8 @@ class Streams:
         if hypotheses == 1:
             sentences = order // old.hypotheses
         reserved = None if old.reserved is None else old.reserved[sentences]
-        new = Streams.of_slots(old.num_slots[sentences], hypotheses, reserved)
+        sorts = None if old.sorts is None else old.sorts[sentences]
+        new = Streams.of_slots(old.num_slots[sentences], hypotheses, reserved, sorts)
         old_stream = old.first[sentences][new.sentence] + new.slot
         old_hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
         rows = old_stream.unsqueeze(1) * old.hypotheses + old_hypothesis

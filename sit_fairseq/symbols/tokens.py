@@ -64,16 +64,20 @@ class TokenTable:
         """Declares the tokens that ``pattern`` matches in full to be symbols.
 
         Args:
-            pattern: a regular expression of Python's :mod:`re`.
+            pattern: see :class:`SymbolPattern`.
 
         Raises:
-            UserError: it is not a regular expression, or matches a special token.
+            UserError: it cannot be read, or matches a special token.
         """
         self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
 
-    def add_numbered_symbols(self) -> str:
-        """Widens the pattern by ``v0``, ``v1``, ..., if it does not match them; where base tokens
-        are called so, by ``v_0``, ``v_1``, ...
+    def add_numbered_symbols(self, sort: int = 0) -> str:
+        """Widens the pattern of a sort by ``v0``, ``v1``, ..., if it does not match them; where
+        other tokens are called so, by ``v_0``, ``v_1``, ... A sort that has a name gives it in the
+        place of ``v``.
+
+        Args:
+            sort: its number.
 
         Returns:
             What stands before the numbers.
@@ -81,22 +85,31 @@ class TokenTable:
         Raises:
             UserError: the pattern becomes too long.
         """
-        stem = "v"
-        base = [token for token in self.symbols if not self.is_symbol(token)]
-        while any(re.fullmatch(f"{stem}[0-9]+", token) for token in base):
+        stem = self.sorts[sort] or "v"
+        others = [token for token in self.symbols if self.sort(token) != sort]
+        while any(re.fullmatch(f"{stem}[0-9]+", token) for token in others):
             stem += "_"
-        if not all(map(self.is_symbol, (f"{stem}0", f"{stem}1000000"))):
-            self.set_pattern(f"{self.pattern}|{stem}[0-9]+")
+        if any(self.sort(f"{stem}{number}") != sort for number in (0, 1000000)):
+            self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
         return stem
 
     @property
     def pattern(self) -> Optional[str]:
-        """The regular expression that was set, if one was."""
-        return None if self._pattern is None else self._pattern.regex
+        """The pattern that was set, as text; None before."""
+        return None if self._pattern is None else self._pattern.text
+
+    @property
+    def sorts(self) -> List[str]:
+        """The names of the sorts of symbols; ``[""]`` for one without a name."""
+        return [""] if self._pattern is None else self._pattern.sorts
+
+    def sort(self, token: str) -> Optional[int]:
+        """The number of the sort of a symbol; None for a base token, and before a pattern is set."""
+        return None if self._pattern is None else self._pattern.sort(token)
 
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable under the pattern that was set."""
-        return self._pattern is not None and self._pattern.is_symbol(token)
+        return self.sort(token) is not None
 
     def known_symbols(self) -> List[str]:
         """The symbols that have an index so far, in the order of their index."""

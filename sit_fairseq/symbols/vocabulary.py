@@ -5,13 +5,13 @@ Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of disti
 sentence of the batch), R reserved slots.
 """
 
-from typing import List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.fresh import FreshSymbols, numbered
+from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.saved_tokens import SavedTokens
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
@@ -23,12 +23,13 @@ class Vocabulary(SavedTokens):
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
+        fresh_symbols: R.
         fresh: the reserved slots; None without fresh symbols.
 
     Args:
         dictionary: see :class:`SavedTokens`.
-        fresh_symbols: R; how many symbols a target may hold that its source lacks. Their slots
-            follow the source's own, in order of first appearance in the target.
+        fresh_symbols: how many symbols a target may hold that its source lacks, see
+            :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
         fresh_names: what answers call them, see :class:`FreshSymbols`.
     """
 
@@ -36,10 +37,10 @@ class Vocabulary(SavedTokens):
     produces_any_symbol = False
 
     def __init__(
-        self, dictionary: TokenTable, fresh_symbols: int = 0, fresh_names: Optional[str] = None
+        self, dictionary: TokenTable, fresh_symbols: Any = 0, fresh_names: Optional[str] = None
     ) -> None:
-        self.fresh_symbols = fresh_symbols
-        self._fresh_names = fresh_names
+        self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
+        self._fresh_given = fresh_symbols, fresh_names
         super().__init__(dictionary)
 
     def num_columns(self, names: Tensor) -> int:
@@ -104,10 +105,9 @@ class Vocabulary(SavedTokens):
         if names.size(1):
             has_slot, slot = (tokens.unsqueeze(2) == names.unsqueeze(1)).max(dim=2)
         symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
-        if self.fresh_symbols:
-            number = numbered(tokens, (rows < 0) & ~has_slot)
-            reserved = (number >= 0) & (number < self.fresh_symbols)
-            symbol = torch.where(reserved, self.first_reserved(names).unsqueeze(1) + number, symbol)
+        if self.fresh is not None:
+            slot = self.fresh.encode(tokens, (rows < 0) & ~has_slot)
+            symbol = torch.where(slot < 0, symbol, self.first_reserved(names).unsqueeze(1) + slot)
         return torch.where(rows < 0, symbol, rows)
 
     def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ class Vocabulary(SavedTokens):
         """
         num_slots = names.ne(self.dictionary.pad()).sum(1)
         reserved = torch.full_like(num_slots, self.fresh_symbols) if self.fresh_symbols else None
-        return Streams.of_slots(num_slots, reserved=reserved)
+        return Streams.of_slots(num_slots, reserved=reserved, sorts=self._sorts(names))
 
     def same_columns(self, other: "Vocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
@@ -197,7 +197,23 @@ class Vocabulary(SavedTokens):
             type(self) is type(other)
             and torch.equal(self.base_tokens, other.base_tokens)
             and self.fresh_symbols == other.fresh_symbols
+            and self.dictionary.sorts == other.dictionary.sorts
         )
+
+    def _sorts(self, names: Tensor) -> Optional[Tensor]:
+        """(B, S + R) the sort of each slot, reserved ones too; None if there is one sort only."""
+        dictionary = self.dictionary
+        if self.num_sorts == 1:
+            return None
+        reserved = [] if self.fresh is None else self.fresh.numbers
+        after = [sort for sort, number in enumerate(reserved) for _ in range(number)]
+        rows = [
+            [dictionary.sort(dictionary[index]) for index in row if index != dictionary.pad()]
+            + after
+            for row in names.tolist()
+        ]
+        width = names.size(1) + len(after)
+        return torch.tensor([row + [0] * (width - len(row)) for row in rows]).view(-1, width)
 
     def _symbols_of(self, tokens: Tensor) -> List[int]:
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
@@ -208,4 +224,5 @@ class Vocabulary(SavedTokens):
         self.fresh: Optional[FreshSymbols] = None
         if self.fresh_symbols and self.dictionary.pattern is not None:
             # Now: what is typed later changes no name.
-            self.fresh = FreshSymbols(self.fresh_symbols, self.dictionary, self._fresh_names)
+            given, names = self._fresh_given
+            self.fresh = FreshSymbols(given, self.dictionary, names)

@@ -180,7 +180,7 @@ def test_too_few_names_are_told():
     "names, reason", [("a,0", "'0' is no symbol"), ("a,b,a", "a name stands there twice")]
 )
 def test_names_that_cannot_be_given(names, reason):
-    with pytest.raises(UserError, match=f"--fresh-names '{names}': {reason}"):
+    with pytest.raises(UserError, match=f"the fresh names '{names}': {reason}"):
         make_model(make_dictionary(), fresh_symbols=1, fresh_names=names)
 
 

@@ -81,7 +81,7 @@ def test_names_that_cannot_be_given(given, reason):
     """Whatever the pattern matches."""
     with pytest.raises(UserError, match=f": {reason}; give different tokens") as error:
         build(1, given=given, pattern=r"[^<&]*")
-    assert str(error.value).startswith(f"--fresh-names {given!r}: ")
+    assert str(error.value).startswith(f"the fresh names {given!r}: ")
     assert len(str(error.value).splitlines()) == 1
 
 
@@ -95,12 +95,13 @@ def test_slots_are_taken_in_their_order():
     _, fresh = build(2)
     canonical = torch.tensor([[0, 10, 9, 10, 3], [10, 0, 11, 77, 0]])
     taken = fresh.taken(canonical, torch.tensor([9, 11]))
-    assert taken.tolist() == [[0, 2, 2, 2, 2], [0, 0, 1, 1, 1]]
+    assert taken.squeeze(2).tolist() == [[0, 2, 2, 2, 2], [0, 0, 1, 1, 1]]
+    assert fresh.own_streams(taken).tolist() == [[0, 2, 2, 2, 2], [0, 0, 1, 1, 1]]
 
 
 def test_open_are_those_that_are_taken_and_the_next():
     _, fresh = build(2)
-    first, taken = torch.tensor([3, 2]), torch.tensor([[0, 1, 2], [0, 0, 2]])
+    first, taken = torch.tensor([3, 2]), torch.tensor([[[0], [1], [2]], [[0], [0], [2]]])
     closed = fresh.close(torch.zeros(2, 3, 5), first, taken).eq(-math.inf)
     assert closed.sum(2).tolist() == [[1, 0, 0], [2, 2, 1]]
     assert bool((closed == (closed.cumsum(2) > 0)).all())  # the last columns

@@ -9,7 +9,7 @@ from sit_fairseq.symbols.pattern import SymbolPattern, is_filler
 
 def test_symbols_match_in_full_and_are_listed_by_first_appearance():
     pattern = SymbolPattern(r"[a-z]\d*")
-    assert pattern.regex == r"[a-z]\d*"
+    assert pattern.text == r"[a-z]\d*"
     assert pattern.symbols("& b7 | a ! b7 xor 1".split()) == ["b7", "a"]
     assert pattern.is_symbol("b7") and not pattern.is_symbol("b7b")
 

@@ -198,5 +198,5 @@ def judging(args: argparse.Namespace) -> Judging:
     given = getattr(args, "generated", None) is not None
     if args.semantics == "alpha" and given and args.symbols is None:
         raise UserError("--semantics alpha with --generated needs --symbols REGEX.")
-    symbols = None if args.symbols is None else SymbolPattern(args.symbols).regex
+    symbols = None if args.symbols is None else SymbolPattern(args.symbols).text
     return Judging(args.semantics, args.judge, args.timeout, args.workers, symbols)
