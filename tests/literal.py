@@ -7,6 +7,9 @@ Token indices are those of Algorithm 1: base tokens are ``0 .. V_n - 1``,
 interchangeable tokens ``V_n .. V_n + k - 1``. The weight matrix has ``V_n + 2``
 rows, row ``V_n`` being the actual and row ``V_n + 1`` the placeholder embedding.
 
+With G sorts of symbols, which the paper has not, it has ``V_n + 2 G`` rows, an actual and a
+placeholder embedding for each, and ``sorts`` says of which sort each stream's symbol is.
+
 Shapes: k streams, L (source) or T (target) positions, d channels.
 """
 
@@ -59,6 +62,7 @@ class LiteralConfig:
     encoder_positions: str = "tree"  # or "rope", "table", "none"
     decoder_positions: str = "rope"  # or "table", "none"
     aggregated_normalize_before: bool = False
+    num_sorts: int = 1  # G
 
     def __post_init__(self) -> None:
         blocks = self.pattern.split("-")
@@ -80,22 +84,23 @@ class LiteralConfig:
         return [names[block] for block in self.pattern.split("-") if block in names]
 
 
-def embed(x: List[int], W: Tensor, k: int) -> Tuple[Tensor, Tensor]:
+def embed(x: List[int], W: Tensor, sorts: List[int], num_sorts: int) -> Tuple[Tensor, Tensor]:
     """Algorithm 1: k views of one sentence.
 
-    ``x`` has L tokens, ``W`` is (V_n + 2, d); returns E (k, L, d) and M (k, L).
-    A sentence without symbols is called with ``k=1`` and gets an all-zero mask.
+    ``x`` has L tokens, ``W`` is (V_n + 2 G, d); returns E (k, L, d) and M (k, L).
+    A sentence without symbols is called with one sort and gets an all-zero mask.
     """
-    V_n = W.shape[0] - 2
+    k, V_n = len(sorts), W.shape[0] - 2 * num_sorts
     E, M = [], []
     for i in range(k):
         view = list(x)
         for j in range(len(view)):
             if view[j] >= V_n:
+                actual = V_n + 2 * sorts[view[j] - V_n]
                 if view[j] == V_n + i:
-                    view[j] = V_n
+                    view[j] = actual
                 else:
-                    view[j] = V_n + 1
+                    view[j] = actual + 1
         E.append(torch.stack([W[token] for token in view]))
         M.append(W.new_tensor([1.0 if token == V_n + i else 0.0 for token in x]))
     return torch.stack(E), torch.stack(M)
@@ -274,9 +279,9 @@ def look_ahead_mask(H: Tensor) -> Tensor:
 SPECIALS = (0, 1, 3)
 
 
-def project(H: Tensor, W: Tensor) -> Tensor:
-    """Algorithm 5: H (k, L, d) and W (V_n + 2, d) give logits Y (L, V_n + k)."""
-    k, V_n = H.shape[0], W.shape[0] - 2
+def project(H: Tensor, W: Tensor, sorts: List[int], num_sorts: int) -> Tensor:
+    """Algorithm 5: H (k, L, d) and W (V_n + 2 G, d) give logits Y (L, V_n + k)."""
+    k, V_n = H.shape[0], W.shape[0] - 2 * num_sorts
     Z = []
     for i in range(k):
         Z.append(H[i] @ W.T)
@@ -287,7 +292,7 @@ def project(H: Tensor, W: Tensor) -> Tensor:
             total = total + Z[i][:, t]
         Y.append(torch.full_like(total, -math.inf) if t in SPECIALS else total / k)
     for i in range(k):
-        Y.append(Z[i][:, V_n])
+        Y.append(Z[i][:, V_n + 2 * sorts[i]])
     return torch.stack(Y, dim=1)
 
 
@@ -333,21 +338,21 @@ def l2_normalize(x: Tensor) -> Tensor:
 
 
 def embedding_matrix(w: Weights, name: str, cfg: LiteralConfig) -> Tensor:
-    """A matrix (V_n + 2, d) as embedding or projection use it."""
+    """A matrix (V_n + 2 G, d) as embedding or projection use it."""
     W = w[f"{name}.weight"]
     return l2_normalize(W) if cfg.cosine_head else W
 
 
 def embed_scaled(
-    x: List[int], w: Weights, side: str, k: int, cfg: LiteralConfig
+    x: List[int], w: Weights, side: str, sorts: List[int], cfg: LiteralConfig
 ) -> Tuple[Tensor, Tensor]:
-    """Algorithm 1 with the scaling of the model; k = 0 becomes one unmarked stream."""
+    """Algorithm 1 with the scaling of the model; no symbols become one unmarked stream."""
     W = embedding_matrix(w, f"{side}.embed_tokens", cfg)
-    V_n, d = W.shape[0] - 2, W.shape[1]
+    k, V_n, d = len(sorts), W.shape[0] - 2 * cfg.num_sorts, W.shape[1]
     for token in x:
         if not 0 <= token < V_n + k:
             raise ValueError(f"token {token} is outside 0 .. {V_n + k - 1}")
-    E, M = embed(x, W, max(k, 1))
+    E, M = embed(x, W, sorts or [0], cfg.num_sorts)
     return (E * math.sqrt(d) if cfg.scale_embedding and not cfg.cosine_head else E), M
 
 
@@ -378,11 +383,11 @@ def encode(
     w: Weights,
     cfg: LiteralConfig,
     source: List[int],
-    k: int,
+    sorts: List[int],
     arities: Optional[List[int]] = None,
 ) -> Tuple[Tensor, Tensor]:
     """Encoder output (k, L, d) and source token masks (k, L)."""
-    H, A = embed_scaled(source, w, "encoder", k, cfg)
+    H, A = embed_scaled(source, w, "encoder", sorts, cfg)
     positions = None
     if cfg.encoder_positions == "tree":
         if arities is None or len(arities) != len(source) - 1:
@@ -397,10 +402,10 @@ def encode(
 
 
 def decode(
-    w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], k: int
+    w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], sorts: List[int]
 ) -> Tensor:
     """Decoder features (k, T, d), before any normalisation of the cosine head."""
-    H, A = embed_scaled(previous, w, "decoder", k, cfg)
+    H, A = embed_scaled(previous, w, "decoder", sorts, cfg)
     positions = None
     if cfg.decoder_positions == "table":
         positions = table_positions(len(previous), w, "decoder")
@@ -417,31 +422,38 @@ def forward(
     previous: List[int],
     k: int,
     arities: Optional[List[int]] = None,
+    sorts: Optional[List[int]] = None,
 ) -> Tensor:
     """Logits (T, V_n + k) of the whole model for one sentence.
 
     ``source`` ends with eos, ``arities`` are those of the tokens before it. With
-    ``k=0`` the single stream stands for no symbol, so its symbol logit is left out.
+    ``k=0`` the single stream stands for no symbol, so its symbol logit is left out. ``sorts`` are
+    those of the k symbols.
     """
-    E, A_e = encode(w, cfg, source, k, arities)
-    H = decode(w, cfg, E, A_e, previous, k)
+    sorts = [0] * k if sorts is None else sorts
+    E, A_e = encode(w, cfg, source, sorts, arities)
+    H = decode(w, cfg, E, A_e, previous, sorts)
     W = embedding_matrix(w, "decoder.output_projection", cfg)
-    Y = project(l2_normalize(H) if cfg.cosine_head else H, W)
-    return Y[:, : W.shape[0] - 2 + k]
+    Y = project(l2_normalize(H) if cfg.cosine_head else H, W, sorts or [0], cfg.num_sorts)
+    return Y[:, : W.shape[0] - 2 * cfg.num_sorts + k]
 
 
-def close_reserved(Y: Tensor, previous: List[int], first: int, reserved: int) -> Tensor:
-    """Logits Y (T, first + reserved) over columns of which the last ``reserved`` are of streams
-    whose symbols the source lacks.
+def close_reserved(Y: Tensor, previous: List[int], first: int, sorts: List[int]) -> Tensor:
+    """Logits Y (T, first + R) over columns of which the last R, of these sorts, are of streams whose
+    symbols the source lacks.
 
-    Before each target token those are open that ``previous`` holds so far, and the next.
+    Before each target token those are open that ``previous`` holds so far, and the next of each
+    sort.
     """
     rows = []
     for t in range(Y.shape[0]):
         taken = {token for token in previous[: t + 1] if token >= first}
-        row = []
+        row, seen_next = [], set()
         for column in range(Y.shape[1]):
-            open_ = column < first or column in taken or column == first + len(taken)
+            open_ = column < first or column in taken
+            if not open_ and sorts[column - first] not in seen_next:
+                seen_next.add(sorts[column - first])
+                open_ = True
             row.append(Y[t, column] if open_ else torch.full_like(Y[t, column], -math.inf))
         rows.append(torch.stack(row))
     return torch.stack(rows)

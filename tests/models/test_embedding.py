@@ -34,7 +34,7 @@ def test_embedding_equals_algorithm_1(cosine, hypotheses):
     found = embedding.table().embed(canonical.repeat_interleave(hypotheses, 0), streams)
     found = found.unflatten(0, (-1, hypotheses))
     for row, k in enumerate(SLOTS):
-        expected, _ = literal.embed(canonical[row].tolist(), matrix(embedding), max(k, 1))
+        expected, _ = literal.embed(canonical[row].tolist(), matrix(embedding), [0] * max(k, 1), 1)
         scale = 1 if cosine else 10**0.5
         first = int(streams.first[row])
         for hypothesis in range(hypotheses):
@@ -56,7 +56,7 @@ def test_projection_equals_algorithm_5(cosine, hypotheses):
         for hypothesis in range(hypotheses):
             own = hidden[first : first + max(k, 1), hypothesis]
             own = own / own.norm(dim=2, keepdim=True) if cosine else own
-            expected = literal.project(own, matrix(embedding))[:, : num_base + k]
+            expected = literal.project(own, matrix(embedding), [0] * len(own), 1)[:, : num_base + k]
             found = logits[row, hypothesis]
             torch.testing.assert_close(found[:, : num_base + k], expected)
             assert bool((found[:, num_base + k :] == -float("inf")).all())

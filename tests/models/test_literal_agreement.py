@@ -81,8 +81,9 @@ def package_logits(model, sample):
 def literal_logits(model, sample, **options):
     """The oracle's logits, a (T, V_n + k) tensor per sentence; reserved streams are written out
     one by one."""
-    reserved = model.vocabulary.fresh_symbols
-    vocabulary, pad = model.vocabulary, model.vocabulary.dictionary.pad()
+    vocabulary, dictionary = model.vocabulary, model.vocabulary.dictionary
+    pad, numbers = dictionary.pad(), [] if vocabulary.fresh is None else vocabulary.fresh.numbers
+    reserved = [sort for sort, number in enumerate(numbers) for _ in range(number)]
     weights = model.state_dict(keep_vars=True)
     if model.decoder.output_projection is None:
         weights["decoder.output_projection.weight"] = weights["decoder.embed_tokens.weight"]
@@ -106,6 +107,7 @@ def literal_logits(model, sample, **options):
         encoder_positions=positions["encoder"],
         decoder_positions=positions["decoder"],
         aggregated_normalize_before=options.get("aggregated_normalize_before", False),
+        num_sorts=vocabulary.num_sorts,
     )
     source = sample["net_input"]["src_tokens"]
     canonical, names = vocabulary.canonicalise(source)
@@ -115,16 +117,17 @@ def literal_logits(model, sample, **options):
     for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
         x, y = ([token for token in tokens if token != pad] for tokens in (x, y))
         formula = [arities[token] for token in x[:-1]]
-        k = int(slots.ne(pad).sum()) + reserved
-        found = literal.forward(weights, config, x, y, k, formula)
-        first = vocabulary.num_base + k - reserved
-        logits.append(literal.close_reserved(found, y, first, reserved) if reserved else found)
+        sorts = [dictionary.sort(dictionary[index]) for index in slots.tolist() if index != pad]
+        first = vocabulary.num_base + len(sorts)
+        sorts = sorts + reserved
+        found = literal.forward(weights, config, x, y, len(sorts), formula, sorts)
+        logits.append(literal.close_reserved(found, y, first, reserved))
     return logits
 
 
-def assert_agreement(options, sources=SOURCES, targets=TARGETS):
+def assert_agreement(options, sources=SOURCES, targets=TARGETS, pattern="[a-z]"):
     """Compares values, and the gradients of a random function of them."""
-    dictionary = make_dictionary()
+    dictionary = make_dictionary(pattern=pattern)
     model, sample = build(dictionary, **options), make_sample(dictionary, sources, targets)
     found = package_logits(model, sample)
     expected = literal_logits(model, sample, **options)
@@ -189,6 +192,29 @@ def test_one_stream_for_reserved_slots_equals_a_stream_for_each(case):
         "output_head": head,
     }
     assert_agreement(options, targets=FRESH_TARGETS)
+
+
+SORTS = "odd=[aceg]\neven=[bdfh]"
+
+
+@pytest.mark.parametrize("fresh", [0, "odd=1,even=2", "even=3"])
+@pytest.mark.parametrize("case", CASES[::2], ids=lambda case: "-".join(map(str, case)))
+def test_sorts_agree(case, fresh):
+    pattern, positions, pre_norm, head = case
+    options = {
+        "fresh_symbols": fresh,
+        "stream_attention": pattern,
+        "encoder_positions": positions,
+        "encoder_normalize_before": pre_norm,
+        "decoder_normalize_before": pre_norm,
+        "output_head": head,
+    }
+    targets = {
+        0: TARGETS,
+        "odd=1,even=2": ["e 1 b e 0 f", "a 1", "h g 0 d f g", "a f 1 c d f b"],
+        "even=3": ["d 1 b d 0 f", "a 1", "h f 0 d f b", "a f 1 c d f b"],
+    }[fresh]
+    assert_agreement(options, targets=targets, pattern=SORTS)
 
 
 def test_reserved_slots_count_in_every_mean():
