@@ -1,15 +1,11 @@
 """Random sentence pairs, none a renaming of another, drawn by several processes."""
 
-import multiprocessing
-from collections import deque
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from itertools import chain, count
 from typing import (
     Callable,
     Collection,
     Counter,
-    Deque,
     Dict,
     Iterable,
     Iterator,
@@ -24,7 +20,7 @@ from tqdm import tqdm
 
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.orphans import end_worker_with_parent
+from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, tokenize
 from sit_fairseq.symbols.canonical_form import form_key
 
@@ -136,20 +132,8 @@ def in_order(
     Yields:
         The results in the order of the items.
     """
-    # Forked workers need not import the package (fairseq, torch) again, and run nothing
-    # but plain Python, which takes no locks of the threads these libraries may own.
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, context, end_worker_with_parent) as executor:
-        ahead: Deque = deque()
-        try:
-            for item in items:
-                ahead.append(executor.submit(function, item))
-                if len(ahead) == 2 * workers:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            executor.shutdown(cancel_futures=True)
+    with WorkerPool(function, workers) as pool:
+        yield from pool.results(items)
 
 
 def write_drawn(

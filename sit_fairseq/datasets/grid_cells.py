@@ -124,7 +124,7 @@ class LtlKind(Kind):
         return self._renaming.tokens(spots_own_form(formula))
 
     def label(self, sources: List[str]) -> Iterator[Tuple[Optional[str], str]]:
-        for source, label in zip(sources, self._pool.imap(sources)):
+        for source, label in zip(sources, self._pool.labels(sources)):
             if label.stopped:
                 tqdm.write(f"{label.fault} of Spot: {source}", file=sys.stderr)
             yield label.fault, label.trace

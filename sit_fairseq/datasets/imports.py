@@ -85,7 +85,7 @@ def _check_answers(pairs: Sequence[Pair], semantics: str) -> str:
         Words for the summary.
     """
     with JudgePool(make_judge(semantics)) as pool:
-        counts = VerdictCounts(pool.imap(pairs))
+        counts = VerdictCounts(pool.verify_all(pairs))
     return f"; of the first {len(pairs)}, {counts}"
 
 

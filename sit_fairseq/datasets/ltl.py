@@ -89,7 +89,7 @@ class LtlGeneration:
         stopped: Dict[str, str] = {}
         wanted = self.gate.open_lengths()
         candidates, draws = self._draw(dict(wanted))
-        labels = pool.imap(candidates.values())
+        labels = pool.labels(candidates.values())
         for (key, formula), label in zip(candidates.items(), labels):
             length = self._formulas.length(tokenize(formula))
             if label.stopped:

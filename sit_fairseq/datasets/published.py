@@ -11,13 +11,13 @@ number of symbols and the length of the formula::
 import json
 from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple, Union
 
-from sit_fairseq.logic.compact import UnknownToken, compact_tokens
 from sit_fairseq.logic.ltl import MalformedTrace, check_ltl, parse_trace
 from sit_fairseq.logic.propositional import (
     MalformedAssignment,
     check_propositional,
     parse_assignment,
 )
+from sit_fairseq.logic.reading import compact_tokens
 from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, read_sentences
 
 # What an answer is called, by semantics.
@@ -69,7 +69,7 @@ def read_formula(text: str, semantics: str) -> List[str]:
         check_ltl(tokens)
         if semantics == "prop":
             check_propositional(tokens)
-    except (UnknownToken, MalformedFormula) as error:
+    except MalformedFormula as error:
         raise Unreadable(f"the formula was expected, but {error}")
     return tokens
 
@@ -96,7 +96,7 @@ def read_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
             symbols = [name for name, _ in parse_assignment(tokens)]
         else:
             symbols = parse_trace(tokens).symbols
-    except (UnknownToken, MalformedAssignment, MalformedTrace) as error:
+    except (MalformedFormula, MalformedAssignment, MalformedTrace) as error:
         raise Unreadable(f"the {ANSWERS[semantics]} was expected, but {error}")
     strangers = sorted(set(symbols) - set(formula_symbols(formula)))
     if strangers:

@@ -7,7 +7,7 @@ from command_line import sit
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
-from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.propositional import random_formula, smallest_answer

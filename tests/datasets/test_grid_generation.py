@@ -13,7 +13,7 @@ from sit_fairseq.datasets import grid_generation
 from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.labelling import Label
 from sit_fairseq.judging.spot_judge import (
     SpotJudge,
@@ -209,8 +209,8 @@ def test_nothing_that_spot_leaves_alone_is_forbidden():
 @needs_spot
 def test_given_up_formulas_are_counted(ltl, tmp_path, capsys, monkeypatch):
     class StoppedPool(grid_generation.LabelPool):
-        def imap(self, formulas):
-            for i, label in enumerate(super().imap(formulas)):
+        def labels(self, formulas):
+            for i, label in enumerate(super().labels(formulas)):
                 yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
 
     monkeypatch.setattr(grid_generation, "LabelPool", StoppedPool)

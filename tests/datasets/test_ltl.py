@@ -222,8 +222,8 @@ def test_different_symbols(tmp_path):
 
 def test_formulas_given_up_are_reported(tmp_path, capsys, monkeypatch):
     class StoppedPool(ltl.LabelPool):
-        def imap(self, formulas):
-            for i, label in enumerate(super().imap(formulas)):
+        def labels(self, formulas):
+            for i, label in enumerate(super().labels(formulas)):
                 yield Label("", ("timeout", "error")[i // 7 % 2]) if i % 7 == 3 else label
 
     monkeypatch.setattr(ltl, "LabelPool", StoppedPool)

@@ -12,7 +12,7 @@ from command_line import ROOT, sit
 
 from sit_fairseq.datasets.prop import PropRecipe, draw_formulas
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.depth_first import depth_first_answer
 from sit_fairseq.logic.propositional import is_contingent, smallest_assignment, truth_table
@@ -70,8 +70,8 @@ def test_samples_are_distinct_right_and_smallest(data):
         literals = smallest_assignment(truth_table(formula, symbols), len(symbols))
         assert answer == [t for j, value in literals for t in (symbols[j], str(value))]
         for i in range(0, len(answer), 2):  # every literal is needed
-            less = answer[:i] + answer[i + 2 :]
-            assert judge.verify(formula, less) is Verdict.violated
+            less = " ".join(answer[:i] + answer[i + 2 :])
+            assert judge.verify(source, less) is Verdict.violated
 
 
 def test_lengths_are_uniform_once_there_are_enough_formulas(data):
