@@ -13,8 +13,8 @@ from sit_fairseq.datasets import grid_generation
 from sit_fairseq.datasets.formula_sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.labelling import Label
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.spot_judge import (
     SpotJudge,
     conjuncts_sorted,
