@@ -29,7 +29,7 @@ VERBS: Dict[str, str] = {
     "generate prop": "propositional formulas with satisfying partial assignments",
     "generate real": "formulas that people wrote, to be measured on and never trained on",
     "import": "turns published data sets into sentence pairs for fairseq-preprocess",
-    "condition": "makes the training conditions of the paper from existing data",
+    "edit": "makes the training data of the paper's tables from existing pairs",
     "rename": "renames the symbols of each sentence pair by a random renaming of its own",
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
     "sentencepiece": "trains a SentencePiece model that keeps interchangeable tokens whole",

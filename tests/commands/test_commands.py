@@ -98,7 +98,8 @@ def test_the_folder_of_the_package_is_printed_for_fairseq(light):
 
 
 def test_help_of_light_verbs_is_quick_and_quiet(light):
-    for words in ([], ["judge"], ["generate", "prop"]):
+    data = [verb.split() for verb in commands.VERBS if verb.startswith("generate ")]
+    for words in ([], ["judge"], *data, ["import"], ["edit"], ["rename"], ["overlap"]):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = light(*words, "--help")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -109,6 +110,13 @@ def test_help_of_light_verbs_is_quick_and_quiet(light):
 @needs_spot
 def test_light_verbs_need_neither_torch_nor_fairseq(light, tmp_path):
     light("generate", "prop", tmp_path / "prop", "--size", 20)
+    grid = ("--from", tmp_path / "prop", "--symbols", "[a-e]")
+    light("generate", "grid", tmp_path / "grid", *grid)
+    light("edit", "renamed", tmp_path / "prop", tmp_path / "edited")
+    said = light(
+        "overlap", tmp_path / "edited", "--with", tmp_path / "prop", tmp_path / "grid/grid"
+    )
+    assert said.stdout.count("| 20 |") == 7  # each is a renaming of the others
     (tmp_path / "ltl.src").write_text("G F a\n" * 20)
     (tmp_path / "ltl.tgt").write_text("{ a }\n" * 20)
     for semantics in ("prop", "ltl"):
