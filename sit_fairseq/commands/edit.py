@@ -30,13 +30,9 @@ from sit_fairseq.evaluation.imbalance import draw_histograms
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     edits = parser.add_subparsers(dest="edit", required=True)
-    for name, reads in (
-        ("renamed", ["IN"]),
-        ("reduced", ["IN"]),
-        ("supplemented", ["IN", "EXTRA"]),
-    ):
+    for name, reads in {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA"}.items():
         add = edits.add_parser(name).add_argument
-        for prefix in reads:
+        for prefix in reads.split():
             add(prefix, help=f"read {prefix}.src and {prefix}.tgt")
         add("OUT", help="write OUT.src and OUT.tgt")
         if name == "reduced":
@@ -45,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add("--seed", type=int, default=42, help="(default: %(default)s)")
         if name == "supplemented":
             add(
-                "--figure", metavar="FILE", help="draw how many pairs have how many symbols, as PNG"
+                "--figure", metavar="FILE", help="draw histograms of the numbers of symbols, as PNG"
             )
 
 

@@ -1,8 +1,8 @@
 """Turns published data sets into sentence pairs and grids.
 
 A file of pairs, as of DeepLTL, has two lines per sample: the formula, then its trace or
-assignment, both in compact notation (:func:`~sit_fairseq.logic.reading.compact_tokens`). A heat map of the published
-code is a pickled dict from (number of symbols, length) to a list of (answer, formula) pairs.
+assignment, without spaces. A heat map of the published code is a pickled dict from (number of
+symbols, length) to a list of (answer, formula) pairs.
 """
 
 import logging

@@ -11,8 +11,6 @@ another, nor of one in the files of ``--exclude``.
 
 import argparse
 
-from sit_fairseq.commands._options import at_least
-from sit_fairseq.commands._types import names, range_from
 from sit_fairseq.commands.generate._options import add_options, recipe, report
 from sit_fairseq.datasets.toy_languages import BindingRecipe, generate_binding
 
@@ -20,20 +18,8 @@ from sit_fairseq.datasets.toy_languages import BindingRecipe, generate_binding
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    add = parser.add_argument
-    names_help = "names of variables and binders (default: %(default)s)"
-    add(
-        "--symbols",
-        type=names,
-        default="a,b,c,d,e,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z",
-        help=names_help,
-    )
-    variables_help = "number of different variables of a term (default: %(default)s)"
-    add("--variables", type=range_from(1), default="1-4", help=variables_help)
-    binders_help = "number of inner applications of a term (default: %(default)s)"
-    add("--binders", type=range_from(0), default="0-3", help=binders_help)
-    arguments_help = "most arguments of an application (default: %(default)s)"
-    add("--arguments", type=at_least(1), default=3, help=arguments_help)
+    names = "a,b,c,d,e,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z"
+    add_options(parser, named=True, symbols=names, variables="1-4", binders="0-3", arguments=3)
     add_options(parser, size=100000, seed=42, exclude=[])
 
 

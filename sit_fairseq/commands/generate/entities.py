@@ -10,7 +10,6 @@ of another, nor of one in the files of ``--exclude``; there are some 18,000 such
 
 import argparse
 
-from sit_fairseq.commands._types import names
 from sit_fairseq.commands.generate._options import add_options, recipe, report
 from sit_fairseq.datasets.toy_languages import generate_entities
 
@@ -18,9 +17,8 @@ from sit_fairseq.datasets.toy_languages import generate_entities
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    names_help = "names of entities (default: %(default)s)"
-    parser.add_argument("--symbols", type=names, default="<ent0>..<ent4>", help=names_help)
-    add_options(parser, size=10000, distinct_symbols=None, seed=42, exclude=[])
+    add_options(parser, named=True, symbols="<ent0>..<ent4>", distinct_symbols=None)
+    add_options(parser, size=10000, seed=42, exclude=[])
 
 
 def main(args: argparse.Namespace) -> None:
