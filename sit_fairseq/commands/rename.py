@@ -9,7 +9,7 @@ first, renamed.
 
 import argparse
 
-from sit_fairseq.commands import _types
+from sit_fairseq.commands import _options
 from sit_fairseq.datasets.edits import renamed_at_random
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
     add("--symbols", required=True, help="regular expression of the symbols")
-    add("--names", type=_types.names, required=True, help="comma-separated names to choose from")
+    add("--names", type=_options.names, required=True, help="comma-separated names to choose from")
     add("--seed", type=int, default=1, help="(default: %(default)s)")
 
 

@@ -15,7 +15,7 @@ fairseq-interactive print it.
 
 import argparse
 
-from sit_fairseq.commands import _types
+from sit_fairseq.commands import _options
 from sit_fairseq.datasets.sentencepiece import encode, train
 from sit_fairseq.errors import UserError
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     size_help = "most pieces, symbols not counted (default: %(default)s)"
     add("--vocab-size", type=int, default=8000, help=size_help)
     symbols_help = "interchangeable tokens, for example '<ent0>..<ent99>,<date>'"
-    add("--symbols", type=_types.names, help=symbols_help)
+    add("--symbols", type=_options.names, help=symbols_help)
 
 
 def main(args: argparse.Namespace) -> None:

@@ -3,8 +3,7 @@
 import argparse
 from typing import Any, Callable, List, Mapping, Sequence, Type
 
-from sit_fairseq.commands._options import at_least
-from sit_fairseq.commands._types import names, range_from, symbols
+from sit_fairseq.commands._options import at_least, names, range_from, symbols
 from sit_fairseq.datasets.drawing import Recipe
 from sit_fairseq.logic.syntax import ARITY
 
