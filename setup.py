@@ -20,7 +20,7 @@ setup(
     python_requires=">=3.9",
     # fairseq itself is left to the user: which distribution works depends on the Python
     # version (see examples/REFERENCE.md).
-    install_requires=["numpy", "omegaconf", "regex", "torch>=2.6", "tqdm"],
+    install_requires=["argcomplete", "numpy", "omegaconf", "regex", "torch>=2.6", "tqdm"],
     extras_require={
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "llm": ["openai>=3"],

@@ -107,7 +107,7 @@ renamed() {
 
 # grid OPTIONS...: the data of a heat map.
 grid() {
-    [ -f "$data/grid/manifest.json" ] || sit generate grid "$data/grid" --resume "$@"
+    [ -f "$data/grid/manifest.json" ] || sit generate grid "$data/grid" "$@"
 }
 
 # binarise DESTINATION OPTIONS...: fairseq-preprocess.
@@ -126,11 +126,11 @@ binarise() {
 # train and full, with one dictionary for all of them; reduced data have SIZE pairs.
 conditions() {
     local condition source
-    [ -f "$data/renamed.tgt" ] || sit condition renamed "$data/train" "$data/renamed"
+    [ -f "$data/renamed.tgt" ] || sit edit renamed "$data/train" "$data/renamed"
     [ -f "$data/reduced.tgt" ] ||
-        sit condition reduced "$data/train" "$data/reduced" --size "$1" --seed 1
+        sit edit reduced "$data/train" "$data/reduced" --size "$1" --seed 1
     [ -f "$data/supplemented.tgt" ] ||
-        sit condition supplemented "$data/train" "$data/full" "$data/supplemented" \
+        sit edit supplemented "$data/train" "$data/full" "$data/supplemented" \
             --figure "$out/imbalance.png"
     binarise "$out/bin.full" --trainpref "$data/full" --validpref "$data/valid"
     for condition in normal renamed reduced supplemented; do

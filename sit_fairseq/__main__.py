@@ -2,6 +2,5 @@
 
 from sit_fairseq.commands import main
 
-# Worker processes import this file, too.
 if __name__ == "__main__":
     main()

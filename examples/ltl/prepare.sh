@@ -29,16 +29,16 @@ if [ "$scale" = mini ]; then
 elif [ "$scale" = medium ]; then
     step "data: formulas of at most 35 tokens over the symbols a to e, and a heat map"
     formulas to14 --symbols 5 --max-length 14 --size 150000 --seed 1
-    formulas to35 --symbols 5 --size 500000 --seed 5 --exclude "$data/to14" --resume
+    formulas to35 --symbols 5 --size 500000 --seed 5 --exclude "$data/to14"
     joined train to14 to35
     test_sets 8 35 10 6-10
     grid --semantics ltl --max-length 40 --per-cell 5 --exclude "$data/train"
 else
     step "data: formulas of at most 35 tokens, and a heat map"
-    formulas train --symbols 5 --size 800000 --resume
-    formulas valid --symbols 5 --size 100000 --seed 44 --resume --exclude "$data/train"
-    formulas test --symbols 5 --size 100000 --seed 45 --resume --exclude "$data"/{train,valid}
-    formulas more --symbols 10 --distinct-symbols 6-10 --size 100000 --seed 46 --resume \
+    formulas train --symbols 5 --size 800000
+    formulas valid --symbols 5 --size 100000 --seed 44 --exclude "$data/train"
+    formulas test --symbols 5 --size 100000 --seed 45 --exclude "$data"/{train,valid}
+    formulas more --symbols 10 --distinct-symbols 6-10 --size 100000 --seed 46 \
         --exclude "$data"/{train,valid,test}
     grid --semantics ltl --exclude "$data"/{train,valid}
 fi

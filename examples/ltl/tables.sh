@@ -6,7 +6,7 @@
 purpose=-tables
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 start ltl "$@"
-formulas() { pairs "$1" ltl --labels "$labels" --max-length "$longest" --resume "${@:2}"; }
+formulas() { pairs "$1" ltl --labels "$labels" --max-length "$longest" "${@:2}"; }
 
 longest=35 most=10 size=800000 held=1000
 case $scale in

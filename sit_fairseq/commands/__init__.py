@@ -1,53 +1,83 @@
 """The command ``sit VERB``, also ``python -m sit_fairseq VERB``: one module for each verb.
 
-A module is imported when its verb is called, not before. It has
+``generate prop`` is the module ``generate/prop.py``. It is imported when its verb is called, not
+before, and has
 
-* a docstring, whose first line is listed by ``sit --help``;
+* a docstring, which its ``--help`` shows;
 * ``add_arguments(parser)``, which adds its options to an :class:`argparse.ArgumentParser`;
 * ``main(args)``, which does the work. A :class:`~sit_fairseq.errors.UserError` that it raises ends
   the process with one sentence on stderr and exit status 1.
-
-A package among them holds verbs of a verb, as in ``sit generate prop``. A module whose name begins
-with an underscore is no verb; one at the end is not spoken, as in ``import_``.
 """
 
 import argparse
-import ast
 import importlib
-import pkgutil
+import keyword
+import os
+import signal
 import sys
 from pathlib import Path
-from typing import Dict, Optional, Sequence
+from typing import Dict, List, Optional, Sequence
 
-_ABOUT = "Symbol-Invariant Transformer: data, judges, measurements and checkpoints."
+# What each verb does, and each group of verbs.
+VERBS: Dict[str, str] = {
+    "generate": "makes data sets at random",
+    "generate binding": "nested applications with their A-normal form, in which inner ones have names",
+    "generate copy": "strings to be copied",
+    "generate entities": "English sentences about entities, with their meaning in a formal notation",
+    "generate grid": "test data: so many samples for each number of symbols and each length",
+    "generate ltl": "LTL formulas with traces that satisfy them",
+    "generate prop": "propositional formulas with satisfying partial assignments",
+    "generate real": "formulas that people wrote, to be measured on and never trained on",
+    "import": "turns published data sets into sentence pairs for fairseq-preprocess",
+    "edit": "makes the training data of the paper's tables from existing pairs",
+    "rename": "renames the symbols of each sentence pair by a random renaming of its own",
+    "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
+    "sentencepiece": "trains a SentencePiece model that keeps interchangeable tokens whole",
+    "judge": "judges answers: one verdict per line, in order, and their counts at the end",
+    "evaluate": "measures models and answers",
+    "evaluate alpha-covariance": "whether renamed problems get renamed answers",
+    "evaluate correct": "counts correct answers, exact ones and every verdict",
+    "evaluate cost": "time and memory against the number of symbols",
+    "evaluate generated": "prints a table of what fairseq-generate answered to several test sets",
+    "evaluate heat-map": "counts correct answers by number of symbols and length",
+    "evaluate top-n": "counts sentences that have a correct answer among the first n",
+    "harvest": "finds pairs for training: a model's own answers that a judge accepts",
+    "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
+    "export": "makes a small checkpoint to ship: half precision, no optimizer, no paths",
+    "export-onnx": "exports a model to ONNX, to be used without fairseq and torch",
+    "experiments": "trains and measures the models of a table, and prints the table",
+    "ask-llm": "asks a language model the problems of a data set, and judges its answers",
+    "benchmark": "speed and memory, against the algorithms as written and fairseq's transformer",
+    "options": "prints the options that the package adds to fairseq's commands",
+}
 
 
-def _verbs(folder: Path) -> Dict[str, Path]:
-    """The verbs of a package, each with its module or package."""
-    modules = [module for module in pkgutil.iter_modules([str(folder)]) if module.name[0] != "_"]
-    return {
-        module.name.rstrip("_").replace("_", "-"): folder
-        / (module.name if module.ispkg else f"{module.name}.py")
-        for module in modules
-    }
-
-
-def _purposes(folder: Path, before: str = "") -> Dict[str, str]:
-    """What each verb is for; read from the files, as importing them takes seconds."""
-    purposes = {}
-    for verb, path in _verbs(folder).items():
-        if path.is_dir():
-            purposes.update(_purposes(path, f"{before}{verb} "))
-        else:
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            purposes[before + verb] = text.splitlines()[0]
-    return purposes
-
-
-def _listed(purposes: Dict[str, str]) -> str:
-    """Verbs and what they are for, one a line."""
-    width = max(map(len, purposes))
-    return "\n".join(f"  {verb:<{width}}  {purpose}" for verb, purpose in purposes.items())
+def _parser(words: List[str]) -> argparse.ArgumentParser:
+    """The parser of all verbs; only the verb that is called has its options."""
+    parser = argparse.ArgumentParser(
+        prog="sit",
+        description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
+        epilog="VERB --help says more.",
+    )
+    folder = Path(__file__).resolve().parent.parent
+    help_ = "print the folder of the package, for --user-dir of fairseq's commands"
+    parser.add_argument("--user-dir", action="version", version=str(folder), help=help_)
+    groups = {"": parser.add_subparsers(metavar="VERB", required=True)}
+    for verb, purpose in VERBS.items():
+        group, _, name = verb.rpartition(" ")
+        own = groups[group].add_parser(
+            name, help=purpose, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if any(other.startswith(f"{verb} ") for other in VERBS):
+            own.description = purpose
+            groups[verb] = own.add_subparsers(metavar="VERB", required=True)
+        elif words[: len(verb.split())] == verb.split():
+            module = verb.replace(" ", ".").replace("-", "_") + "_" * keyword.iskeyword(verb)
+            command = importlib.import_module(f"{__name__}.{module}")
+            own.description = command.__doc__
+            own.set_defaults(main=command.main)
+            command.add_arguments(own)
+    return parser
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -59,28 +89,15 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     Raises:
         UserError: an option or a file cannot be used.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
-    spoken, place, module = ["sit"], Path(__file__).parent, __name__
-    while place.is_dir():
-        verbs = _verbs(place)
-        parser = argparse.ArgumentParser(
-            prog=" ".join(spoken),
-            usage="%(prog)s VERB ...",
-            description=f"{_ABOUT}\n\n{_listed(_purposes(place))}",
-            epilog="VERB --help says more.",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.add_argument("verb", choices=list(verbs), help=argparse.SUPPRESS)
-        verb = parser.parse_args(words[:1] or ["--help"]).verb
-        words, place = words[1:], verbs[verb]
-        spoken.append(verb)
-        module += f".{place.stem}"
-    command = importlib.import_module(module)
-    parser = argparse.ArgumentParser(
-        prog=" ".join(spoken),
-        description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
-    args = parser.parse_args(words)
-    command.main(args)
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
+        import argcomplete
+
+        argcomplete.autocomplete(_parser(os.environ["COMP_LINE"].split()[1:]))
+    words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    args = _parser(words).parse_args(words)
+    try:
+        args.main(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `sit judge ... | head`: nobody reads any further
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)

@@ -19,7 +19,7 @@ from sit_fairseq.commands._options import add_semantics
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.evaluation.harvest import harvest
 from sit_fairseq.evaluation.settings import Judging
-from sit_fairseq.judging.acceptance import accepting_judge
+from sit_fairseq.judging.judge import accepting_judge
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> None:
         UserError: an option or a file cannot be used, the run was interrupted, or formulas could
             not be read.
     """
-    accepting_judge(args.semantics, "--semantics")
+    accepting_judge(args.semantics, "semantics")
     args.result, args.seed = f"{args.out}.json", 1
     with options.evaluation_run("harvest", args, "OUT") as run:
         model = options.checkpoint(args, args.beam)

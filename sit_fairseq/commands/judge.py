@@ -9,22 +9,21 @@
 With exact an answer is right if it equals its reference, and the references take the place of the
 problems; with alpha, if it does up to the names of the symbols that its problem lacks. Exact and
 copies get their mean edit distance, too, at the end of the last line. What it took goes to standard
-error: answers per second, the start of the processes not included, and what a judge needs for half
-and for 99 in 100 of the answers.
+error: answers per second, and what a judge needs for half and for 99 in 100 of the answers.
 """
 
 import argparse
 import sys
 import time
-from typing import List
+from contextlib import closing
+from typing import List, Sequence
 
-from sit_fairseq.commands._options import add_judge
+from sit_fairseq.commands._options import add_judge, at_least
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.report import fault, speed
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
-from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.logic.syntax import MalformedFormula, read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 
@@ -36,18 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_judge(parser)
     add("--references", metavar="FILE", help="alpha: a right answer to each")
     add("--symbols", metavar="REGEX", help="alpha: matches the interchangeable tokens in full")
-    add(
-        "--memory",
-        type=float,
-        default=4.0,
-        help="GiB for each process; an answer that takes more is an error (default: %(default)s)",
-    )
-    add(
-        "--workers",
-        type=int,
-        default=2,
-        help="processes; 0 judges in this one, without limits (default: %(default)s)",
-    )
+    help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
+    add("--memory", type=at_least(0.1, float), default=4.0, help=help_)
+    help_ = "processes; 0 judges in this one, without limits (default: %(default)s)"
+    add("--workers", type=at_least(0), default=2, help=help_)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -56,63 +47,80 @@ def main(args: argparse.Namespace) -> None:
     Raises:
         UserError: an option or a file cannot be used; or, at the end, a formula is malformed.
     """
-    if args.timeout <= 0 or args.workers < 0:
-        raise UserError(
-            f"--timeout {args.timeout} --workers {args.workers}: "
-            "the time-out must be positive and the number of workers not negative."
-        )
-    if args.memory <= 0:
-        raise UserError(f"--memory {args.memory}: it must be positive.")
     judge = make_judge(args.semantics, args.judge)
-    formulas, answers = read_sentences(args.formulas), read_sentences(args.answers)
-    if len(formulas) != len(answers):
-        raise UserError(
-            f"{args.formulas} has {len(formulas)} lines but {args.answers} has {len(answers)}: "
-            "give one answer, possibly empty, for each formula."
-        )
-    formulas = _judged_against(args, judge, formulas)
+    problems, answers = _problems(args, judge), _lines(args.answers, args.formulas)
     counts = VerdictCounts()
-    complaint = None
-    judging: List[float] = []
-    entered = time.monotonic()
+    seconds: List[float] = []
+    started = time.monotonic()
     with JudgePool(judge, args.workers, args.timeout, args.memory) as pool:
-        pool.start()
-        started = time.monotonic()
-        judged = pool.imap_timed(zip(formulas, answers))
-        for number, (formula, (verdict, seconds)) in enumerate(zip(formulas, judged), start=1):
-            print(verdict.value)
-            counts[verdict] += 1
-            judging.append(seconds)
-            if verdict is Verdict.error and complaint is None:
-                reason = fault(judge, formula)
-                if reason is not None:
-                    complaint = f"Line {number} of {args.formulas} is malformed: {reason}."
-        elapsed = time.monotonic() - started
-    for formula, answer in zip(formulas, answers):
-        counts.add_distance(judge.distance(formula, answer))
+        with closing(pool.imap_timed(zip(problems, answers))) as judged:
+            for verdict, needed in judged:
+                print(verdict.value)
+                counts[verdict] += 1
+                seconds.append(needed)
+    elapsed = time.monotonic() - started
+    for problem, answer in zip(problems, answers):
+        counts.add_distance(judge.distance(problem, answer))
     print(counts)
-    print(speed(judging, elapsed, started - entered), file=sys.stderr)
-    if complaint is not None:
-        raise UserError(complaint)
+    print(_speed(seconds, elapsed), file=sys.stderr)
+    if counts[Verdict.error]:
+        _require_readable(judge, problems, args.formulas)
 
 
-def _judged_against(args: argparse.Namespace, judge: Judge, problems: List[str]) -> List[str]:
-    """What the judge compares answers with, where that is not the problems alone.
+def _lines(path: str, problems: str) -> List[str]:
+    """Reads a file that has a line for each problem.
 
     Raises:
-        UserError: an option is missing, superfluous or of no use.
+        UserError: it cannot be read, or has not.
     """
-    if args.semantics != "alpha":
-        if args.references is not None or args.symbols is not None:
-            raise UserError("--references and --symbols are for --semantics alpha; leave them out.")
-        return problems
-    if args.references is None or args.symbols is None:
-        raise UserError("--semantics alpha needs --references FILE and --symbols REGEX.")
-    references = read_sentences(args.references)
-    if len(references) != len(problems):
+    lines, number = read_sentences(path), len(read_sentences(problems))
+    if len(lines) != number:
         raise UserError(
-            f"{args.formulas} has {len(problems)} lines but {args.references} has "
-            f"{len(references)}: give one reference for each problem."
+            f"{problems} has {number} lines but {path} has {len(lines)}: give one, possibly empty, "
+            "for each problem."
         )
-    judge.symbols = SymbolPattern(args.symbols).text
-    return judge.problems(problems, references)
+    return lines
+
+
+def _problems(args: argparse.Namespace, judge: Judge) -> List[Problem]:
+    """What answers are judged against.
+
+    Raises:
+        UserError: a file cannot be read, or an option is missing, superfluous or of no use.
+    """
+    sources = read_sentences(args.formulas)
+    given = args.references is not None, args.symbols is not None
+    if args.semantics != "alpha":
+        if any(given):
+            raise UserError("--references and --symbols are for --semantics alpha; leave them out.")
+        return judge.problems(sources, sources if judge.on_references else None)
+    if not all(given):
+        raise UserError("--semantics alpha needs --references FILE and --symbols REGEX.")
+    references = _lines(args.references, args.formulas)
+    return judge.problems(sources, references, SymbolPattern(args.symbols).text)
+
+
+def _speed(seconds: Sequence[float], elapsed: float) -> str:
+    """Says how long judging took: of each answer, and all in all."""
+    text = f"{len(seconds)} answers in {elapsed:.2f} s"
+    if seconds:
+        ordered = sorted(seconds)
+        median, slow = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
+        text += (
+            f": {len(seconds) / elapsed:.0f} per second; judging one took p50 {median:.3g} ms, "
+            f"p99 {slow:.3g} ms"
+        )
+    return text
+
+
+def _require_readable(judge: Judge, problems: Sequence[Problem], path: str) -> None:
+    """Names the first problem that the judge cannot read.
+
+    Raises:
+        UserError: there is one.
+    """
+    for number, problem in enumerate(problems, start=1):
+        try:
+            judge.check(problem)
+        except MalformedFormula as error:
+            raise UserError(f"Line {number} of {path} is malformed: {error}.")

@@ -15,30 +15,19 @@ training file, else 0.
 
 import argparse
 
-from sit_fairseq.datasets.overlap import measure_overlap
+from sit_fairseq.datasets.overlap import ITSELF, measure_overlap
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.result_file import markdown_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     add = parser.add_argument
     add("test", metavar="TEST", nargs="+", help="files, or prefixes of data sets, to look for")
-    add(
-        "--with",
-        dest="train",
-        metavar="TRAIN",
-        nargs="+",
-        default=[],
-        help="files, or prefixes of data sets, to look in (default: each TEST is compared with "
-        "itself alone)",
-    )
-    add("--symbols", metavar="REGEX", help="matches symbols in full, for what is no formula")
-    add(
-        "--expect-none",
-        action="store_true",
-        help="fail if a line of a TEST is a renaming of a line of a TRAIN",
-    )
+    with_help = "files, or prefixes of data sets, to look in (default: each TEST in itself alone)"
+    add("--with", dest="train", metavar="TRAIN", nargs="+", default=[], help=with_help)
+    add("--symbols", metavar="REGEX", help="matches symbols in full, for sentences of any kind")
+    expect_help = "fail if a line of a TEST is a renaming of a line of a TRAIN"
+    add("--expect-none", action="store_true", help=expect_help)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -49,8 +38,11 @@ def main(args: argparse.Namespace) -> None:
     """
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
-    overlaps, renamed = measure_overlap(args.test, args.train, args.symbols)
-    print(markdown_table([["file", "lines", "in", "verbatim", "up to renaming"], *overlaps]))
+    overlaps = measure_overlap(args.test, args.train, args.symbols)
+    rows = [("file", "lines", "in", "verbatim", "up to renaming"), ("---",) * 5, *overlaps]
+    for row in rows:
+        print("|", " | ".join(map(str, row)), "|")
+    renamed = sum(overlap.renamed for overlap in overlaps if overlap.place != ITSELF)
     if args.expect_none and renamed:
         raise UserError(
             f"{renamed} times a test sentence is the renaming of a training sentence: generate the "

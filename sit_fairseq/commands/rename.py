@@ -9,8 +9,8 @@ first, renamed.
 
 import argparse
 
-from sit_fairseq.datasets.conditions import renamed_at_random
-from sit_fairseq.datasets.names import parse_names
+from sit_fairseq.commands import _options
+from sit_fairseq.datasets.edits import renamed_at_random
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
     add("--symbols", required=True, help="regular expression of the symbols")
-    add("--names", required=True, help="comma-separated names to choose from")
-    add("--seed", type=int, default=1)
+    add("--names", type=_options.names, required=True, help="comma-separated names to choose from")
+    add("--seed", type=int, default=1, help="(default: %(default)s)")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -31,6 +31,5 @@ def main(args: argparse.Namespace) -> None:
     Raises:
         UserError: an option or a file cannot be used.
     """
-    pattern, names = SymbolPattern(args.symbols), parse_names(args.names, "--names")
-    pairs = read_pairs(args.in_prefix)
-    write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, names, args.seed))
+    pattern, pairs = SymbolPattern(args.symbols), read_pairs(args.in_prefix)
+    write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, args.names, args.seed))

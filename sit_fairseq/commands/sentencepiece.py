@@ -15,8 +15,8 @@ fairseq-interactive print it.
 
 import argparse
 
-from sit_fairseq.datasets.names import parse_names
-from sit_fairseq.datasets.pieces import encode, train
+from sit_fairseq.commands import _options
+from sit_fairseq.datasets.sentencepiece import encode, train
 from sit_fairseq.errors import UserError
 
 
@@ -26,13 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("files", metavar="FILE", nargs="+", help="texts to learn from; with --encode: IN OUT")
     add("--encode", metavar="MODEL", help="split IN into pieces of this model")
     add("--model-prefix", metavar="PREFIX", help="write PREFIX.model and PREFIX.vocab")
-    add(
-        "--vocab-size",
-        type=int,
-        default=8000,
-        help="most pieces, symbols not counted (default: %(default)s)",
-    )
-    add("--symbols", help="interchangeable tokens, for example '<ent0>..<ent99>,<date>'")
+    size_help = "most pieces, symbols not counted (default: %(default)s)"
+    add("--vocab-size", type=int, default=8000, help=size_help)
+    symbols_help = "interchangeable tokens, for example '<ent0>..<ent99>,<date>'"
+    add("--symbols", type=_options.names, help=symbols_help)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -48,6 +45,5 @@ def main(args: argparse.Namespace) -> None:
         return
     if args.model_prefix is None or args.symbols is None:
         raise UserError("name the model by --model-prefix and the tokens to keep by --symbols")
-    symbols = parse_names(args.symbols)
-    train(args.files, args.model_prefix, args.vocab_size, symbols)
-    print(f"{args.model_prefix}.model keeps {len(symbols)} symbols whole")
+    train(args.files, args.model_prefix, args.vocab_size, args.symbols)
+    print(f"{args.model_prefix}.model keeps {len(args.symbols)} symbols whole")

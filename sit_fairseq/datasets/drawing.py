@@ -1,35 +1,32 @@
 """Random sentence pairs, none a renaming of another, drawn by several processes."""
 
-import multiprocessing
-from collections import deque
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter
 from contextlib import closing
-from itertools import chain, count
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from random import Random
 from typing import (
+    Any,
     Callable,
-    Collection,
-    Counter,
-    Deque,
     Dict,
     Iterable,
     Iterator,
     List,
-    NamedTuple,
+    Optional,
     Sequence,
     Set,
-    TypeVar,
+    Tuple,
 )
 
 from tqdm import tqdm
 
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.orphans import end_worker_with_parent
-from sit_fairseq.logic.syntax import formula_symbols, read_formulas, tokenize
+from sit_fairseq.judging.workers import WorkerPool
+from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
+from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 # Lists the symbols of a sentence in order of first appearance.
 SymbolLister = Callable[[Sequence[str]], List[str]]
@@ -38,162 +35,162 @@ SymbolLister = Callable[[Sequence[str]], List[str]]
 DRAWS_PER_CHECK = 20000
 
 
-class Drawn(NamedTuple):
-    """What came of drawing.
+@dataclass
+class Recipe:
+    """What random pairs depend on: the options of ``sit generate``, of which a generator has some.
 
     Attributes:
-        lengths: how many pairs were written by the length of their source.
-        skipped: how many were ``duplicates`` and how many ``excluded``.
+        out_prefix: names the files ``OUT_PREFIX.src`` and ``OUT_PREFIX.tgt``.
+        symbols: names of the symbols.
+        size: number of pairs.
+        seed: the same seed gives the same pairs.
+        exclude: files, or prefixes, of sentences of which no source may be a renaming.
+        distinct_symbols: fewest and most different symbols of a source, None for any number.
+        min_length: fewest tokens of a source.
+        max_length: most tokens of a source.
+        operators: operators of random formulas, None for those of PropRandom35 or LTLRandom35.
+        written: draw formulas as people write them (:mod:`sit_fairseq.datasets.written`).
+        labels: the kind of targets.
+        timeout: seconds for the label of an LTL formula.
+        workers: number of processes; the pairs do not depend on it.
+        restart: discard what an interrupted run has left.
     """
 
-    lengths: Counter
-    skipped: Counter
+    out_prefix: str
+    symbols: Sequence[str]
+    size: int
+    seed: int
+    exclude: Sequence[str] = ()
+    distinct_symbols: Optional[Tuple[int, int]] = None
+    min_length: int = 1
+    max_length: int = 35
+    operators: Optional[Sequence[str]] = None
+    written: bool = False
+    labels: str = ""
+    timeout: float = 120.0
+    workers: int = 1
+    restart: bool = False
+
+    def __post_init__(self) -> None:
+        if self.written and self.distinct_symbols:
+            raise UserError("written formulas have any number of symbols", "distinct_symbols")
 
 
-def excluded_keys(
-    names: Sequence[str],
-    read: Callable[[str], List[str]] = read_formulas,
-    symbols_of: SymbolLister = formula_symbols,
-) -> Set[int]:
-    """Reads the value of ``--exclude``.
+def determining(recipe: Any) -> Dict[str, Any]:
+    """The attributes of a recipe that the data depend on."""
+    others = ("out_prefix", "folder", "workers", "restart")
+    return {name: value for name, value in vars(recipe).items() if name not in others}
+
+
+def open_journal(prefix: str, kind: str, recipe: Any) -> Journal:
+    """Opens the journal ``PREFIX.journal`` of entries of a kind that depend on a recipe."""
+    return Journal(
+        f"{prefix}.journal",
+        kind,
+        determining(recipe),
+        advice="pass --restart to discard it",
+        where="the output",
+        restart=recipe.restart,
+    )
+
+
+def symbol_names(number: int) -> List[str]:
+    """The first names of symbols: a, b, c, ... or, for more than 26, p0, p1, p2, ..."""
+    return [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
+
+
+def formula_key(formula: Sequence[str]) -> int:
+    """The key that all renamings of a formula share."""
+    return form_key(formula, formula_symbols(formula))
+
+
+def read_forms(
+    name: str, symbols_of: Optional[SymbolLister] = None
+) -> Iterator[Tuple[List[str], int]]:
+    """Reads the sentences of a file.
 
     Args:
-        names: files of sentences, or prefixes of pairs of files.
-        read: reads the lines of a file; by default it refuses what is no formula, which
-            would exclude nothing.
-        symbols_of: lists the symbols of a sentence by first appearance.
-
-    Returns:
-        The :func:`~sit_fairseq.symbols.canonical_form.form_key` of each line.
-
-    Raises:
-        UserError: one of the files cannot be read.
-    """
-    keys: Set[int] = set()
-    for name in names:
-        sentences = map(tokenize, read(source_file(name)))
-        keys.update(form_key(tokens, symbols_of(tokens)) for tokens in sentences)
-    return keys
-
-
-def unique_pairs(
-    pairs: Iterable[Pair],
-    size: int,
-    excluded: Collection[int],
-    skipped: Counter,
-    symbols_of: SymbolLister = formula_symbols,
-) -> Iterator[Pair]:
-    """Yields pairs whose source is no renaming of one before it, nor of an excluded one.
-
-    Args:
-        pairs: source and target in the order of preference.
-        size: number of pairs wanted.
-        excluded: keys of sources that must not occur, by :func:`excluded_keys`.
-        skipped: is told how many pairs were ``duplicates`` and how many ``excluded``.
-        symbols_of: lists the symbols of a source by first appearance.
+        name: the file, or the prefix of a pair of files.
+        symbols_of: lists the symbols of a sentence by first appearance; None for formulas, where
+            every line must be one.
 
     Yields:
-        ``size`` of the pairs.
+        The tokens of each line, with their :func:`~sit_fairseq.symbols.canonical_form.form_key`.
 
     Raises:
-        UserError: there seem to be no more.
+        UserError: the file cannot be read, or a line is no formula.
     """
-    seen: Set[int] = set()
-    before = 0
-    for number, (source, target) in enumerate(pairs, start=1):
-        tokens = tokenize(source)
-        key = form_key(tokens, symbols_of(tokens))
-        if key in seen:
-            skipped["duplicates"] += 1
-        elif key in excluded:
-            skipped["excluded"] += 1
-        else:
-            seen.add(key)
-            yield source, target
-            if len(seen) == size:
-                return
-        if number % DRAWS_PER_CHECK == 0:
-            if len(seen) - before < DRAWS_PER_CHECK // 1000:
-                raise UserError(
-                    f"Found only {len(seen)} samples that are neither excluded nor renamings of "
-                    f"each other, and the last {DRAWS_PER_CHECK} draws brought {len(seen) - before} of "
-                    f"them: lower --size {size}, allow of longer samples or more symbols, or take "
-                    "another --seed than that of the excluded files."
-                )
-            before = len(seen)
+    read = read_formulas if symbols_of is None else read_sentences
+    for tokens in map(tokenize, read(source_file(name))):
+        yield tokens, form_key(tokens, (symbols_of or formula_symbols)(tokens))
 
 
-def in_order(
-    function: Callable[[Item], Result], items: Iterable[Item], workers: int
-) -> Iterator[Result]:
-    """Applies a function to items in processes, a little ahead of who takes the results.
+def excluded_keys(names: Sequence[str], symbols_of: Optional[SymbolLister] = None) -> Set[int]:
+    """The keys of all sentences of some files, see :func:`read_forms`."""
+    return {key for name in names for _, key in read_forms(name, symbols_of)}
+
+
+def draw_pairs(recipe: Recipe, draw: Callable[[Random], Pair], per_chunk: int) -> Iterator[Pair]:
+    """Draws pairs in processes, without end, so many from each random generator."""
+    draw_chunk = partial(_draw_chunk, draw, recipe.seed, per_chunk)
+    with WorkerPool(draw_chunk, recipe.workers) as pool:
+        for pairs in pool.results(count()):
+            yield from pairs
+
+
+def _draw_chunk(draw: Callable[[Random], Pair], seed: int, size: int, number: int) -> List[Pair]:
+    rng = Random(f"{seed} {number}")
+    return [draw(rng) for _ in range(size)]
+
+
+def write_unique(
+    recipe: Recipe, pairs: Iterator[Pair], symbols_of: Optional[SymbolLister] = None
+) -> Counter:
+    """Writes the first pairs whose source is no renaming of an earlier nor an excluded one.
 
     Args:
-        function: a function that can be pickled, of plain Python.
-        items: its arguments, maybe without end.
-        workers: number of processes.
-
-    Yields:
-        The results in the order of the items.
-    """
-    # Forked workers need not import the package (fairseq, torch) again, and run nothing
-    # but plain Python, which takes no locks of the threads these libraries may own.
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, context, end_worker_with_parent) as executor:
-        ahead: Deque = deque()
-        try:
-            for item in items:
-                ahead.append(executor.submit(function, item))
-                if len(ahead) == 2 * workers:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            executor.shutdown(cancel_futures=True)
-
-
-def write_drawn(
-    prefix: str,
-    draw_chunk: Callable[[int], List[Pair]],
-    size: int,
-    excluded: Collection[int],
-    workers: int,
-    unit: str,
-) -> Drawn:
-    """Draws chunks of pairs until enough of them are new, and writes these.
-
-    Args:
-        prefix: names the files ``PREFIX.src`` and ``PREFIX.tgt``.
-        draw_chunk: draws the pairs of the chunk of a number, as :func:`in_order` wants it.
-        size: number of pairs wanted.
-        excluded: as in :func:`unique_pairs`.
-        workers: number of processes.
-        unit: what the progress bar calls a pair, in the plural.
+        recipe: what to write.
+        pairs: pairs to choose from.
+        symbols_of: see :func:`read_forms`.
 
     Returns:
-        How many pairs were written and left out.
+        How many pairs were left out, by the reason.
 
     Raises:
-        UserError: there seem to be no more, or the files cannot be written.
+        UserError: there seem to be no more, or a file cannot be used.
     """
-    skipped: Counter = Counter()
-    with closing(in_order(draw_chunk, count(), workers)) as chunks:
-        pairs = unique_pairs(chain.from_iterable(chunks), size, excluded, skipped)
-        lengths = write_pairs(prefix, tqdm(pairs, total=size, unit=f" {unit}"))
-    return Drawn(lengths, skipped)
+    excluded = excluded_keys(recipe.exclude, symbols_of)
+    symbols_of = symbols_of or formula_symbols
+    left_out = Counter(duplicates=0, excluded=0)
+
+    def unique() -> Iterator[Pair]:
+        seen: Set[int] = set()
+        before = 0
+        for number, pair in enumerate(pairs, start=1):
+            tokens = tokenize(pair[0])
+            key = form_key(tokens, symbols_of(tokens))
+            if key in seen:
+                left_out["duplicates"] += 1
+            elif key in excluded:
+                left_out["excluded"] += 1
+            else:
+                seen.add(key)
+                yield pair
+                if len(seen) == recipe.size:
+                    return
+            if number % DRAWS_PER_CHECK == 0:
+                if len(seen) - before < DRAWS_PER_CHECK // 1000:
+                    raise too_few(len(seen))
+                before = len(seen)
+
+    with closing(pairs):
+        write_pairs(recipe.out_prefix, tqdm(unique(), total=recipe.size, unit=" samples"))
+    return left_out
 
 
-def length_summary(lengths: Dict[int, int]) -> str:
-    """Says how evenly lengths are distributed.
-
-    Args:
-        lengths: number of samples by length, at least one.
-
-    Returns:
-        The fewest and the most samples per length.
-    """
-    rarest, commonest = min(lengths, key=lengths.get), max(lengths, key=lengths.get)
-    return (
-        f"{lengths[rarest]} (length {rarest}) to {lengths[commonest]} (length {commonest}) "
-        "samples per length"
+def too_few(found: int) -> UserError:
+    """The error to raise when no further samples are found."""
+    return UserError(
+        f"Found only {found} samples that are neither excluded nor renamings of each other; ask for "
+        "fewer, for longer ones, or for more symbols"
     )

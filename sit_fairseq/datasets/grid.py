@@ -12,11 +12,14 @@ says which lines belong to which cell::
 import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from random import Random
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
+from sit_fairseq.datasets.drawing import SymbolLister
+from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.storage.files import explaining_failure, replacing
 
 MANIFEST = "manifest.json"
 
@@ -29,9 +32,9 @@ class Cell:
         symbols: number of distinct symbols of each source.
         length: number of tokens of each source.
         first: index of its first line in the files, from 0.
-        count: number of its lines, which may be none.
-        extra: other counts by name, e.g. how many formulas were given up; in the manifest
-            they stand beside the four above.
+        count: number of its lines, possibly none.
+        extra: other counts by name, for example of formulas given up; in the manifest they stand
+            beside the four above.
     """
 
     symbols: int
@@ -50,7 +53,7 @@ class Grid:
         sources: the lines of ``grid.src``.
         targets: the lines of ``grid.tgt``.
         options: what the data were made with, as JSON.
-        seed: the seed they were drawn from, None if that is unknown.
+        seed: the seed they were drawn from, None if it is unknown.
     """
 
     cells: List[Cell]
@@ -59,46 +62,40 @@ class Grid:
     options: Dict[str, Any] = field(default_factory=dict)
     seed: Optional[int] = None
 
-    def write(self, folder: str) -> None:
-        """Writes the three files; those of a grid that was there are replaced.
+    def add(
+        self, symbols: int, length: int, pairs: Iterable[Pair], extra: Mapping[str, int] = {}
+    ) -> None:
+        """Appends a cell; see the attributes of :class:`Cell`."""
+        first = len(self.sources)
+        for source, target in pairs:
+            self.sources.append(source)
+            self.targets.append(target)
+        self.cells.append(Cell(symbols, length, first, len(self.sources) - first, dict(extra)))
 
-        Args:
-            folder: the folder, which is made if it does not exist.
+    def write(self, folder: str) -> None:
+        """Writes the three files into a folder, which is made if it does not exist.
 
         Raises:
-            ValueError: cells and lines do not fit together.
             UserError: the folder cannot be written to.
         """
-        fault = self._fault()
-        if fault is not None:
-            raise ValueError(fault)
-        cells = [
-            {
-                "symbols": cell.symbols,
-                "length": cell.length,
-                "first": cell.first,
-                "count": cell.count,
-                **cell.extra,
-            }
-            for cell in self.cells
-        ]
+        cells = [{**vars(cell), **cell.extra} for cell in self.cells]
+        for cell in cells:
+            del cell["extra"]
         manifest = {"seed": self.seed, "options": self.options, "cells": cells}
         paths = [os.path.join(folder, name) for name in ("grid.src", "grid.tgt", MANIFEST)]
-        try:
+        with explaining_failure(f"a grid to {folder}", "folder"):
             os.makedirs(folder, exist_ok=True)
             with replacing(*paths) as (src, tgt, file):
                 src.writelines(line + "\n" for line in self.sources)
                 tgt.writelines(line + "\n" for line in self.targets)
                 json.dump(manifest, file, indent=1)
-        except OSError as error:
-            raise UserError(f"Cannot write a grid to {folder}: {error.strerror}.")
 
     @classmethod
     def read(cls, folder: str) -> "Grid":
         """Reads the three files.
 
         Args:
-            folder: the folder they are in.
+            folder: their folder.
 
         Returns:
             The grid.
@@ -115,24 +112,52 @@ class Grid:
                 extra = {name: int(number) for name, number in entry.items()}
                 own = [extra.pop(name) for name in ("symbols", "length", "first", "count")]
                 grid.cells.append(Cell(*own, extra))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise UserError(f"{path} is not the manifest of a grid; make the grid again.")
-        grid.sources, grid.targets = (
-            read_sentences(os.path.join(folder, f"grid.{side}")) for side in ("src", "tgt")
-        )
-        fault = grid._fault()
-        if fault is not None:
-            raise UserError(f"The files of {folder} do not belong together, {fault}.")
+        pairs = read_pairs(os.path.join(folder, "grid"))
+        grid.sources, grid.targets = ([pair[side] for pair in pairs] for side in (0, 1))
+        end = 0
+        for cell in grid.cells:
+            if cell.first != end or cell.count < 0:
+                raise UserError(f"In {path} cells do not follow each other; make the grid again.")
+            end += cell.count
+        if end != len(pairs):
+            raise UserError(f"{path} is of {end} lines, not {len(pairs)}; make the grid again.")
         return grid
 
-    def _fault(self) -> Optional[str]:
-        """What is wrong with the numbers of lines, None if nothing is."""
-        end = 0
-        for cell in self.cells:
-            if cell.first != end or cell.count < 0:
-                return f"the cell of {cell.symbols} symbols and length {cell.length} is misplaced"
-            end += cell.count
-        lines = (len(self.sources), len(self.targets))
-        if lines != (end, end):
-            return f"cells have {end} lines, but grid.src {lines[0]} and grid.tgt {lines[1]}"
-        return None
+
+def grid_of_pairs(
+    pairs: Iterable[Pair],
+    symbols_of: SymbolLister,
+    options: Dict[str, Any],
+    per_cell: Optional[int] = None,
+    seed: Optional[int] = None,
+) -> Grid:
+    """A grid of the pairs of any task.
+
+    Args:
+        pairs: the pairs.
+        symbols_of: lists the symbols of a source.
+        options: what the pairs were made with, as JSON.
+        per_cell: most pairs of a cell, None for all; of more, a random choice in their order.
+        seed: the same seed gives the same choice.
+
+    Returns:
+        The grid, with a cell for each number of symbols and length that occurs.
+    """
+    cells: Dict[Tuple[int, int], List[Pair]] = {}
+    for pair in pairs:
+        tokens = tokenize(pair[0])
+        cells.setdefault((len(symbols_of(tokens)), len(tokens)), []).append(pair)
+    grid, rng = Grid([], [], [], options, seed), Random(seed)
+    for (symbols, length), found in sorted(cells.items()):
+        size = min(per_cell or len(found), len(found))
+        grid.add(symbols, length, random_pairs(found, size, rng))
+    return grid

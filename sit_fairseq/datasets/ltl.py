@@ -1,222 +1,283 @@
-"""LTL formulas with traces that satisfy them, drawn at random.
-
-``sit generate ltl --help`` says what the data are.
-"""
+"""Random LTL formulas with traces that satisfy them."""
 
 import sys
 from collections import Counter
 from itertools import islice
-from typing import Any, Dict, List, Optional, Set, Tuple
+from random import Random
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from tqdm import tqdm
 
-from sit_fairseq.datasets.drawing import Drawn, excluded_keys
-from sit_fairseq.datasets.interruptions import open_journal, read_entries, read_sides
-from sit_fairseq.datasets.length_gate import LengthGate
-from sit_fairseq.datasets.ltl_formulas import LtlFormulas, LtlRecipe
+from sit_fairseq.datasets.drawing import (
+    Recipe,
+    excluded_keys,
+    formula_key,
+    open_journal,
+    too_few,
+)
+from sit_fairseq.datasets.pair_files import Pair, write_pairs
+from sit_fairseq.datasets.sampling import (
+    LTL_FORBIDDEN,
+    LTL_OPERATORS,
+    FormulaSampler,
+    SymbolRangeSampler,
+    feasible_lengths,
+)
+from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.labelling import LabelPool, SpotLabeller
-from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.judging.labelling import Label, LabelPool, SpotLabeller
+from sit_fairseq.judging.spot_judge import (
+    INSTALL_HINT,
+    conjuncts_sorted,
+    random_formulas,
+    spot_installed,
+    spots_own_form,
+)
+from sit_fairseq.logic.propositional import random_formula
+from sit_fairseq.logic.syntax import tokenize
+from sit_fairseq.storage.files import explaining_failure, replacing
 from sit_fairseq.storage.journal import Journal
-from sit_fairseq.symbols.canonical_form import form_key
 
 # A round draws formulas from a seed of its own until so many are worth a label, or so
 # many have been drawn. A change of either changes the data of a seed.
 LABELS_PER_ROUND, DRAWS_PER_ROUND = 1000, 20000
 
+# There are no more formulas of a length when so many drawn in a row were known or had no
+# trace, or when so many draws of any length brought none of it.
+MISSES_TO_EXHAUST, DRAWS_TO_EXHAUST = 1000, 300000
+
+# The one length of formulas that are not balanced by length.
+_ANY_LENGTH = 0
+
+
+class LtlFormulas:
+    """Random formulas over the symbols of a recipe.
+
+    Attributes:
+        lengths: the numbers of tokens there can be.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
+        self._sampler: Optional[SymbolRangeSampler] = None
+        if recipe.distinct_symbols:
+            logic = (
+                (LTL_OPERATORS, LTL_FORBIDDEN)
+                if recipe.operators is None
+                else (recipe.operators, {})
+            )
+            formulas = FormulaSampler(logic[0], [*self._names], recipe.max_length, logic[1])
+            self._sampler = formulas.with_symbols(*recipe.distinct_symbols)
+        lengths = feasible_lengths(recipe.min_length, recipe.max_length, self._sampler)
+        self.lengths = [_ANY_LENGTH] if recipe.written else lengths
+
+    def length(self, tokens: Sequence[str]) -> int:
+        """The element of ``lengths`` that a formula counts for."""
+        return _ANY_LENGTH if self._recipe.written else len(tokens)
+
+    def draw(self, number: int, wanted: Dict[int, int]) -> Iterator[List[str]]:
+        """Draws formulas for as long as some are wanted.
+
+        Args:
+            number: number of the round; each has a seed of its own.
+            wanted: how many formulas of which length are wanted; it may change meanwhile.
+
+        Yields:
+            The tokens of a formula; none if it came out shorter than drawn.
+        """
+        names = self._names
+        for tokens in self._draw(number, wanted):
+            yield [names.get(token, token) for token in tokens]
+
+    def _draw(self, number: int, wanted: Dict[int, int]) -> Iterator[List[str]]:
+        """Draws formulas over p0, p1, ..., the names that Spot sorts conjuncts by."""
+        recipe = self._recipe
+        seed = Random(f"{recipe.seed} {number}").getrandbits(31)
+        rng, symbols = Random(seed), list(self._names)
+        if recipe.written:
+            formulas = WrittenFormulas(rng, symbols, recipe.max_length, temporal=True)
+            while any(wanted.values()):
+                tokens = formulas.draw()
+                yield tokens if len(tokens) >= recipe.min_length else []
+        elif self._sampler is None and recipe.operators is None:
+            # Formulas come out no longer than drawn: do not draw what is too short anyway.
+            drawn = random_formulas(len(symbols), min(wanted), recipe.max_length, seed)
+            yield from map(conjuncts_sorted, drawn)
+        while any(wanted.values()):
+            length = rng.choice([length for length, number in wanted.items() if number])
+            if self._sampler is None:
+                yield random_formula(rng, length, symbols, recipe.operators)
+                continue
+            tokens = self._sampler.draw(rng, length)
+            if recipe.operators is None:
+                tokens = spots_own_form(tokens)
+            # A shorter one may have lost a symbol.
+            yield tokens if len(tokens) == length else []
+
+
+class LengthQuota:
+    """How many formulas of each length are wanted: as many of each, of which short lengths have
+    only a few; what exhausted lengths leave is shared by the others.
+
+    Args:
+        lengths: the lengths there may be.
+        size: number of formulas wanted in all.
+    """
+
+    def __init__(self, lengths: Sequence[int], size: int) -> None:
+        self._lengths = lengths
+        self._size = size
+        self._counts: Counter = Counter()
+        self._misses: Counter = Counter()
+        self._idle: Counter = Counter()
+        self._exhausted: Set[int] = set()
+
+    def wanted(self) -> Dict[int, int]:
+        """How many formulas of which lengths are wanted.
+
+        Raises:
+            UserError: none, though there are too few.
+        """
+        rest = [length for length in self._lengths if length not in self._exhausted]
+        if not rest:
+            raise too_few(sum(self._counts.values()))
+        share = self._size - sum(self._counts[length] for length in self._exhausted)
+        quota = -(-share // len(rest))
+        wanted = {length: quota - self._counts[length] for length in rest}
+        return {length: number for length, number in wanted.items() if number > 0}
+
+    def hit(self, length: int) -> None:
+        """Counts a formula of a length."""
+        self._counts[length] += 1
+        self._misses[length] = self._idle[length] = 0
+
+    def miss(self, length: int) -> None:
+        """Counts a draw of a length that brought no formula."""
+        self._misses[length] += 1
+
+    def close_round(self, wanted: Dict[int, int], draws: int) -> None:
+        """Notes the lengths that a round of so many draws has shown to be exhausted."""
+        for length in wanted:
+            self._idle[length] += draws
+            if self._misses[length] >= MISSES_TO_EXHAUST or self._idle[length] >= DRAWS_TO_EXHAUST:
+                self._exhausted.add(length)
+
 
 class LtlGeneration:
     """A data set in the making.
 
-    Args:
-        recipe: what to generate.
-        distinct: the fewest and the most different symbols of a formula, None for any number.
-
     Attributes:
-        sources: the formulas.
-        targets: their traces.
+        pairs: the formulas with their traces.
         stopped: the formulas that Spot was stopped at or failed on, with the fault of each.
-        skipped: how many formulas were left out, by the reason.
-        gate: how many formulas of which length there are.
+        left_out: how many formulas were left out, by the reason.
     """
 
-    def __init__(self, recipe: LtlRecipe, distinct: Optional[Tuple[int, int]]) -> None:
-        self.recipe = recipe
-        self.sources: List[str] = []
-        self.targets: List[str] = []
+    def __init__(self, recipe: Recipe) -> None:
+        self.pairs: List[Pair] = []
         self.stopped: Dict[str, str] = {}
-        self.skipped: Counter = Counter()
-        self._formulas = LtlFormulas(recipe, distinct)
-        self.gate = LengthGate(self._formulas.lengths, recipe.size)
-        self._rounds = 0
+        self.left_out: Counter = Counter(duplicates=0, excluded=0, timeout=0, error=0)
+        self._size = recipe.size
+        self._formulas = LtlFormulas(recipe)
         self._excluded = excluded_keys(recipe.exclude)
         self._seen: Set[int] = set()
+        self._quota = LengthQuota(self._formulas.lengths, recipe.size)
 
-    def take_up(self, entry: Dict[str, Any]) -> None:
-        """Takes over a round of an interrupted run, in order.
+    def run(self, pool: LabelPool, journal: Journal) -> None:
+        """Draws and labels rounds of formulas until there are enough.
 
         Args:
-            entry: what :meth:`round` returned then.
+            pool: labels formulas.
+            journal: has the labels of the rounds of an interrupted run, and gets those of others.
 
         Raises:
-            AttributeError, LookupError, TypeError or ValueError: it is damaged.
+            UserError: there are too few formulas, or the journal is damaged.
         """
-        sources, targets = read_sides(entry)
-        self.sources += sources
-        self.targets += targets
-        self.gate.counts.update(self._formulas.length(tokenize(source)) for source in sources)
-        self.gate.load_state(entry["gate"])
-        self.skipped = Counter({name: int(number) for name, number in entry["skipped"].items()})
-        self.stopped.update({formula: str(fault) for formula, fault in entry["stopped"].items()})
-        self._seen.update(map(_key, [*sources, *entry["stopped"]]))
-        self._rounds += 1
+        number = 0
+        with tqdm(total=self._size, unit=" samples") as bar:
+            while len(self.pairs) < self._size:
+                wanted = self._quota.wanted()
+                candidates, draws = self._draw(number, dict(wanted))
+                labels = _labels(list(candidates.values()), number, pool, journal)
+                for (key, formula), label in zip(candidates.items(), labels):
+                    self._take(key, formula, label)
+                self._quota.close_round(wanted, draws)
+                number += 1
+                bar.update(len(self.pairs) - bar.n)
 
-    def round(self, pool: LabelPool) -> Dict[str, Any]:
-        """Draws and labels one round of formulas.
-
-        Args:
-            pool: labels them.
-
-        Returns:
-            What a resumed run needs to know of it, as JSON.
-
-        Raises:
-            UserError: there are no more formulas.
-        """
-        first = len(self.sources)
-        stopped: Dict[str, str] = {}
-        wanted = self.gate.open_lengths()
-        candidates, draws = self._draw(dict(wanted))
-        labels = pool.imap(candidates.values())
-        for (key, formula), label in zip(candidates.items(), labels):
-            length = self._formulas.length(tokenize(formula))
-            if label.stopped:
-                stopped[formula] = label.fault
-                tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
-                self._seen.add(key)
-            if label.fault is not None:
-                self.skipped[label.fault] += 1
-                self.gate.misses[length] += 1
-            elif len(self.sources) < self.recipe.size:
-                self.sources.append(formula)
-                self.targets.append(label.trace)
-                self._seen.add(key)
-                self.gate.accept(length)
-        self.gate.close_round(wanted, draws)
-        self.stopped.update(stopped)
-        self._rounds += 1
-        return {
-            "sources": self.sources[first:],
-            "targets": self.targets[first:],
-            "stopped": stopped,
-            "skipped": self.skipped,
-            "gate": self.gate.state(),
-        }
-
-    def run(self, journal: Journal, workers: int) -> None:
-        """Generates what is missing.
-
-        Args:
-            journal: has an entry for each round that is done, and gets the others.
-            workers: number of processes.
-        """
-        for _ in read_entries(journal, self.take_up):
-            pass
-        labeller = SpotLabeller(depth_first=self.recipe.labels == "depth-first")
-        size, found = self.recipe.size, len(self.sources)
-        with LabelPool(labeller, workers, self.recipe.timeout) as pool, tqdm(
-            total=size, initial=found, unit=" samples"
-        ) as bar:
-            while len(self.sources) < size:
-                entry = self.round(pool)
-                journal.append(entry)
-                bar.update(len(entry["sources"]))
-
-    def write(self, prefix: str) -> None:
-        """Writes ``PREFIX.src``, ``PREFIX.tgt`` and ``PREFIX.timeouts``.
-
-        Args:
-            prefix: see there.
-
-        Raises:
-            UserError: they cannot be written.
-        """
-        lists = {
-            "src": self.sources,
-            "tgt": self.targets,
-            "timeouts": [f"{fault}\t{formula}" for formula, fault in self.stopped.items()],
-        }
-        try:
-            with replacing(*(f"{prefix}.{ending}" for ending in lists)) as files:
-                for file, lines in zip(files, lists.values()):
-                    file.writelines(line + "\n" for line in lines)
-        except OSError as error:
-            raise UserError(
-                f"Cannot write {prefix}.src and .tgt: {error.strerror}; the same command with "
-                "--resume writes them."
-            )
-
-    def _draw(self, wanted: Dict[int, int]) -> Tuple[Dict[int, str], int]:
+    def _draw(self, number: int, wanted: Dict[int, int]) -> Tuple[Dict[int, str], int]:
         """Draws new formulas of wanted lengths, by key; also says how many were drawn in all."""
         candidates: Dict[int, str] = {}
         draws = 0
-        for tokens in islice(self._formulas.draw(self._rounds, wanted), DRAWS_PER_ROUND):
+        for tokens in islice(self._formulas.draw(number, wanted), DRAWS_PER_ROUND):
             draws += 1
             length = self._formulas.length(tokens)
             if not tokens or wanted.get(length, 0) < 1:
                 continue
-            formula = " ".join(self._formulas.renaming.tokens(tokens))
-            key = _key(formula)
-            if key in self._seen or key in candidates or key in self._excluded:
-                kind = "excluded" if key in self._excluded else "duplicates"
-                self.skipped[kind] += 1
-                self.gate.misses[length] += 1
+            key = formula_key(tokens)
+            if key in self._excluded or key in self._seen or key in candidates:
+                self.left_out["excluded" if key in self._excluded else "duplicates"] += 1
+                self._quota.miss(length)
                 continue
-            candidates[key] = formula
+            candidates[key] = " ".join(tokens)
             wanted[length] -= 1
             if len(candidates) == LABELS_PER_ROUND:
                 break
         return candidates, draws
 
+    def _take(self, key: int, formula: str, label: Label) -> None:
+        """Adds a formula to the data, or counts why not."""
+        length = self._formulas.length(tokenize(formula))
+        if label.stopped:
+            self.stopped[formula] = label.fault
+            tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
+            self._seen.add(key)
+        if label.fault is not None:
+            self.left_out[label.fault] += 1
+            self._quota.miss(length)
+        elif len(self.pairs) < self._size:
+            self.pairs.append((formula, label.trace))
+            self._seen.add(key)
+            self._quota.hit(length)
 
-def _key(formula: str) -> int:
-    """What renamings of a formula have in common."""
-    tokens = tokenize(formula)
-    return form_key(tokens, formula_symbols(tokens))
+
+def _labels(formulas: List[str], number: int, pool: LabelPool, journal: Journal) -> List[Label]:
+    """The labels of a round, from the journal if an interrupted run made them."""
+    if number < len(journal.entries):
+        entry = journal.entries[number]
+        if list(entry) != formulas:
+            raise journal.damaged(number + 2)
+        return [Label(*label) for label in entry.values()]
+    labels = list(pool.labels(formulas))
+    journal.append(dict(zip(formulas, labels)))
+    return labels
 
 
-def generate_ltl(
-    recipe: LtlRecipe,
-    distinct: Optional[Tuple[int, int]],
-    prefix: str,
-    workers: int,
-    resume: bool,
-) -> Drawn:
-    """Generates a data set.
+def generate_ltl(recipe: Recipe) -> Counter:
+    """Generates formulas with traces, or goes on where this was interrupted.
+
+    Formulas that Spot was stopped at or failed on are listed in ``OUT_PREFIX.timeouts``. The labels
+    of finished rounds are kept in ``OUT_PREFIX.journal``; formulas are drawn again.
 
     Args:
-        recipe: what to generate.
-        distinct: the fewest and the most different symbols of a formula, None for any number.
-        prefix: names the files ``PREFIX.src``, ``PREFIX.tgt`` and ``PREFIX.timeouts``.
-        workers: number of processes; the data do not depend on it.
-        resume: whether to go on where a run was interrupted, if one was.
+        recipe: what to generate; labels are of the kind ``spot`` or ``depth-first``.
 
     Returns:
-        How many pairs were written and left out.
+        How many formulas were left out, by the reason.
 
     Raises:
-        UserError: that cannot be done, or a file cannot be used.
+        UserError: there are too few such formulas, or a file cannot be used.
     """
-    if recipe.timeout <= 0:
-        raise UserError(f"--timeout {recipe.timeout}: it must be positive.")
     if not spot_installed():
         raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
-    generation = LtlGeneration(recipe, distinct)
-    with open_journal(f"{prefix}.resume", "rounds", recipe, resume, "OUT_PREFIX") as journal:
-        generation.run(journal, workers)
-        generation.write(prefix)
+    made, prefix = LtlGeneration(recipe), recipe.out_prefix
+    with open_journal(prefix, "labels", recipe) as journal:
+        labeller = SpotLabeller(recipe.labels == "depth-first")
+        with LabelPool(labeller, recipe.workers, recipe.timeout) as pool:
+            made.run(pool, journal)
+        with explaining_failure(f"{prefix}.timeouts", "OUT_PREFIX"):
+            with replacing(f"{prefix}.timeouts") as (file,):
+                file.writelines(f"{fault}\t{text}\n" for text, fault in made.stopped.items())
+        write_pairs(prefix, made.pairs)
         journal.remove()
-    lengths = Counter(len(tokenize(source)) for source in generation.sources)
-    return Drawn(lengths, generation.skipped)
+    return made.left_out

@@ -1,26 +1,19 @@
 """Files of sentence pairs: ``PREFIX.src`` and ``PREFIX.tgt``, one sentence per line."""
 
 import os
-from collections import Counter
-from typing import Iterable, List, Tuple
+from random import Random
+from typing import Iterable, List, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences, tokenize
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.storage.files import explaining_failure, replacing
 
 # Source and target.
 Pair = Tuple[str, str]
 
 
 def source_file(name: str) -> str:
-    """The file that a prefix of sentence pairs, or the name of a file, stands for.
-
-    Args:
-        name: the prefix or the name.
-
-    Returns:
-        The name itself if there is such a file and no ``NAME.src``, else ``NAME.src``.
-    """
+    """The file ``NAME.src`` or, where only this is there, the file of the name itself."""
     source = f"{name}.src"
     return name if os.path.isfile(name) and not os.path.exists(source) else source
 
@@ -46,7 +39,12 @@ def read_pairs(prefix: str) -> List[Pair]:
     return list(zip(sources, targets))
 
 
-def write_pairs(prefix: str, pairs: Iterable[Pair]) -> Counter:
+def random_pairs(pairs: Sequence[Pair], size: int, rng: Random) -> List[Pair]:
+    """Draws pairs without replacement and leaves them in their order."""
+    return [pairs[index] for index in sorted(rng.sample(range(len(pairs)), size))]
+
+
+def write_pairs(prefix: str, pairs: Iterable[Pair]) -> None:
     """Writes sentence pairs; the files get their names once all are written.
 
     Args:
@@ -54,20 +52,12 @@ def write_pairs(prefix: str, pairs: Iterable[Pair]) -> Counter:
             is none.
         pairs: the pairs.
 
-    Returns:
-        How many sources have which number of tokens.
-
     Raises:
         UserError: the files cannot be written.
     """
-    lengths: Counter = Counter()
-    try:
+    with explaining_failure(f"{prefix}.src and .tgt", "OUT_PREFIX"):
         os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
         with replacing(f"{prefix}.src", f"{prefix}.tgt") as (src, tgt):
             for source, target in pairs:
                 src.write(source + "\n")
                 tgt.write(target + "\n")
-                lengths[len(tokenize(source))] += 1
-    except OSError as error:
-        raise UserError(f"Cannot write {prefix}.src and .tgt: {error.strerror}.")
-    return lengths

@@ -1,16 +1,13 @@
-"""Propositional formulas with satisfying partial assignments, drawn at random.
+"""Random propositional formulas with satisfying partial assignments."""
 
-``sit generate prop --help`` says what the data are.
-"""
-
-from functools import lru_cache, partial
+from collections import Counter
+from functools import partial
 from random import Random
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence
 
-from sit_fairseq.datasets.drawing import Drawn, excluded_keys, write_drawn
-from sit_fairseq.datasets.formula_sampling import FormulaSampler
+from sit_fairseq.datasets.drawing import Recipe, draw_pairs, write_unique
 from sit_fairseq.datasets.pair_files import Pair
-from sit_fairseq.datasets.sampling import SymbolRangeSampler
+from sit_fairseq.datasets.sampling import FormulaSampler, SymbolRangeSampler, feasible_lengths
 from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
@@ -24,23 +21,16 @@ from sit_fairseq.logic.propositional import (
     smallest_answer,
 )
 
-# Formulas are drawn in chunks of this size, each from its own seed: what they are does
-# not depend on who draws them. A change of it changes the data of a seed.
+# Another number changes the data of a seed.
 FORMULAS_PER_CHUNK = 100
 
 
-def aiger_answer(tokens: Sequence[str]) -> str:
-    """Labels a satisfiable formula by the rule of PropRandom35, which names matter to.
-
-    Args:
-        tokens: the formula in prefix notation.
-
-    Returns:
-        The assignment as in a data set.
-    """
-    return assignment_text(aiger_assignment(tokens))
+def aiger_answer(formula: Sequence[str]) -> str:
+    """The assignment by the rule of PropRandom35, which depends on names."""
+    return assignment_text(aiger_assignment(formula))
 
 
+# The assignments of satisfiable formulas in prefix notation, by the kind of labels.
 LABELS: Dict[str, Callable[[Sequence[str]], str]] = {
     "smallest": smallest_answer,
     "depth-first": depth_first_answer,
@@ -48,139 +38,59 @@ LABELS: Dict[str, Callable[[Sequence[str]], str]] = {
 }
 
 
-class PropRecipe(NamedTuple):
-    """What the formulas and their labels depend on.
+class PropPairs:
+    """Draws formulas that are satisfiable and no tautologies, with their assignments.
 
-    Attributes:
-        symbols: names of the symbols.
-        min_length: fewest tokens.
-        max_length: most tokens.
-        seed: the same one brings the same pairs.
-        labels: a key of ``LABELS``.
-        distinct: the fewest and the most different symbols of a formula, None for any number.
-        operators: of random formulas.
-        written: draw formulas as people write them (:class:`WrittenFormulas`).
-    """
-
-    symbols: Tuple[str, ...]
-    min_length: int
-    max_length: int
-    seed: int
-    labels: str
-    distinct: Optional[Tuple[int, int]]
-    operators: Tuple[str, ...] = RANDOM_OPERATORS
-    written: bool = False
-
-
-@lru_cache(maxsize=1)
-def _drawing(recipe: PropRecipe) -> Tuple[Sequence[int], Callable[[Random, int], List[str]]]:
-    """How formulas are drawn; once per process.
-
-    Args:
-        recipe: what to draw.
-
-    Returns:
-        The lengths there can be, and what draws a formula of one of them.
-    """
-    lengths = range(recipe.min_length, recipe.max_length + 1)
-    if recipe.distinct is None:
-        return lengths, partial(random_formula, symbols=recipe.symbols, operators=recipe.operators)
-    formulas = FormulaSampler(recipe.operators, len(recipe.symbols), {})
-    sampler = SymbolRangeSampler(formulas, recipe.symbols, *recipe.distinct)
-    return list(filter(sampler.feasible, lengths)), sampler.draw
-
-
-def _draw_pair(recipe: PropRecipe, rng: Random) -> Pair:
-    """Draws a length uniformly, then formulas of it until one is contingent; written formulas
+    A length is drawn uniformly, then formulas of it until one is contingent; written formulas
     have any length.
 
-    Args:
-        recipe: what to draw.
-        rng: the source of randomness.
-
-    Returns:
-        The formula and its assignment.
+    Raises:
+        UserError: there are no such formulas, or they have too many symbols.
     """
-    if recipe.written:
-        written = WrittenFormulas(rng, recipe.symbols, recipe.max_length, temporal=False)
-        draw = written.draw
-    else:
-        lengths, sampler = _drawing(recipe)
-        draw = partial(sampler, rng, rng.choice(lengths))
-    formula = draw()
-    while not is_contingent(formula) or len(formula) < recipe.min_length:
+
+    def __init__(self, recipe: Recipe) -> None:
+        most = (recipe.distinct_symbols or (0, (recipe.max_length + 1) // 2))[1]
+        most = min(most, len(recipe.symbols))
+        if most > MAX_VARIABLES:
+            raise UserError(
+                f"a truth table has at most {MAX_VARIABLES} symbols, these formulas up to {most}",
+                "symbols max_length",
+            )
+        self._recipe = recipe
+        self._operators = recipe.operators or RANDOM_OPERATORS
+        self._sampler: Optional[SymbolRangeSampler] = None
+        if recipe.distinct_symbols:
+            formulas = FormulaSampler(self._operators, recipe.symbols, recipe.max_length)
+            self._sampler = formulas.with_symbols(*recipe.distinct_symbols)
+        self._lengths = feasible_lengths(recipe.min_length, recipe.max_length, self._sampler)
+
+    def __call__(self, rng: Random) -> Pair:
+        """Draws a formula and its assignment."""
+        formula = self.formula(rng)
+        return " ".join(formula), LABELS[self._recipe.labels](formula)
+
+    def formula(self, rng: Random) -> List[str]:
+        """Draws the tokens of a formula."""
+        recipe = self._recipe
+        if recipe.written:
+            draw = WrittenFormulas(rng, recipe.symbols, recipe.max_length, temporal=False).draw
+        elif self._sampler is not None:
+            draw = partial(self._sampler.draw, rng, rng.choice(self._lengths))
+        else:
+            length = rng.choice(self._lengths)
+            draw = partial(random_formula, rng, length, recipe.symbols, self._operators)
         formula = draw()
-    return " ".join(formula), LABELS[recipe.labels](formula)
+        while not is_contingent(formula) or len(formula) < recipe.min_length:
+            formula = draw()
+        return formula
 
 
-def draw_formulas(recipe: PropRecipe, number: int) -> List[Pair]:
-    """Draws one chunk of pairs.
-
-    Args:
-        recipe: what to draw.
-        number: number of the chunk.
-
-    Returns:
-        Source and target lines.
-    """
-    rng = Random(f"{recipe.seed} {number}")
-    return [_draw_pair(recipe, rng) for _ in range(FORMULAS_PER_CHUNK)]
-
-
-def _check(recipe: PropRecipe) -> None:
-    """Refuses what cannot be generated.
-
-    Args:
-        recipe: what to draw.
+def generate_prop(recipe: Recipe) -> Counter:
+    """Generates formulas with assignments; labels are of a kind in ``LABELS``.
 
     Raises:
-        UserError: it cannot; the message names the option at fault.
+        UserError: there are too few such formulas, or a file cannot be used.
     """
-    if not recipe.symbols:
-        raise UserError(
-            "--symbols 0: a formula without symbols is a tautology or unsatisfiable, "
-            "and neither is among the data: name at least one symbol."
-        )
-    most = min(len(recipe.symbols), (recipe.max_length + 1) // 2)
-    if recipe.distinct is not None:
-        most = recipe.distinct[1]
-    if most > MAX_VARIABLES:
-        raise UserError(
-            f"A formula of {recipe.max_length} tokens may have {most} symbols, too many for a "
-            f"truth table: lower --max-length to {2 * MAX_VARIABLES} or --symbols to "
-            f"{MAX_VARIABLES}."
-        )
     if recipe.labels == "aiger" and not aiger_installed():
-        raise UserError(
-            f"--labels aiger needs py-aiger-sat: {INSTALL_HINT}, or use --labels smallest."
-        )
-
-
-def generate_prop(
-    recipe: PropRecipe, size: int, exclude: Sequence[str], prefix: str, workers: int
-) -> Drawn:
-    """Generates a data set.
-
-    Args:
-        recipe: what to draw.
-        size: number of pairs.
-        exclude: files, or prefixes of pairs of files, of whose sources no formula may be a
-            renaming.
-        prefix: names the files ``PREFIX.src`` and ``PREFIX.tgt``.
-        workers: number of processes; the data do not depend on it.
-
-    Returns:
-        How many pairs were written and left out.
-
-    Raises:
-        UserError: that cannot be done, or a file cannot be used.
-    """
-    _check(recipe)
-    try:
-        draw = partial(draw_formulas, recipe)
-        return write_drawn(prefix, draw, size, excluded_keys(exclude), workers, "samples")
-    except RecursionError:
-        raise UserError(
-            f"A formula of up to {recipe.max_length} tokens is too deep for py-aiger: lower "
-            "--max-length, or use --labels smallest."
-        )
+        raise UserError(f"labels of py-aiger need py-aiger-sat: {INSTALL_HINT}", "labels")
+    return write_unique(recipe, draw_pairs(recipe, PropPairs(recipe), FORMULAS_PER_CHUNK))

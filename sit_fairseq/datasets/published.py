@@ -1,110 +1,79 @@
-"""Reading the files that others have published: pairs of lines, and heat maps.
+"""Turns published data sets into sentence pairs and grids.
 
-Both are in compact notation. A file of pairs, as of DeepLTL, has two lines per sample, the
-formula and then its trace or assignment. A heat map has one JSON object per line, with the
-number of symbols and the length of the formula::
-
-    {"symbols": 2, "length": 4, "formula": "&!ab", "trace": "&!ab;{1}"}
-    {"symbols": 1, "length": 2, "formula": "!a", "assignment": "a0"}
+A file of pairs, as of DeepLTL, has two lines per sample: the formula, then its trace or
+assignment, without spaces. A heat map of the published code is a pickled dict from (number of
+symbols, length) to a list of (answer, formula) pairs.
 """
 
-import json
-from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple, Union
+import logging
+import os
+import pickle
+from collections import defaultdict
+from io import BytesIO
+from typing import Any, Iterator, List, Sequence, Union
 
-from sit_fairseq.logic.compact import UnknownToken, compact_tokens
-from sit_fairseq.logic.ltl import MalformedTrace, check_ltl, parse_trace
-from sit_fairseq.logic.propositional import (
-    MalformedAssignment,
-    check_propositional,
-    parse_assignment,
-)
-from sit_fairseq.logic.syntax import MalformedFormula, formula_symbols, read_sentences
+from sit_fairseq.datasets.grid import grid_of_pairs
+from sit_fairseq.datasets.pair_files import Pair, write_pairs
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.workers import End, WorkerPool
+from sit_fairseq.logic.ltl import check_ltl, parse_trace
+from sit_fairseq.logic.propositional import check_propositional, parse_assignment
+from sit_fairseq.logic.reading import compact_tokens
+from sit_fairseq.logic.syntax import formula_symbols, read_sentences
 
-# What an answer is called, by semantics.
-ANSWERS: Dict[str, str] = {"prop": "assignment", "ltl": "trace"}
+logger = logging.getLogger(__name__)
 
+# The name of an answer, by semantics.
+ANSWERS = {"prop": "assignment", "ltl": "trace"}
 
-class PublishedSample(NamedTuple):
-    """A formula and its answer, as lists of tokens."""
+# What unpickling may take: a pickle of some bytes can ask for any amount of either.
+_SECONDS, _GIB = 30.0, 1.0
 
-    formula: List[str]
-    answer: List[str]
+# Characters of all texts of a pickle: one that is stored once can be used many times.
+_MAX_CHARACTERS = 2**28
 
-
-class BadLine(NamedTuple):
-    """A line that cannot be read.
-
-    Attributes:
-        number: its number in the file, from 1.
-        reason: what is wrong with it.
-        text: the line.
-    """
-
-    number: int
-    reason: str
-    text: str
-
-
-class Unreadable(ValueError):
-    """A text that is not what its place asks for; the message says why."""
+# What a pickled heat map may name: a dictionary that fills itself with lists.
+_NAMES = {"collections.defaultdict": defaultdict, "builtins.list": list, "__builtin__.list": list}
 
 
 def read_formula(text: str, semantics: str) -> List[str]:
-    """Reads a formula in compact notation.
-
-    Args:
-        text: the formula.
-        semantics: a key of ``ANSWERS``.
-
-    Returns:
-        Its tokens.
+    """Reads the tokens of a formula in compact notation.
 
     Raises:
-        Unreadable: it is not one.
+        ValueError: it is no formula of this key of ``ANSWERS``; the message says why.
     """
-    if not text.strip():
-        raise Unreadable("it is blank")
     try:
         tokens = compact_tokens(text)
         check_ltl(tokens)
         if semantics == "prop":
             check_propositional(tokens)
-    except (UnknownToken, MalformedFormula) as error:
-        raise Unreadable(f"the formula was expected, but {error}")
+    except ValueError as error:
+        raise ValueError(f"the formula was expected, but {error}")
     return tokens
 
 
 def read_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
-    """Reads the answer to a formula in compact notation.
-
-    Args:
-        text: a trace or an assignment.
-        formula: the tokens of the formula.
-        semantics: a key of ``ANSWERS``.
-
-    Returns:
-        Its tokens.
+    """Reads the tokens of the answer to a formula in compact notation.
 
     Raises:
-        Unreadable: it is not one, or has a symbol that the formula has not.
+        ValueError: it is no answer, or has a symbol that the formula lacks.
     """
-    if not text.strip():
-        raise Unreadable("it is blank")
     try:
         tokens = compact_tokens(text)
         if semantics == "prop":
             symbols = [name for name, _ in parse_assignment(tokens)]
         else:
             symbols = parse_trace(tokens).symbols
-    except (UnknownToken, MalformedAssignment, MalformedTrace) as error:
-        raise Unreadable(f"the {ANSWERS[semantics]} was expected, but {error}")
-    strangers = sorted(set(symbols) - set(formula_symbols(formula)))
-    if strangers:
-        raise Unreadable(f"the symbol '{strangers[0]}' is not in the formula")
+        if not tokens:
+            raise ValueError("the line is empty")
+        for symbol in sorted(set(symbols) - set(formula_symbols(formula))):
+            raise ValueError(f"the symbol '{symbol}' is not in the formula")
+    except ValueError as error:
+        raise ValueError(f"the {ANSWERS[semantics]} was expected, but {error}")
     return tokens
 
 
-def read_published_pairs(path: str, semantics: str) -> Iterator[Union[PublishedSample, BadLine]]:
+def read_published_pairs(path: str, semantics: str, bad: List[str]) -> Iterator[Pair]:
     """Reads a file of two lines per sample; blank lines at its end do not count.
 
     A line that cannot be read does not bring the others out of step: no answer can be read
@@ -113,9 +82,10 @@ def read_published_pairs(path: str, semantics: str) -> Iterator[Union[PublishedS
     Args:
         path: the file.
         semantics: a key of ``ANSWERS``.
+        bad: gets a sentence for each line that cannot be read.
 
     Yields:
-        The samples, and the lines that cannot be read, in order.
+        The samples.
 
     Raises:
         UserError: the file cannot be opened, or is no text.
@@ -123,79 +93,145 @@ def read_published_pairs(path: str, semantics: str) -> Iterator[Union[PublishedS
     lines = read_sentences(path)
     while lines and not lines[-1].strip():
         lines.pop()
-    index = 0
-    while index < len(lines):
+    formula: List[str] = []  # the one whose answer comes next
+    for number, line in enumerate(lines, start=1):
         try:
-            formula = read_formula(lines[index], semantics)
-        except Unreadable as error:
-            yield BadLine(index + 1, str(error), lines[index])
-            index += 1
-            continue
-        if index + 1 == len(lines):
-            reason = f"the file ends before the {ANSWERS[semantics]} of this formula"
-            yield BadLine(index + 1, reason, lines[index])
-            return
-        try:
-            yield PublishedSample(formula, read_answer(lines[index + 1], formula, semantics))
-            index += 2
-        except Unreadable as error:
-            yield BadLine(index + 2, str(error), lines[index + 1])
-            # The formula of the next sample, if the answer itself is what is missing.
-            index += 1 if _is_formula(lines[index + 1], semantics) else 2
+            if not formula:
+                formula = read_formula(line, semantics)
+                continue
+            yield " ".join(formula), " ".join(read_answer(line, formula, semantics))
+            formula = []
+        except ValueError as error:
+            bad.append(f"line {number}: {error}")
+            try:  # the formula of the next sample, where the answer is missing
+                formula = read_formula(line, semantics) if formula else []
+            except ValueError:
+                formula = []
+    if formula:
+        bad.append(f"line {len(lines)}: the {ANSWERS[semantics]} of this formula is missing")
 
 
-def _is_formula(text: str, semantics: str) -> bool:
+class _PlainUnpickler(pickle.Unpickler):
+    """Builds plain data and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return _NAMES[f"{module}.{name}"]
+        except KeyError:
+            raise pickle.UnpicklingError(f"it asks for {f'{module}.{name}'[:80]!r}")
+
+
+def unpickle(data: bytes) -> Union[List[Pair], str]:
+    """The formulas and answers of a pickled heat map, or what is wrong with it."""
     try:
-        read_formula(text, semantics)
-    except Unreadable:
-        return False
-    return True
+        cells = _PlainUnpickler(BytesIO(data)).load().values()
+        pairs = [(formula, answer) for cell in cells for answer, formula in cell]
+    except MemoryError:
+        raise
+    except pickle.UnpicklingError as error:
+        return str(error)
+    except Exception:  # a damaged pickle can raise anything
+        return "it is no dict of lists of pairs"
+    if {type(text) for pair in pairs for text in pair} - {str}:
+        return "it has pairs of something else than texts"
+    if sum(len(text) for pair in pairs for text in pair) > _MAX_CHARACTERS:
+        return f"its texts have more than {_MAX_CHARACTERS} characters"
+    return pairs
 
 
-def read_heat_map(path: str, semantics: str) -> Iterator[Union[PublishedSample, BadLine]]:
-    """Reads a heat map of one JSON object per line.
+def read_pickled_heat_map(path: str) -> List[Pair]:
+    """Reads the formulas and answers of a heat map, in a process of limited time and memory.
 
-    Args:
-        path: the file.
-        semantics: a key of ``ANSWERS``.
-
-    Yields:
-        The samples, and the lines that cannot be read, in order.
+    A pickle is a program; nothing is called that it names.
 
     Raises:
-        UserError: the file cannot be opened, or is no text.
+        UserError: it is no such pickle, or asks for more than plain data.
     """
-    for number, line in enumerate(read_sentences(path), start=1):
-        try:
-            yield _read_entry(line, semantics)
-        except Unreadable as error:
-            yield BadLine(number, str(error), line)
-
-
-def _read_entry(line: str, semantics: str) -> PublishedSample:
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        raise Unreadable("it is not JSON")
-    types: Tuple[Tuple[str, type], ...] = (
-        ("symbols", int),
-        ("length", int),
-        ("formula", str),
-        (ANSWERS[semantics], str),
-    )
-    values: List[Any] = []
-    for name, kind in types:
-        if not isinstance(entry, dict) or type(entry.get(name)) is not kind:
-            what = "number" if kind is int else "text"
-            raise Unreadable(f'it is not an object in which "{name}" is a {what}')
-        values.append(entry[name])
-    n_symbols, length, text, answer = values
-    formula = read_formula(text, semantics)
-    if n_symbols != len(formula_symbols(formula)):
-        raise Unreadable(
-            f"the formula has {len(formula_symbols(formula))} symbols, not {n_symbols}"
-        )
-    # The published heat maps count characters, so that xor has length 3.
-    if length not in (len(formula), len("".join(formula))):
-        raise Unreadable(f"the formula has {len(formula)} tokens, not {length}")
-    return PublishedSample(formula, read_answer(answer, formula, semantics))
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")
+    with WorkerPool(unpickle, 1, _SECONDS, _GIB, show=lambda data: path) as pool:
+        (outcome,) = pool.imap([data])
+    found = outcome.value
+    if outcome.end is not End.result:
+        found = f"it takes more than {_SECONDS:g} s or {_GIB:g} GiB"
+    if isinstance(found, str):
+        raise UserError(f"{path} is not the pickle of a heat map: {found}")
+    return found
+
+
+def _checked(pairs: List[Pair], bad: List[str], path: str, skip_malformed: bool) -> List[Pair]:
+    """Refuses a file with bad samples, unless they are to be left out, or without good ones."""
+    if bad and not skip_malformed:
+        raise UserError(f"{path} is malformed, {bad[0]}; correct it, or skip malformed samples")
+    if not pairs:
+        raise UserError(f"{path} has no sample that can be read", "semantics")
+    for reason in bad:
+        logger.warning("%s is malformed, %s; left out", path, reason)
+    return pairs
+
+
+def import_pairs(
+    source: str, target: str, semantics: str, skip_malformed: bool = False
+) -> Iterator[str]:
+    """Converts a file of pairs, or the splits of a folder.
+
+    Args:
+        source: the file or folder.
+        target: names the files ``TARGET.src`` and ``TARGET.tgt``, or the folder of such files.
+        semantics: a key of ``ANSWERS``.
+        skip_malformed: leave out samples that cannot be read, with a warning.
+
+    Yields:
+        A summary of each file that was written.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    files = [(source, target)]
+    if os.path.isdir(source):
+        files = [
+            (os.path.join(source, f"{split}.txt"), os.path.join(target, split))
+            for split in ("train", "val", "test")
+            if os.path.exists(os.path.join(source, f"{split}.txt"))
+        ]
+    if not files:
+        raise UserError(f"{source} has no train.txt, val.txt or test.txt; name a file instead.")
+    for path, prefix in files:
+        bad: List[str] = []
+        pairs = list(read_published_pairs(path, semantics, bad))
+        write_pairs(prefix, _checked(pairs, bad, path, skip_malformed))
+        yield f"{len(pairs)} samples of {path} in {prefix}.src and .tgt"
+
+
+def import_heat_map(
+    source: str, target: str, semantics: str, skip_malformed: bool = False
+) -> Iterator[str]:
+    """Converts a pickled heat map to a grid, where lengths are numbers of tokens.
+
+    Args:
+        source: the pickle.
+        target: the folder to write.
+        semantics, skip_malformed: see :func:`import_pairs`.
+
+    Yields:
+        A summary.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    pairs: List[Pair] = []
+    bad: List[str] = []
+    for number, (text, answer) in enumerate(read_pickled_heat_map(source), start=1):
+        try:
+            formula = read_formula(text, semantics)
+            pairs.append((" ".join(formula), " ".join(read_answer(answer, formula, semantics))))
+        except ValueError as error:
+            bad.append(f"sample {number}: {error}")
+    pairs = _checked(pairs, bad, source, skip_malformed)
+    options = {"semantics": semantics, "imported": os.path.basename(source)}
+    grid = grid_of_pairs(pairs, formula_symbols, options)
+    grid.write(target)
+    yield f"{len(pairs)} samples of {source} in {len(grid.cells)} cells in {target}"

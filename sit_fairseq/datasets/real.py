@@ -11,12 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Dict, Iterator, List
 
+from sit_fairseq.datasets.drawing import formula_key
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed, spot_trace
 from sit_fairseq.logic.propositional import is_contingent
 from sit_fairseq.logic.reading import read_formula
-from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.symbols.canonical_form import form_key
 
 _PATTERNS = ("DAC", "EH", "HKRSS", "SB", "P", "LILY", "SEJK")
 
@@ -37,25 +36,21 @@ def real_sets(semantics: str) -> Dict[str, List[str]]:
         Formulas in prefix notation over p0, p1, ..., by the name of their set.
 
     Raises:
-        UserError: the package is missing that brings them.
+        UserError: the package that brings them is missing.
     """
     written, satisfiable = _SOURCES[semantics]
     plain: Dict[int, List[str]] = {}
     for tokens in written():
         if len(tokens) <= LONGEST[semantics] and satisfiable(tokens):
-            plain.setdefault(_key(tokens), tokens)
+            plain.setdefault(formula_key(tokens), tokens)
     negated = {}
     for tokens in plain.values():
         opposite = tokens[1:] if tokens[0] == "!" else ["!", *tokens]
         if satisfiable(opposite):
-            negated.setdefault(_key(opposite), opposite)
+            negated.setdefault(formula_key(opposite), opposite)
     name = {"ltl": "patterns", "prop": "networks"}[semantics]
     sets = {name: plain, f"negated_{name}": negated, "wide": _wide()}
     return {name: [" ".join(tokens) for tokens in found.values()] for name, found in sets.items()}
-
-
-def _key(tokens: List[str]) -> int:
-    return form_key(tokens, formula_symbols(tokens))
 
 
 def _spot_patterns() -> Iterator[List[str]]:
@@ -90,7 +85,7 @@ def _wide() -> Dict[int, List[str]]:
         for _ in range(_PER_WIDTH):
             literals = [["!"] * rng.randint(0, 1) + [f"p{number}"] for number in range(width)]
             tokens = ["&"] * (width - 1) + [token for literal in literals for token in literal]
-            found[_key(tokens)] = tokens
+            found[formula_key(tokens)] = tokens
     return found
 
 

@@ -132,8 +132,8 @@ def evaluate_correct(
     with judging.open(run) as judges:
         answered = run.answer(answering(run, answers), sources, judges, targets)
     is_symbol = None
-    if judges.judge.symbols is not None:
-        is_symbol = SymbolPattern(judges.judge.symbols).is_symbol
+    if run.symbols is not None:
+        is_symbol = SymbolPattern(run.symbols).is_symbol
     result = measure_correct(
         judges.judge,
         sources,

@@ -1,7 +1,7 @@
 """Pairs that a model finds itself and a judge accepts, from formulas without labels."""
 
 from collections import Counter
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.pair_files import source_file, write_pairs
 from sit_fairseq.errors import UserError
@@ -9,9 +9,8 @@ from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.evaluation.run import EvaluationRun
 from sit_fairseq.evaluation.settings import Checkpoint, Judging
 from sit_fairseq.judging.judge import Judge
-from sit_fairseq.judging.report import fault
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.logic.syntax import MalformedFormula, read_sentences, tokenize
 
 # Lengths that share a column of the table.
 _BAND = 10
@@ -65,7 +64,15 @@ def harvest_table(result: Dict[str, Any]) -> List[List[Any]]:
 
 def _refused(lines: Sequence[str], judge: Judge, decoder: Any) -> Dict[int, str]:
     """Why lines cannot be answered or judged, by their number from 1."""
-    reasons = ((n, fault(judge, line) or decoder.refusal(line)) for n, line in enumerate(lines, 1))
+
+    def fault(line: str) -> Optional[str]:
+        try:
+            judge.check(line)
+        except MalformedFormula as error:
+            return str(error)
+        return decoder.refusal(line)
+
+    reasons = ((n, fault(line)) for n, line in enumerate(lines, 1))
     return {number: reason for number, reason in reasons if reason is not None}
 
 

@@ -7,7 +7,7 @@ from typing import Callable, Dict, List, Optional, Sequence
 
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.alpha_judge import without_fresh_names
+from sit_fairseq.judging.equality_judges import without_fresh_names
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, renamings_into

@@ -55,6 +55,7 @@ class EvaluationRun:
         self._origin: Dict[str, Any] = {}
         self._started = time.monotonic()
         self._seconds: Optional[float] = None
+        self.symbols: Optional[str] = None
 
     def beside(self, ending: str) -> str:
         """The name of another file of this run."""
@@ -111,12 +112,12 @@ class EvaluationRun:
         if not sources:
             raise UserError("There are no sentences to answer; name a file that has some.")
         origin = {**self._origin, "sentences": sha256_of("\n".join(sources).encode())}
-        known = getattr(decoder, "symbols", None)
-        if judges is not None and known is not None:
-            judges.judge.symbols = known
-        problems = sources if judges is None else judges.judge.problems(sources, references)
-        if problems is not sources:  # the verdicts depend on them
-            origin["references"] = sha256_of("\n".join(problems).encode())
+        self.symbols = getattr(decoder, "symbols", None) or self.symbols
+        problems = sources
+        if judges is not None:
+            problems = judges.judge.problems(sources, references, self.symbols)
+            if judges.judge.on_references:  # the verdicts depend on them
+                origin["references"] = sha256_of("\n".join(references).encode())
         path = self.beside(".answers.jsonl")
         with AnswerJournal(path, origin, self._restart, self._where) as journal:
             answered = answer_all(decoder, sources, journal, judges, problems)

@@ -80,7 +80,7 @@ class Judging:
                 "the time-out must be positive and the number of workers not negative."
             )
         judge = make_judge(self.semantics, self.judge)
-        judge.symbols = self.symbols
+        run.symbols = self.symbols
         run.uses_options(
             semantics=self.semantics, judge=judge.name, timeout=self.timeout, symbols=self.symbols
         )

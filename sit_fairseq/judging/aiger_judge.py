@@ -4,12 +4,13 @@ The only file that imports py-aiger and py-aiger-sat, and only when they are nee
 """
 
 import logging
+import operator
 from importlib.util import find_spec
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.judging.judge import PropJudge
+from sit_fairseq.judging.prop_judges import PropJudge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.logic.syntax import ARITY, formula_symbols
 
 logger = logging.getLogger(__name__)
 
@@ -17,44 +18,40 @@ logger = logging.getLogger(__name__)
 # skips unless one is named.
 INSTALL_HINT = "pip install py-aiger-sat python-sat==1.9.dev17"
 
+_OPERATIONS: Dict[str, Callable] = {
+    "!": operator.invert,
+    "&": operator.and_,
+    "|": operator.or_,
+    "xor": operator.xor,
+    "<->": operator.eq,  # py-aiger's spelling of equivalence
+    "->": lambda left, right: left.implies(right),
+}
+
 
 def aiger_installed() -> bool:
     """Whether py-aiger-sat can be imported."""
     return find_spec("aiger_sat") is not None
 
 
-def _wire(index: int) -> str:
-    """The circuit input of the symbol at an index: py-aiger refuses some names."""
-    return f"s{index}"
+def _wires(formula: Sequence[str]) -> Dict[str, str]:
+    """What the circuit calls the symbols: py-aiger refuses some names."""
+    return {symbol: f"s{index}" for index, symbol in enumerate(formula_symbols(formula))}
 
 
-def _circuit(formula: Sequence[str]):
-    """Builds the circuit of a well-formed formula from its leaves up."""
+def _circuit(formula: Sequence[str]) -> Any:
+    """Builds the circuit of a well-formed formula from its leaves up.
+
+    Raises:
+        RecursionError: the formula is too deep for py-aiger.
+    """
     import aiger
 
     leaves = {"0": aiger.atom(False), "1": aiger.atom(True)}
-    for index, symbol in enumerate(formula_symbols(formula)):
-        leaves[symbol] = aiger.atom(_wire(index))
-    stack = []
+    leaves.update((symbol, aiger.atom(wire)) for symbol, wire in _wires(formula).items())
+    stack: List[Any] = []
     for token in reversed(formula):
-        if token in leaves:
-            stack.append(leaves[token])
-            continue
-        left = stack.pop()
-        if token == "!":
-            stack.append(~left)
-            continue
-        right = stack.pop()
-        if token == "&":
-            stack.append(left & right)
-        elif token == "|":
-            stack.append(left | right)
-        elif token == "xor":
-            stack.append(left ^ right)
-        elif token == "<->":
-            stack.append(left == right)  # py-aiger's spelling of equivalence
-        else:
-            stack.append(left.implies(right))
+        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+        stack.append(_OPERATIONS[token](*operands) if operands else leaves[token])
     return stack[0]
 
 
@@ -86,9 +83,7 @@ def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
     solver.is_sat(assumptions=model)
     core = solver.get_unsat_core()
     return sorted(
-        (symbol, int(core[_wire(index)]))
-        for index, symbol in enumerate(formula_symbols(formula))
-        if _wire(index) in core
+        (symbol, int(core[wire])) for symbol, wire in _wires(formula).items() if wire in core
     )
 
 
@@ -98,28 +93,31 @@ class AigerJudge(PropJudge):
     name = "aiger"
 
     def __init__(self) -> None:
-        self._installed = aiger_installed()
-        if not self._installed:
+        if not aiger_installed():
+            self.missing = INSTALL_HINT
             logger.warning("The aiger judge needs py-aiger-sat: %s", INSTALL_HINT)
 
-    def missing(self) -> Optional[str]:
-        return None if self._installed else INSTALL_HINT
-
-    def decide(self, formula: Sequence[str], assignment: Dict[str, str]) -> Verdict:
-        if not self._installed:
+    def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
+        if self.missing:
             return Verdict.unavailable
         import aiger_sat
 
-        assumptions = {
-            _wire(index): assignment[symbol] == "1"
-            for index, symbol in enumerate(formula_symbols(formula))
-            if symbol in assignment
-        }
+        wires = _wires(formula)
+        assumptions = {wires[symbol]: value == "1" for symbol, value in assignment.items()}
         try:
             solver = aiger_sat.SolverWrapper()
             solver.add_expr(~_circuit(formula))
             counterexample = solver.is_sat(assumptions=assumptions)
         except RecursionError:
-            logger.debug("too deep for py-aiger: %s", " ".join(formula))
             return Verdict.error
         return Verdict.violated if counterexample else Verdict.satisfied
+
+    def satisfiable(self, formula: List[str]) -> Optional[bool]:
+        if self.missing:
+            return None
+        import aiger_sat
+
+        try:
+            return aiger_sat.solve(_circuit(formula)) is not None
+        except RecursionError:
+            return None

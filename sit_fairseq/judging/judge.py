@@ -1,54 +1,48 @@
-"""Judges: what they must offer, the table of them, and the rules for propositional logic."""
+"""Judges: what they must offer, and how they are found by name."""
 
-import logging
 import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import Dict, FrozenSet, List, Optional, Sequence, Union
+from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.propositional import (
-    OPERATORS,
-    MalformedAssignment,
-    check_propositional,
-    parse_assignment,
-)
-from sit_fairseq.logic.syntax import (
-    ARITY,
-    CONSTANTS,
-    TRACE_MARKS,
-    MalformedFormula,
-    formula_symbols,
-    tokenize,
-)
-
-logger = logging.getLogger(__name__)
-
-# A problem or an answer, as text or as tokens.
-Sentence = Union[str, Sequence[str]]
+from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
 # Semantics -> name of a judge -> where it is defined. The first one is the default.
 # Modules are imported when asked for, since some need libraries not everyone has.
 JUDGES: Dict[str, Dict[str, str]] = {
     "prop": {
-        "bits": "sit_fairseq.judging.bits_judge:BitsJudge",
+        "bits": "sit_fairseq.judging.prop_judges:BitsJudge",
         "aiger": "sit_fairseq.judging.aiger_judge:AigerJudge",
     },
-    "ltl": {
-        "spot": "sit_fairseq.judging.spot_judge:SpotJudge",
-    },
-    "copy": {
-        "equality": "sit_fairseq.judging.copy_judge:CopyJudge",
-    },
-    "exact": {
-        "equality": "sit_fairseq.judging.exact_judge:ExactJudge",
-    },
-    "alpha": {
-        "equality": "sit_fairseq.judging.alpha_judge:AlphaJudge",
-    },
+    "ltl": {"spot": "sit_fairseq.judging.spot_judge:SpotJudge"},
+    "copy": {"equality": "sit_fairseq.judging.equality_judges:CopyJudge"},
+    "exact": {"equality": "sit_fairseq.judging.equality_judges:ExactJudge"},
+    "alpha": {"equality": "sit_fairseq.judging.equality_judges:AlphaJudge"},
 }
+
+
+class Problem(str):
+    """A source sentence, with what some judges compare answers with.
+
+    As text it is the source, and for a judge of the source alone any text is a problem.
+
+    Attributes:
+        reference: a right answer, None if none is known.
+        symbols: regular expression of the interchangeable tokens, None if nobody knows.
+    """
+
+    reference: Optional[str]
+    symbols: Optional[str]
+
+    def __new__(
+        cls, source: str, reference: Optional[str] = None, symbols: Optional[str] = None
+    ) -> "Problem":
+        problem = super().__new__(cls, source)
+        problem.reference, problem.symbols = reference, symbols
+        return problem
 
 
 class Judge(ABC):
@@ -62,12 +56,10 @@ class Judge(ABC):
         name: the judge's name among those of the same semantics.
         quick: True if no item takes longer than some milliseconds, so that a process of
             its own and a time-out are not worth their cost.
-        on_references: True if answers are judged against their references, which then take
-            the place of the problems in all methods, see :meth:`problems`.
+        on_references: True if answers are compared with a reference.
         foreign: tokens by which a model of another logic is known.
         needs: tokens without which a model can give no right answer.
-        symbols: pattern of the interchangeable tokens, told by whoever knows it before
-            :meth:`problems` is called; few judges ask.
+        missing: what has to be installed before this judge can decide anything, None if nothing.
     """
 
     semantics: str
@@ -76,63 +68,75 @@ class Judge(ABC):
     on_references: bool = False
     foreign: FrozenSet[str] = frozenset()
     needs: FrozenSet[str] = frozenset()
-    symbols: Optional[str] = None
-
-    def problems(
-        self, sources: Sequence[Sentence], references: Optional[Sequence[Sentence]]
-    ) -> Sequence[Sentence]:
-        """What answers to sentences are judged against.
-
-        Args:
-            sources: the sentences.
-            references: a right answer to each, None if they are not known.
-
-        Returns:
-            The problems to give to the other methods: sources or references.
-
-        Raises:
-            UserError: the judge needs references and there are none.
-        """
-        if not self.on_references:
-            return sources
-        if references is None:
-            raise UserError(
-                f"--semantics {self.semantics} compares answers with references, but the data "
-                "have none; name data with targets, or choose another --semantics."
-            )
-        return references
-
-    def missing(self) -> Optional[str]:
-        """What has to be installed before this judge can decide anything, None if nothing."""
-        return None
+    missing: Optional[str] = None
 
     @abstractmethod
-    def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
+    def verify(self, problem: str, answer: str) -> Verdict:
         """Judges one answer.
 
         Args:
-            problem: the source sentence, see :meth:`problems`.
-            answer: the answer given.
+            problem: the source, tokens separated by spaces; from :meth:`problems` also with its
+                reference and the pattern of its symbols, see :class:`Problem`.
+            answer: tokens separated by spaces.
 
         Returns:
             The verdict. A problem or answer that cannot be read is a verdict too.
         """
 
-    def check(self, problem: Sentence) -> None:
+    def problems(
+        self,
+        sources: Sequence[str],
+        references: Optional[Sequence[str]] = None,
+        symbols: Optional[str] = None,
+    ) -> List[Problem]:
+        """Puts together what answers are judged against.
+
+        Args:
+            sources: the sentences.
+            references: a right answer to each, None if they are not known.
+            symbols: regular expression of the interchangeable tokens, if it is known.
+
+        Returns:
+            The problems to give to the other methods.
+
+        Raises:
+            UserError: the judge needs references and there are none.
+        """
+        if self.on_references and references is None:
+            raise UserError(
+                f"{self.semantics} compares answers with references, but the data have none: name "
+                "data with targets, or choose other semantics",
+                "semantics",
+            )
+        known = references or [None] * len(sources)
+        return [Problem(source, reference, symbols) for source, reference in zip(sources, known)]
+
+    def solvable(self, source: str) -> Optional[bool]:
+        """Whether a problem has a right answer at all.
+
+        Args:
+            source: the source sentence.
+
+        Returns:
+            False if no answer can be right; None if the judge cannot tell.
+        """
+        return None
+
+    def check(self, source: str) -> None:
         """Checks that a problem can be read; any problem can unless a judge says no.
 
         Args:
-            problem: the source sentence.
+            source: the source sentence.
 
         Raises:
             MalformedFormula: it cannot; the message says why.
         """
 
-    def distance(self, problem: Sentence, answer: Sentence) -> Optional[int]:
+    def distance(self, problem: str, answer: str) -> Optional[int]:
         """How far an answer is from the right one, where there is only one.
 
         Args:
-            problem: the source sentence.
+            problem: as for :meth:`verify`.
             answer: the answer given.
 
         Returns:
@@ -142,14 +146,45 @@ class Judge(ABC):
         return None
 
 
-def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--semantics") -> Judge:
+class FormulaJudge(Judge):
+    """A judge of formulas, whose right answers describe what makes them true.
+
+    The verdict on a malformed formula is error, and on a malformed answer invalid.
+    """
+
+    def verify(self, problem: str, answer: str) -> Verdict:
+        try:
+            self.check(problem)
+            return self.decide(problem.split(), answer.split())
+        except MalformedFormula:
+            return Verdict.error
+        except MalformedAnswer:
+            return Verdict.invalid
+
+    def solvable(self, source: str) -> Optional[bool]:
+        try:
+            self.check(source)
+        except MalformedFormula:
+            return None
+        return self.satisfiable(source.split())
+
+    @abstractmethod
+    def decide(self, formula: List[str], answer: List[str]) -> Verdict:
+        """Judges an answer, both as tokens, the formula well-formed; may raise MalformedAnswer."""
+
+    @abstractmethod
+    def satisfiable(self, formula: List[str]) -> Optional[bool]:
+        """Whether something makes a well-formed formula true; None if that cannot be told."""
+
+
+def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
     """Makes a judge by name.
 
     Args:
         semantics: what problems and answers mean, e.g. ``prop``; or ``MODULE:CLASS``, a subclass
             of :class:`Judge` in a module that Python finds from the working directory.
         judge: a judge for it; None for the first one.
-        option: the option that names the semantics, for messages.
+        parameter: names the semantics in messages.
 
     Returns:
         The judge.
@@ -159,24 +194,23 @@ def make_judge(semantics: str, judge: Optional[str] = None, option: str = "--sem
     """
     if ":" in semantics:
         if judge is not None:
-            raise UserError(f"{option} {semantics} is a judge already; leave out --judge {judge}.")
-        return _own_judge(semantics, option)
+            raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
+        return _own_judge(semantics, parameter)
     if semantics not in JUDGES:
         raise UserError(
-            f"Unknown semantics '{semantics}'; choose {option} from {', '.join(JUDGES)}, or name "
-            "a judge of your own by MODULE:CLASS."
+            f"unknown semantics {semantics!r}; known are {', '.join(JUDGES)}, and a judge of your "
+            "own by MODULE:CLASS",
+            parameter,
         )
     choices = JUDGES[semantics]
     name = judge or next(iter(choices))
     if name not in choices:
-        raise UserError(
-            f"Unknown judge '{name}' for {semantics}; choose --judge from {', '.join(choices)}."
-        )
+        raise UserError(f"{semantics} has no judge {name!r}, but {', '.join(choices)}", "judge")
     module, cls = choices[name].split(":")
     return getattr(import_module(module), cls)()
 
 
-def _own_judge(semantics: str, option: str) -> Judge:
+def _own_judge(semantics: str, parameter: str) -> Judge:
     module, _, name = semantics.partition(":")
     if os.getcwd() not in sys.path:  # worker processes get the same path
         sys.path.append(os.getcwd())
@@ -184,73 +218,59 @@ def _own_judge(semantics: str, option: str) -> Judge:
         cls = getattr(import_module(module), name)
         judge = cls() if isinstance(cls, type) and issubclass(cls, Judge) else None
     except Exception as error:  # whatever their code raises
-        reason = f"{type(error).__name__}: {error}"
-        raise UserError(f"{option} {semantics} cannot be used ({reason}); mend {module}.")
-    if judge is None:
         raise UserError(
-            f"{option} {semantics} is no subclass of sit_fairseq.judging.judge.Judge; name one."
+            f"{semantics} cannot be used ({type(error).__name__}: {error}); mend {module}"
         )
+    if judge is None:
+        raise UserError(f"{semantics} is no subclass of sit_fairseq.judging.judge.Judge", parameter)
     judge.semantics, judge.name = semantics, name
     return judge
 
 
-def as_tokens(sentence: Sentence) -> List[str]:
-    """Returns the tokens of a sentence given as text or as tokens."""
-    return tokenize(sentence) if isinstance(sentence, str) else list(sentence)
+def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
+    """Makes a judge that needs nothing but a problem and an answer.
 
+    Args:
+        semantics: what problems and answers mean.
+        parameter: names the semantics in messages.
 
-class PropJudge(Judge):
-    """The rules common to all judges of propositional logic.
+    Returns:
+        The default judge of the semantics.
 
-    An answer is a sequence of ``symbol value`` pairs, read as the conjunction of these
-    literals: ``a 1 c 0`` says a and not c, and leaves every other symbol open. The
-    verdict is
-
-    * error, if the formula is malformed (the reason is logged at debug level);
-    * invalid, if the answer has an odd number of tokens, a value other than 0 and 1, or
-      something that is not a symbol of the formula (as in the published protocol);
-    * vacuous, if literals contradict each other (``a 1 a 0``);
-    * satisfied, if every total assignment that agrees with the answer satisfies the
-      formula, and violated otherwise.
-
-    Repeating a literal is harmless, and the empty answer is right exactly for a
-    tautology.
+    Raises:
+        UserError: there is no such semantics, it compares with references, or its judge lacks what
+            it needs to decide anything.
     """
+    judge = make_judge(semantics, parameter=parameter)
+    if judge.on_references:
+        raise UserError(
+            f"{semantics} compares answers with references, which sentences to be answered do not "
+            "have",
+            parameter,
+        )
+    if judge.missing is not None:
+        raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
+    return judge
 
-    semantics = "prop"
-    foreign = frozenset((*ARITY, *TRACE_MARKS)) - frozenset(OPERATORS)
-    needs = frozenset(CONSTANTS)
 
-    def check(self, problem: Sentence) -> None:
-        check_propositional(as_tokens(problem))
+def refuse_other_logic(judge: Judge, base_tokens: Iterable[str], parameter: str = "verify") -> None:
+    """Refuses a model whose sentences a judge cannot mean.
 
-    def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
-        formula = as_tokens(problem)
-        try:
-            self.check(formula)
-        except MalformedFormula as error:
-            logger.debug("%s in: %s", error, " ".join(formula))
-            return Verdict.error
-        try:
-            literals = parse_assignment(as_tokens(answer))
-        except MalformedAssignment as error:
-            logger.debug("%s in: %s", error, answer)
-            return Verdict.invalid
-        assignment = dict(literals)
-        if not set(assignment) <= set(formula_symbols(formula)):
-            return Verdict.invalid
-        if len(set(literals)) > len(assignment):
-            return Verdict.vacuous
-        return self.decide(formula, assignment)
+    Args:
+        judge: the judge.
+        base_tokens: the model's tokens that are no symbols.
+        parameter: names the semantics in messages.
 
-    @abstractmethod
-    def decide(self, formula: Sequence[str], assignment: Dict[str, str]) -> Verdict:
-        """Decides whether an assignment implies a formula.
-
-        Args:
-            formula: the tokens of a well-formed formula.
-            assignment: from some of its symbols to ``0`` or ``1``.
-
-        Returns:
-            ``satisfied`` or ``violated``, or why that cannot be said.
-        """
+    Raises:
+        UserError: a token belongs to another logic, or one is missing without which no answer is
+            right.
+    """
+    known = set(base_tokens)
+    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
+    if foreign or lacking:
+        reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
+        raise UserError(
+            f"{judge.semantics} does not suit this model, whose tokens are of another logic "
+            f"({reason} of {judge.semantics})",
+            parameter,
+        )

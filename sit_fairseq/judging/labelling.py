@@ -1,12 +1,10 @@
 """Labelling many temporal formulas at once, in processes that can be stopped."""
 
 from contextlib import closing
-from types import TracebackType
-from typing import Dict, Iterable, Iterator, NamedTuple, Optional, Type
+from typing import Iterable, Iterator, NamedTuple, Optional, Tuple
 
 from sit_fairseq.judging.spot_judge import spot_installed, spot_trace
 from sit_fairseq.judging.workers import End, WorkerPool
-from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.logic.tableau import depth_first_trace
 
 # GiB that a labelling process may allocate.
@@ -44,20 +42,20 @@ class SpotLabeller:
 
     def __init__(self, depth_first: bool = False) -> None:
         self.depth_first = depth_first
-
-    def __setstate__(self, state: Dict) -> None:
-        self.depth_first = state["depth_first"]
         spot_installed()  # a worker loads it before the time of its first item is taken
 
+    def __reduce__(self) -> Tuple:
+        return SpotLabeller, (self.depth_first,)
+
     def __call__(self, formula: str) -> str:
-        tokens = tokenize(formula)
+        tokens = formula.split()
         trace = depth_first_trace(tokens) if self.depth_first else None
         if trace is None:
             trace = spot_trace(tokens)
         return "" if trace is None else " ".join(trace.tokens)
 
 
-class LabelPool:
+class LabelPool(WorkerPool):
     """Labels formulas in parallel; one that takes too long costs only itself.
 
     Use it as a context manager, or close it.
@@ -69,20 +67,9 @@ class LabelPool:
     """
 
     def __init__(self, labeller: SpotLabeller, workers: int, timeout: float) -> None:
-        self._pool = WorkerPool(labeller, workers, timeout, _MEMORY)
+        super().__init__(labeller, workers, timeout, _MEMORY)
 
-    def __enter__(self) -> "LabelPool":
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self._pool.close()
-
-    def imap(self, formulas: Iterable[str]) -> Iterator[Label]:
+    def labels(self, formulas: Iterable[str]) -> Iterator[Label]:
         """Labels formulas and yields each label as soon as those before it are known.
 
         Args:
@@ -91,11 +78,11 @@ class LabelPool:
         Yields:
             One label for each, in order.
         """
-        with closing(self._pool.imap(formulas)) as outcomes:
+        with closing(self.imap(formulas)) as outcomes:
             for end, trace, _ in outcomes:
                 if end is not End.result:
                     yield Label("", _STOPPED[end])
                 elif not trace:
                     yield Label("", "unsatisfiable")
                 else:
-                    yield Label(trace, "zero_in_trace" if "0" in tokenize(trace) else None)
+                    yield Label(trace, "zero_in_trace" if "0" in trace.split() else None)

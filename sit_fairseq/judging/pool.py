@@ -3,14 +3,13 @@
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from types import TracebackType
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import End, WorkerPool
 
-# A problem and the answer to it.
+# A problem and the answer to it, as judges take them.
 Pair = Tuple[str, str]
 
 # The verdict on an item that the judge did not finish.
@@ -24,15 +23,12 @@ class Judged(NamedTuple):
     seconds: float
 
 
-def _verify(judge: Judge, pair: Pair) -> Verdict:
-    return judge.verify(*pair)
+def _ask(judge: Judge, question: Sequence[str]) -> Any:
+    """Asks for a verdict on a pair, or whether a single problem is solvable."""
+    return judge.verify(*question) if len(question) == 2 else judge.solvable(*question)
 
 
-def _problem(pair: Pair) -> str:
-    return pair[0]
-
-
-class JudgePool:
+class JudgePool(WorkerPool):
     """Judges pairs in parallel; one that hangs or crashes the judge costs only itself.
 
     Use it as a context manager, or close it. Workers start with the first pairs.
@@ -48,6 +44,8 @@ class JudgePool:
 
     Attributes:
         judge: the judge.
+        number: answers judged so far.
+        seconds: that the judge worked on them.
     """
 
     def __init__(
@@ -57,47 +55,46 @@ class JudgePool:
         timeout: float = 30.0,
         memory: float = 4.0,
     ) -> None:
-        self.judge = judge
         workers = (0 if judge.quick else 2) if workers is None else workers
-        self._pool = WorkerPool(partial(_verify, judge), workers, timeout, memory, _problem)
+        super().__init__(partial(_ask, judge), workers, timeout, memory, show=lambda item: item[0])
+        self.judge = judge
+        self.number = 0
+        self.seconds = 0.0
 
-    def __enter__(self) -> "JudgePool":
-        return self
+    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
+        """Judges pairs and yields each verdict as soon as those before it are known.
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
+        Args:
+            pairs: problems and answers.
 
-    def start(self) -> None:
-        """Starts the workers, which else the first pairs do, and waits until they are ready."""
-        self._pool.start()
-
-    def close(self) -> None:
-        """Ends the workers; the pool can be used again and then starts new ones."""
-        self._pool.close()
+        Yields:
+            For each pair in order, its verdict and how long the judge worked on it, or how
+            long it was given until it was stopped.
+        """
+        with closing(self.imap(pairs)) as outcomes:
+            for end, verdict, seconds in outcomes:
+                self.number += 1
+                self.seconds += seconds
+                yield Judged(_UNFINISHED.get(end, verdict), seconds)
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
         """Judges pairs.
 
         Args:
-            pairs: problems and answers, as text.
+            pairs: problems and answers.
 
         Returns:
             One verdict for each, in order.
         """
-        return list(self.imap(pairs))
+        return [judged.verdict for judged in self.imap_timed(pairs)]
 
     def verify_answers(
-        self, problems: Iterable[str], answers: Sequence[Sequence[str]]
+        self, problems: Sequence[str], answers: Sequence[Sequence[str]]
     ) -> List[List[Verdict]]:
         """Judges several answers to each problem.
 
         Args:
-            problems: as text.
+            problems: the problems.
             answers: to each of them.
 
         Returns:
@@ -107,29 +104,47 @@ class JudgePool:
         judged = iter(self.verify_all(pairs))
         return [list(islice(judged, len(own))) for own in answers]
 
-    def imap(self, pairs: Iterable[Pair]) -> Iterator[Verdict]:
-        """Judges pairs and yields each verdict as soon as those before it are known.
+    def first_satisfied(
+        self,
+        problems: Sequence[str],
+        answers: Sequence[Sequence[str]],
+        verdicts: Sequence[Dict[str, Verdict]],
+    ) -> List[Optional[int]]:
+        """Judges the answers to each problem until one is accepted.
+
+        The first answers to all problems are judged at once, then the second ones to those that
+        are left, and so on. A judge that was stopped or failed has accepted nothing.
 
         Args:
-            pairs: problems and answers, as text.
+            problems: the problems.
+            answers: to each of them, in the order of preference.
+            verdicts: by answer, those to each problem that are known; new ones are added.
 
-        Yields:
-            One verdict for each, in order.
+        Returns:
+            The place of the first answer to each problem that is satisfied, None if none is.
         """
-        with closing(self.imap_timed(pairs)) as judged:
-            for verdict, _ in judged:
-                yield verdict
+        found: List[Optional[int]] = [None] * len(problems)
+        waiting = list(range(len(problems)))
+        for rank in range(max(map(len, answers), default=0)):
+            waiting = [place for place in waiting if rank < len(answers[place])]
+            new = [place for place in waiting if answers[place][rank] not in verdicts[place]]
+            judged = self.verify_all((problems[place], answers[place][rank]) for place in new)
+            for place, verdict in zip(new, judged):
+                verdicts[place][answers[place][rank]] = verdict
+            for place in waiting:
+                if verdicts[place][answers[place][rank]] is Verdict.satisfied:
+                    found[place] = rank
+            waiting = [place for place in waiting if found[place] is None]
+        return found
 
-    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
-        """As :meth:`imap`, with the seconds that each item took.
+    def solvable(self, sources: Iterable[str]) -> List[Optional[bool]]:
+        """Asks the judge which problems have a right answer at all.
 
         Args:
-            pairs: problems and answers, as text.
+            sources: the source sentences.
 
-        Yields:
-            For each item in order, its verdict and how long the judge worked on it, or how
-            long it was given until it was stopped.
+        Returns:
+            For each, False if no answer can be right; None if the judge cannot tell in time.
         """
-        with closing(self._pool.imap(pairs)) as outcomes:
-            for end, verdict, seconds in outcomes:
-                yield Judged(_UNFINISHED.get(end, verdict), seconds)
+        with closing(self.imap((source,) for source in sources)) as outcomes:
+            return [outcome.value for outcome in outcomes]

@@ -7,21 +7,13 @@ optional dependency.
 import logging
 from functools import lru_cache
 from itertools import count
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from sit_fairseq.judging.judge import Judge, Sentence, as_tokens
+from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.ltl import (
-    MalformedTrace,
-    Step,
-    Trace,
-    canonical_names,
-    check_ltl,
-    parse_trace,
-)
-from sit_fairseq.logic.syntax import CYCLE_END, CYCLE_START, MalformedFormula
-from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.logic.ltl import Step, Trace, canonical_names, check_ltl, parse_trace
+from sit_fairseq.logic.syntax import CYCLE_END, CYCLE_START
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +44,19 @@ def spot_installed() -> bool:
     return hasattr(spot, "translate")
 
 
+def spot_version() -> str:
+    """The version of Spot, which must be installed."""
+    import spot
+
+    return spot.version()
+
+
+def _renamed(tokens: Sequence[str], names: Mapping[str, str]) -> List[str]:
+    return [names.get(token, token) for token in tokens]
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
-def _counterexamples(formula: str):
+def _counterexamples(formula: str) -> Any:
     """The automaton of all words that violate a formula in infix notation.
 
     No effort is made to shrink it, which takes longer than intersecting it with a lasso.
@@ -64,54 +67,69 @@ def _counterexamples(formula: str):
     return spot.translate(negation, "low", xargs=_NO_SIMULATION)
 
 
-def _step_bdd(step: Sequence[str], leaves: Dict):
-    """The decision diagram of a step, from its leaves up."""
-    stack = []
-    for token in reversed(step):
-        if token in leaves:
-            stack.append(leaves[token])
-            continue
-        left = stack.pop()
-        if token == "!":
-            stack.append(-left)
-            continue
-        right = stack.pop()
-        if token == "&":
-            stack.append(left & right)
-        elif token == "|":
-            stack.append(left | right)
-        elif token == "xor":
-            stack.append(left ^ right)
-        elif token == "<->":
-            stack.append(-(left ^ right))
-        else:
-            stack.append(left >> right)
-    return stack[0]
+class SpotJudge(FormulaJudge):
+    """Asks Spot for a word of the trace that violates the formula.
 
+    An answer is a symbolic trace as in ``a ; & a b ; { b }``, which stands for all words
+    that agree with it. The verdict is
 
-def _lasso(trace: Trace, names: Dict[str, str]):
-    """The automaton of all words of a trace, one state per step; None if there are none.
+    * error, if the formula is malformed or Spot gives up on it (a warning says why);
+    * invalid, if the answer is no trace;
+    * vacuous, if a step contradicts itself, so that there are no such words;
+    * satisfied, if every word satisfies the formula, and violated otherwise.
 
-    Args:
-        trace: the trace.
-        names: from each of its symbols, and maybe more, to what the automaton calls it.
+    A trace may constrain symbols that the formula does not have, as in the paper's example
+    ``a ; & a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts. A formula
+    has a right answer just if it is satisfiable.
+
+    Spot gets to see ``p0``, ``p1``, ... in place of the symbols.
     """
-    import spot
 
-    buddy = spot.buddy  # as a module of its own it is not always on the path
-    lasso = spot.make_twa_graph()
-    leaves = {"0": buddy.bddfalse, "1": buddy.bddtrue}
-    for symbol in trace.symbols:
-        leaves[symbol] = buddy.bdd_ithvar(lasso.register_ap(names[symbol]))
-    lasso.new_states(len(trace.steps))
-    lasso.set_init_state(0)
-    following = [*range(1, len(trace.steps)), len(trace.prefix)]
-    for state, (step, successor) in enumerate(zip(trace.steps, following)):
-        letters = _step_bdd(step, leaves)
-        if letters == buddy.bddfalse:
+    semantics = "ltl"
+    name = "spot"
+    needs = frozenset((CYCLE_START, CYCLE_END))
+
+    def __init__(self) -> None:
+        if not spot_installed():
+            self.missing = INSTALL_HINT
+            logger.warning("The spot judge needs Spot: %s", INSTALL_HINT)
+
+    def __reduce__(self) -> Tuple:
+        return SpotJudge, ()  # a worker loads Spot before the time of its first item is taken
+
+    def check(self, source: str) -> None:
+        check_ltl(source.split())
+
+    def decide(self, formula: List[str], answer: List[str]) -> Verdict:
+        trace = parse_trace(answer)
+        if self.missing:
+            return Verdict.unavailable
+        import spot
+
+        names = canonical_names([*formula, *trace.symbols])
+        steps = ([tuple(_renamed(step, names)) for step in part] for part in trace)
+        try:
+            words = spot.parse_word(Trace(*map(tuple, steps)).infix()).as_automaton()
+            if words.is_empty():
+                return Verdict.vacuous
+            violated = words.intersects(_counterexamples(infix(_renamed(formula, names))))
+        except MemoryError:  # where it was caught, Spot may still hold on to what there is
+            raise
+        except Exception as error:  # Spot's: runtime_error, its parser's
+            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
+            return Verdict.error
+        return Verdict.violated if violated else Verdict.satisfied
+
+    def satisfiable(self, formula: List[str]) -> Optional[bool]:
+        if self.missing:
             return None
-        lasso.new_edge(state, successor, letters)
-    return lasso
+        try:
+            return not _counterexamples(infix(["!", *formula])).is_empty()
+        except MemoryError:
+            raise
+        except Exception as error:
+            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
+            return None
 
 
 def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
@@ -131,30 +149,30 @@ def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
     """
     import spot
 
-    renaming = Renaming(canonical_names(formula))
+    names = canonical_names(formula)
     variables = spot.make_bdd_dict()
     holder = spot.make_twa_graph(variables)  # numbers the variables by first appearance
-    for name in renaming.mapping.values():
+    for name in names.values():
         holder.register_ap(name)
-    canonical = spot.formula(infix(renaming.tokens(formula)))
+    canonical = spot.formula(infix(_renamed(formula, names)))
     automaton = spot.translate(canonical, "low", dict=variables, xargs=_NO_SIMULATION)
     automaton.merge_edges()
     run = automaton.accepting_run()
     if run is None:
         return None
     word = spot.twa_word(run)
-    undo = renaming.inverse()
+    symbols = {name: symbol for symbol, name in names.items()}
 
-    def steps(letters) -> Tuple[Step, ...]:
+    def steps(letters: Any) -> Tuple[Step, ...]:
         formulas = (spot.bdd_to_formula(letter, variables) for letter in letters)
-        return tuple(tuple(undo.tokens(_spot_tokens(formula))) for formula in formulas)
+        return tuple(tuple(_renamed(_spot_tokens(formula), symbols)) for formula in formulas)
 
     return Trace(steps(word.prefix), steps(word.cycle))
 
 
-def _spot_tokens(formula) -> List[str]:
+def _spot_tokens(formula: Any) -> List[str]:
     """The tokens of one of Spot's formulas over p0, p1, ..., which LBT does not quote."""
-    return [_LBT_TOKENS.get(token, token) for token in formula.to_str("lbt").split()]
+    return _renamed(formula.to_str("lbt").split(), _LBT_TOKENS)
 
 
 # Numbers of symbols that nothing else uses, a million for each call of random_formulas.
@@ -186,10 +204,9 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
     )
     # Spot numbers symbols by when the process first saw them: take some it has never seen.
     first = next(_unseen_symbols)
-    symbols = [f"p{first + index}" for index in range(n_symbols)]
-    renaming = Renaming({symbol: f"p{index}" for index, symbol in enumerate(symbols)})
+    names = {f"p{first + index}": f"p{index}" for index in range(n_symbols)}
     formulas = spot.randltl(
-        symbols,
+        list(names),
         seed=seed,
         tree_size=(shortest, longest),
         ltl_priorities=priorities,
@@ -197,7 +214,7 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
         allow_dups=True,
     )
     for formula in formulas:
-        yield renaming.tokens(_spot_tokens(formula))
+        yield _renamed(_spot_tokens(formula), names)
 
 
 def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
@@ -242,78 +259,3 @@ def spots_own_form(tokens: Sequence[str]) -> List[str]:
     import spot
 
     return conjuncts_sorted(_spot_tokens(spot.formula(infix(tokens))))
-
-
-def spot_version() -> str:
-    """The version of Spot, which must be installed."""
-    import spot
-
-    return spot.version()
-
-
-class SpotJudge(Judge):
-    """Asks Spot for a word of the trace that violates the formula.
-
-    An answer is a symbolic trace as in ``a ; & a b ; { b }``, which stands for all words
-    that agree with it. The verdict is
-
-    * error, if the formula is malformed or Spot gives up on it (the reason is logged at
-      debug level);
-    * invalid, if the answer is no trace;
-    * vacuous, if a step contradicts itself, so that there are no such words;
-    * satisfied, if every word satisfies the formula, and violated otherwise.
-
-    A trace may constrain symbols that the formula does not have, as in the paper's example
-    ``a ; & a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts.
-
-    Spot gets to see ``p0``, ``p1``, ... in place of the symbols.
-    """
-
-    semantics = "ltl"
-    name = "spot"
-    needs = frozenset((CYCLE_START, CYCLE_END))
-
-    def __init__(self) -> None:
-        self._installed = spot_installed()
-        if not self._installed:
-            logger.warning("The spot judge needs Spot: %s", INSTALL_HINT)
-
-    def __setstate__(self, state: Dict) -> None:
-        # A worker loads Spot before the time of its first item is taken.
-        self._installed = spot_installed()
-
-    def missing(self) -> Optional[str]:
-        return None if self._installed else INSTALL_HINT
-
-    def check(self, problem: Sentence) -> None:
-        check_ltl(as_tokens(problem))
-
-    def verify(self, problem: Sentence, answer: Sentence) -> Verdict:
-        formula = as_tokens(problem)
-        try:
-            self.check(formula)
-        except MalformedFormula as error:
-            logger.debug("%s in: %s", error, " ".join(formula))
-            return Verdict.error
-        names = canonical_names(formula)
-        try:
-            trace = parse_trace(as_tokens(answer))
-        except MalformedTrace as error:
-            logger.debug("%s in: %s", error, answer)
-            return Verdict.invalid
-        for symbol in trace.symbols:
-            names.setdefault(symbol, f"p{len(names)}")
-        if not self._installed:
-            return Verdict.unavailable
-        try:
-            lasso = _lasso(trace, names)
-            if lasso is None:
-                return Verdict.vacuous
-            renamed = Renaming(names).tokens(formula)
-            violated = lasso.intersects(_counterexamples(infix(renamed)))
-        except MemoryError:  # where it was caught, Spot may still hold on to what there is
-            raise
-        except Exception as error:  # Spot's: runtime_error, its parser's
-            logger.debug("Spot: %s in: %s", error, " ".join(formula))
-            return Verdict.error
-        return Verdict.violated if violated else Verdict.satisfied

@@ -1,30 +1,38 @@
-"""Calling a function on many items at once, in processes that can be stopped."""
+"""Calls a function on many items at once, in processes that can be stopped.
 
+What was tried: :mod:`concurrent.futures` and :class:`multiprocessing.Pool` cannot stop one item, and
+a crash costs the first the whole pool, the second for ever the item. pebble's ``ProcessPool`` can do
+both, but starts its processes as :mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the
+caller's script a second time, and ``fork`` copies locks of torch's threads, a context of CUDA and
+locked files. So a worker here is an interpreter of its own, which imports what the function needs
+and nothing else.
+"""
+
+import ctypes
 import logging
-import multiprocessing
+import math
+import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections import deque
 from enum import Enum
+from itertools import count, islice
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from types import TracebackType
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Type
-
-from sit_fairseq.judging.orphans import end_worker_with_parent
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 logger = logging.getLogger(__name__)
 
-# Most items sent to a worker at once: a fast function is not to wait for its parent.
-_MAX_BATCH = 64
+# A worker gets as many items at once as take so many seconds, and no more than so many.
+_SHARE_SECONDS, _LARGEST_SHARE = 0.1, 64
 
-# Workers are forked from a server process rather than from the parent: the parent may
-# hold locks of torch or CUDA threads, which a forked child would wait for for ever, and
-# a sibling's end of a pipe, which would hide that the parent has gone. The server
-# imports this package once (fairseq and torch take seconds), so that a worker, also one
-# that replaces a stopped one, starts in a fraction of a second. It takes the place of
-# `spawn`, which would pay for the import each time.
-_context = multiprocessing.get_context("forkserver")
+_PR_SET_PDEATHSIG = 1
+
+# An item with its number.
+_Numbered = Tuple[int, Any]
 
 
 class End(Enum):
@@ -49,10 +57,16 @@ class Outcome(NamedTuple):
     seconds: float
 
 
+def end_with_parent(number: int = signal.SIGKILL) -> None:
+    """Asks Linux to signal this process when the thread that started it ends; others cannot."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+
+
 def _limit_memory(gib: float) -> None:
     """Limits what this process can allocate from now on: more is a MemoryError or a crash."""
-    # Not the address space (RLIMIT_AS), nor all data: libraries of torch have gigabytes of
-    # either that they never touch, and how many depends on how it was built.
+    # Not the address space (RLIMIT_AS), nor all data: libraries of torch, which a judge may
+    # import, have gigabytes of either that they never touch.
     try:
         with open("/proc/self/statm") as file:
             own = int(file.read().split()[5]) * resource.getpagesize()
@@ -64,83 +78,125 @@ def _limit_memory(gib: float) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _call(function: Callable[[Any], Any], item: Any) -> Outcome:
-    started = time.monotonic()
-    value = function(item)
-    return Outcome(End.result, value, time.monotonic() - started)
-
-
-def _serve(connection: Connection, function: Callable[[Any], Any], memory: float) -> None:
-    """Answers batches of items with one outcome at a time, until the parent has gone."""
-    end_worker_with_parent()  # also in the middle of an item, which may take for ever
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
-    _limit_memory(memory)
-    connection.send(None)  # ready: only from now on do time-outs count
+def _serve(descriptor: int, parent: int) -> None:
+    """Is the worker: answers shares of items, one outcome at a time, until the parent has gone."""
+    end_with_parent()  # also in the middle of an item, which may take for ever
+    connection = Connection(descriptor)
+    function, memory = connection.recv()
+    if os.getppid() != parent:
+        return
+    if memory is not None:
+        _limit_memory(memory)
+    connection.send(None)  # ready: only from now on does time count
     while True:
         try:
-            batch = connection.recv()
+            share = connection.recv()
         except EOFError:
             return
-        for item in batch:
+        for item in share:
+            started = time.monotonic()
             try:
-                outcome = _call(function, item)
+                value = function(item)
             except MemoryError:
-                return  # the parent sees that, and starts a process that has memory
-            connection.send(outcome)
+                os._exit(1)  # the parent sees that, and starts a process that has memory
+            connection.send((value, time.monotonic() - started))
 
 
 class _Worker:
     """A process with the items it has been given and not yet answered.
 
     Attributes:
+        process: the process.
         connection: the parent's end of its pipe.
-        pending: indices of those items, the one it is working on first.
+        pending: those items, the one it is working on first.
         deadline: when that one is overdue, on the monotonic clock.
+        ready: whether the process has started.
+        share: how many items to give it next.
     """
 
-    def __init__(self, function: Callable[[Any], Any], memory: float) -> None:
-        self.connection, child = _context.Pipe()
-        self.pending: Deque[int] = deque()
-        self.deadline = 0.0
-        self._process = _context.Process(target=_serve, args=(child, function, memory), daemon=True)
-        self._process.start()
-        child.close()
+    def __init__(self, function: Callable[[Any], Any], timeout: float, memory: Optional[float]):
+        self.connection, child = Pipe()
+        self.pending: Deque[_Numbered] = deque()
+        self.deadline = math.inf
+        self.ready = False
+        self.share = 1
+        self._timeout = timeout
+        self._given = 0
+        self._seconds = 0.0
+        with child:
+            program = (
+                f"import sys; sys.path[:] = {[str(place) for place in sys.path]}; "
+                f"from {__name__} import _serve; _serve({child.fileno()}, {os.getpid()})"
+            )
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                pass_fds=[child.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt is the parent's to handle
+            )
+        self._send((function, memory))
 
-    def await_ready(self) -> None:
-        """Waits until the process has started.
+    def _send(self, message: Any) -> None:
+        try:
+            self.connection.send(message)
+        except BrokenPipeError:
+            pass  # receive() says that the process has ended
+
+    def give(self, items: List[_Numbered]) -> None:
+        """Gives the idle worker items to work on."""
+        self.pending.extend(items)
+        self._given, self._seconds = len(items), 0.0
+        self._send([item for _, item in items])
+        if self.ready:
+            self.deadline = time.monotonic() + self._timeout
+
+    def receive(self, done: Dict[int, Outcome]) -> None:
+        """Takes note of what the process says.
 
         Raises:
-            RuntimeError: it ended instead.
+            EOFError: it has ended.
         """
         try:
-            self.connection.recv()
-        except (EOFError, OSError):
-            raise RuntimeError("a worker process ended before it was ready; see its message above")
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is running."""
-        return self._process.is_alive()
+            message = self.connection.recv()
+        except ConnectionError:
+            raise EOFError
+        self.deadline = time.monotonic() + self._timeout
+        if message is None:
+            self.ready = True
+            return
+        value, seconds = message
+        number, _ = self.pending.popleft()
+        done[number] = Outcome(End.result, value, seconds)
+        self._seconds += seconds
+        if not self.pending:
+            wanted = int(_SHARE_SECONDS * self._given / max(self._seconds, 1e-9))
+            self.share = max(1, min(wanted, _LARGEST_SHARE))
 
     def stop(self) -> None:
         """Ends the process, whatever it is doing."""
-        self._process.kill()
-        self._process.join()
+        self.process.kill()
+        self.process.wait()
         self.connection.close()
 
 
 class WorkerPool:
     """Calls a function on items in parallel; an item it hangs or crashes on costs only itself.
 
-    Use it as a context manager, or close it. Workers start with the first items.
+    Use it as a context manager, or close it. Workers start with the first items. They find modules
+    where this process does, but know nothing of its script: what is pickled must come from modules.
+    Without time-outs and limits it draws data, for as long as somebody takes them::
+
+        with WorkerPool(draw_chunk, workers) as pool:
+            for chunk in pool.results(itertools.count()):
+                ...
 
     Args:
-        function: takes one item; it and the items can be pickled.
+        function: takes one item; it, the items and what it returns can be pickled.
         workers: number of processes; 0 calls it in this process, where nothing can be timed
             out and what it raises is the caller's.
-        timeout: seconds after which an item is given up.
-        memory: GiB that each process may allocate once it has started. An item that needs
-            more is a crash, and costs the process; 0 workers have no limit.
+        timeout: seconds after which an item is given up; None for never.
+        memory: GiB that each process may allocate once it has started; None for no limit. An item
+            that needs more is a crash, and costs the process; 0 workers have no limit.
         show: what a warning says of an item.
     """
 
@@ -148,13 +204,13 @@ class WorkerPool:
         self,
         function: Callable[[Any], Any],
         workers: int,
-        timeout: float,
-        memory: float,
+        timeout: Optional[float] = None,
+        memory: Optional[float] = None,
         show: Callable[[Any], str] = str,
     ) -> None:
         self._function = function
         self._n_workers = workers
-        self._timeout = timeout
+        self._timeout = math.inf if timeout is None else timeout
         self._memory = memory
         self._show = show
         self._workers: List[_Worker] = []
@@ -162,17 +218,8 @@ class WorkerPool:
     def __enter__(self) -> "WorkerPool":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         self.close()
-
-    def start(self) -> None:
-        """Starts the workers, which else the first items do, and waits until they are ready."""
-        self._start(self._n_workers)
 
     def close(self) -> None:
         """Ends the workers; the pool can be used again and then starts new ones."""
@@ -184,92 +231,112 @@ class WorkerPool:
         """Works on items and yields each outcome as soon as those before it are known.
 
         Args:
-            items: arguments of the function.
+            items: arguments of the function, possibly without end.
 
         Yields:
             One outcome for each, in order.
+
+        Raises:
+            RuntimeError: no worker can be started.
         """
-        items = list(items)
         if not self._n_workers:
             for item in items:
-                yield _call(self._function, item)
+                started = time.monotonic()
+                value = self._function(item)
+                yield Outcome(End.result, value, time.monotonic() - started)
             return
+        numbered = enumerate(items)
+        returned: Deque[_Numbered] = deque()  # by workers that were stopped
+        done: Dict[int, Outcome] = {}
         try:
-            yield from self._run(items)
+            for number in count():
+                self._feed(numbered, returned)
+                while number not in done:
+                    if not any(worker.pending for worker in self._workers):
+                        return
+                    self._collect(done, returned)
+                    self._feed(numbered, returned)
+                yield done.pop(number)
         finally:
             if any(worker.pending for worker in self._workers):  # abandoned half-way
                 self.close()
 
-    def _run(self, items: List[Any]) -> Iterator[Outcome]:
-        """Yields the outcomes of items, keeping every worker busy."""
-        todo = deque(range(len(items)))
-        done: Dict[int, Outcome] = {}
-        for index in range(len(items)):
-            while index not in done:
-                self._feed(items, todo)
-                self._collect(items, done, todo)
-            yield done.pop(index)
+    def results(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Like :meth:`imap`, for a function that is to return a result for every item.
 
-    def _start(self, number: int) -> None:
-        """Makes sure that there are at least so many workers."""
-        missing = number - len(self._workers)
-        if missing > 0:
-            # Effective unless a fork server is running already, which then lacks the
-            # modules: slower, not wrong.
-            _context.set_forkserver_preload([__name__])
-            started = [_Worker(self._function, self._memory) for _ in range(missing)]
-            self._workers += started
-            for worker in started:
-                worker.await_ready()
+        Args:
+            items: arguments of the function, possibly without end.
 
-    def _feed(self, items: List[Any], todo: Deque[int]) -> None:
+        Yields:
+            What the function returns for each, in order.
+
+        Raises:
+            RuntimeError: an item crashed its worker or took too long.
+        """
+        for number, outcome in enumerate(self.imap(items)):
+            if outcome.end is not End.result:
+                raise RuntimeError(f"item {number} ended with a {outcome.end.value}; see above")
+            yield outcome.value
+
+    def _feed(self, items: Iterator[_Numbered], returned: Deque[_Numbered]) -> None:
         """Gives every idle worker a share of what is left to do."""
-        self._start(min(self._n_workers, len(todo)))
-        for position, worker in enumerate(self._workers):
-            if worker.pending or not todo:
+        for place in range(self._n_workers):
+            new = place == len(self._workers)
+            if not new and self._workers[place].pending:
                 continue
-            if not worker.alive:  # killed from outside while it had nothing to do
-                worker = self._replace(position)
-            # Shares shrink towards the end, so that no worker is left with a long one.
-            size = min(_MAX_BATCH, 1 + len(todo) // (4 * self._n_workers))
-            worker.pending.extend(todo.popleft() for _ in range(min(size, len(todo))))
-            worker.connection.send([items[index] for index in worker.pending])
-            worker.deadline = time.monotonic() + self._timeout
+            size = 1 if new else self._workers[place].share
+            share = [returned.popleft() for _ in range(min(size, len(returned)))]
+            share = share or list(islice(items, size))
+            if not share:
+                return
+            if new:
+                self._workers.append(self._new_worker())
+            elif (
+                self._workers[place].process.poll() is not None
+            ):  # killed from outside while it was idle
+                self._replace(place)
+            self._workers[place].give(share)
 
-    def _collect(self, items: List[Any], done: Dict[int, Outcome], todo: Deque[int]) -> None:
-        """Waits for something to happen and takes note of it."""
+    def _collect(self, done: Dict[int, Outcome], returned: Deque[_Numbered]) -> None:
+        """Waits for a worker to say something, to end or to be overdue."""
         busy = [worker for worker in self._workers if worker.pending]
-        patience = max(0.0, min(worker.deadline for worker in busy) - time.monotonic())
-        ready = wait([worker.connection for worker in busy], patience)
-        for position, worker in enumerate(self._workers):
-            if worker.connection in ready:
-                try:
-                    outcome = worker.connection.recv()
-                except (EOFError, OSError):  # the process died on this item
-                    logger.warning(
-                        "a worker process ended, maybe for want of memory (limit %g GiB), on: %s",
-                        self._memory,
-                        self._show(items[worker.pending[0]]),
-                    )
-                    self._give_up(position, End.crash, done, todo)
-                else:
-                    done[worker.pending.popleft()] = outcome
-                    worker.deadline = time.monotonic() + self._timeout
-            elif worker.pending and time.monotonic() >= worker.deadline:
-                self._give_up(position, End.timeout, done, todo)
+        patience = min(worker.deadline for worker in busy) - time.monotonic()
+        ready = wait(
+            [worker.connection for worker in busy],
+            None if patience == math.inf else max(0.0, patience),
+        )
+        for place, worker in enumerate(self._workers):
+            try:
+                if worker.connection in ready:
+                    worker.receive(done)
+                elif worker.pending and time.monotonic() >= worker.deadline:
+                    self._give_up(place, End.timeout, done, returned)
+            except EOFError:
+                if not worker.ready:
+                    raise RuntimeError("a worker process could not start; see its message above")
+                limit = "" if self._memory is None else f" (limit {self._memory:g} GiB)"
+                logger.warning(
+                    "a worker process ended, maybe for want of memory%s, on: %s",
+                    limit,
+                    self._show(worker.pending[0][1]),
+                )
+                self._give_up(place, End.crash, done, returned)
 
-    def _give_up(self, position: int, end: End, done: Dict[int, Outcome], todo: Deque[int]) -> None:
+    def _give_up(
+        self, place: int, end: End, done: Dict[int, Outcome], returned: Deque[_Numbered]
+    ) -> None:
         """Settles the item a worker failed on and takes the rest of its share back."""
-        worker = self._workers[position]
-        seconds = time.monotonic() - (worker.deadline - self._timeout)
-        done[worker.pending.popleft()] = Outcome(end, None, seconds)
-        todo.extendleft(reversed(worker.pending))
-        self._replace(position)
+        worker = self._workers[place]
+        seconds = self._timeout - (worker.deadline - time.monotonic())
+        number, _ = worker.pending.popleft()
+        done[number] = Outcome(end, None, seconds)
+        returned.extend(worker.pending)
+        self._replace(place)
 
-    def _replace(self, position: int) -> _Worker:
+    def _new_worker(self) -> _Worker:
+        return _Worker(self._function, self._timeout, self._memory)
+
+    def _replace(self, place: int) -> None:
         """Stops a worker and starts another in its place."""
-        self._workers[position].stop()
-        worker = _Worker(self._function, self._memory)
-        self._workers[position] = worker
-        worker.await_ready()
-        return worker
+        self._workers[place].stop()
+        self._workers[place] = self._new_worker()

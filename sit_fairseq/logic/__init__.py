@@ -1,1 +1,1 @@
-"""Formulas: their notation, and the truth tables of the propositional ones."""
+"""Formulas and traces: notations, truth tables and labels."""

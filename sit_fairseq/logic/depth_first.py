@@ -86,14 +86,6 @@ def depth_first_assignment(tokens: Sequence[str]) -> Optional[List[Tuple[str, in
 
 
 def depth_first_answer(tokens: Sequence[str]) -> Optional[str]:
-    """Labels a formula with the assignment of the walk.
-
-    Args:
-        tokens: a propositional formula in prefix notation.
-
-    Returns:
-        The assignment as in a data set: ``a 1`` for ``| a ! a``, empty for ``| 1 a``; None if
-        the formula is unsatisfiable.
-    """
+    """The :func:`depth_first_assignment` as in a data set: ``a 1`` for ``| a ! a``."""
     literals = depth_first_assignment(tokens)
     return None if literals is None else assignment_text(literals)

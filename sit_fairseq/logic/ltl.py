@@ -1,4 +1,4 @@
-"""Linear temporal logic: formulas and symbolic traces, for machines and for people.
+"""Linear temporal logic: formulas and symbolic traces.
 
 A symbolic trace is a lasso of steps, each a Boolean formula that says what is known about
 one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for ever. Every step of the
@@ -8,26 +8,24 @@ prefix notation as formulas are. DeepLTL writes the same without the spaces.
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from sit_fairseq.logic.infix import infix, infix_tokens, to_prefix
+from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.propositional import check_propositional
 from sit_fairseq.logic.syntax import (
     CYCLE_END,
     CYCLE_START,
     SEPARATOR,
     TRACE_MARKS,
+    MalformedAnswer,
     MalformedFormula,
     check_formula,
     formula_symbols,
 )
 
-# What stands before the cycle where people read.
-_CYCLE_WORD = "cycle"
-
 Step = Tuple[str, ...]
 
 
-class MalformedTrace(ValueError):
-    """A token sequence that is not a symbolic trace; the message says why."""
+class MalformedTrace(MalformedAnswer):
+    """A text that is no symbolic trace; the message says why."""
 
 
 class Trace(NamedTuple):
@@ -63,7 +61,7 @@ class Trace(NamedTuple):
     def infix(self) -> str:
         """The trace for people, and in the notation of Spot: ``a; a & b; cycle{b}``."""
         cycle = "; ".join(map(infix, self.cycle))
-        return "; ".join([*map(infix, self.prefix), f"{_CYCLE_WORD}{{{cycle}}}"])
+        return "; ".join([*map(infix, self.prefix), f"cycle{{{cycle}}}"])
 
 
 def check_ltl(tokens: Sequence[str]) -> None:
@@ -106,49 +104,19 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
         raise MalformedTrace(f"a trace ends with its cycle, at '{CYCLE_END}'")
     if start and tokens[start - 1] != SEPARATOR:
         raise MalformedTrace(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
-    prefix = _split(tokens[: start - 1]) if start else []
-    cycle = _split(tokens[start + 1 : -1])
-    for number, step in enumerate(prefix + cycle, start=1):
+    trace = Trace(
+        _split(tokens[: start - 1]) if start else (),
+        _split(tokens[start + 1 : -1]),
+    )
+    for number, step in enumerate(trace.steps, start=1):
         try:
             check_propositional(step)
         except MalformedFormula as error:
             raise MalformedTrace(f"step {number}: {error}")
-    return Trace(tuple(map(tuple, prefix)), tuple(map(tuple, cycle)))
+    return trace
 
 
-def read_infix_trace(text: str) -> Trace:
-    """Reads what :meth:`Trace.infix` writes.
-
-    Parentheses may be left out where operators bind as in :mod:`sit_fairseq.logic.infix`.
-
-    Args:
-        text: e.g. ``a; a & !b; cycle{b}``.
-
-    Returns:
-        The trace.
-
-    Raises:
-        MalformedTrace: the text is not one.
-    """
-    tokens: List[str] = []
-    step: List[str] = []
-    try:
-        for token in infix_tokens(text):
-            if token not in TRACE_MARKS:
-                step.append(token)
-                continue
-            if token == CYCLE_START and step != [_CYCLE_WORD]:
-                raise MalformedTrace(f"'{CYCLE_START}' does not follow the word '{_CYCLE_WORD}'")
-            if token != CYCLE_START and step:
-                tokens += to_prefix(step)
-            tokens.append(token)
-            step = []
-    except MalformedFormula as error:
-        raise MalformedTrace(str(error))
-    return parse_trace(tokens + step)
-
-
-def _split(tokens: Sequence[str]) -> List[List[str]]:
+def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
     """Splits tokens at separators; n separators make n + 1 steps, empty ones included."""
     steps: List[List[str]] = [[]]
     for token in tokens:
@@ -156,7 +124,7 @@ def _split(tokens: Sequence[str]) -> List[List[str]]:
             steps.append([])
         else:
             steps[-1].append(token)
-    return steps
+    return tuple(map(tuple, steps))
 
 
 def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:

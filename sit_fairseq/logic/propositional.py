@@ -14,6 +14,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 from sit_fairseq.logic.syntax import (
     ARITY,
     CONSTANTS,
+    MalformedAnswer,
     MalformedFormula,
     check_formula,
     formula_symbols,
@@ -30,8 +31,8 @@ MAX_VARIABLES = 20
 _IMPOSSIBLE = 1 << 30  # cost of a function that nothing satisfies
 
 
-class MalformedAssignment(ValueError):
-    """A token sequence that is not a partial assignment; the message says why."""
+class MalformedAssignment(MalformedAnswer):
+    """A text that is no partial assignment; the message says why."""
 
 
 def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
@@ -60,14 +61,7 @@ def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
 
 
 def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
-    """Writes a partial assignment as in a data set.
-
-    Args:
-        literals: ``(symbol, value)`` pairs.
-
-    Returns:
-        For instance ``a 1 b 0``.
-    """
+    """Writes a partial assignment, ``(symbol, value)`` pairs, as in a data set: ``a 1 b 0``."""
     return " ".join(f"{symbol} {value}" for symbol, value in literals)
 
 
@@ -146,28 +140,12 @@ def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int
 
 
 def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
-    """Evaluates a formula for all assignments at once.
-
-    Args:
-        tokens: a propositional formula in prefix notation.
-        symbols: its symbols; the one at index j is variable j.
-
-    Returns:
-        The truth table, ``2 ** len(symbols)`` bits.
-
-    Raises:
-        MalformedFormula: the tokens are not one propositional formula.
-        KeyError: ``symbols`` lacks a symbol of the formula.
-    """
+    """Evaluates a formula for all assignments at once; see :func:`subformula_tables`."""
     return subformula_tables(tokens, symbols)[0]
 
 
 def is_contingent(tokens: Sequence[str]) -> bool:
-    """Whether a formula is satisfiable and no tautology.
-
-    Args:
-        tokens: a propositional formula in prefix notation.
-    """
+    """Whether a propositional formula is satisfiable and no tautology."""
     symbols = formula_symbols(tokens)
     return 0 < truth_table(tokens, symbols) < all_ones(len(symbols))
 

@@ -1,22 +1,30 @@
-"""Formulas as people write them, read into prefix notation.
+"""Formulas and traces as people and data sets write them, read into prefix notation.
 
-Notations of Spot and of many other tools: ``G (req -> F grant)``, ``[] (req => <> grant)``,
-``!close U open``, ``a /\\ ~b``, ``GFa``, ``not a and b``. Operators bind as in Spot, from tight to
-loose: ``! X F G``, then ``U W R M``, ``&``, ``xor``, ``|``, and ``-> <->``; ``U W R M -> <->``
-associate to the right, the others to the left.
+People write in the notations of Spot and of many other tools: ``G (req -> F grant)``,
+``[] (req => <> grant)``, ``!close U open``, ``a /\\ ~b``, ``GFa``, ``not a and b``. Operators bind as
+in Spot, from tight to loose: ``! X F G``, then ``U W R M``, ``&``, ``xor``, ``|``, and ``-> <->``;
+``U W R M -> <->`` associate to the right, the others to the left.
 """
 
 import re
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
+from sit_fairseq.logic.ltl import MalformedTrace, Trace, parse_trace
 from sit_fairseq.logic.propositional import OPERATORS
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, MalformedFormula, check_formula
+from sit_fairseq.logic.syntax import (
+    ARITY,
+    CONSTANTS,
+    CYCLE_START,
+    TRACE_MARKS,
+    MalformedFormula,
+    check_formula,
+)
 
-BINDING: Dict[str, int] = {
+_BINDING: Dict[str, int] = {
     **dict.fromkeys("UWRM", 5),
     **{"&": 4, "xor": 3, "|": 2, "->": 1, "<->": 1},
 }
-RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
+_RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
 
 _SIGNS = {
     **dict.fromkeys(("!", "~", "¬"), "!"),
@@ -44,6 +52,13 @@ _NAME = rf'"(?:[^"\\]|\\.)*"|{_WORD}'
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
 _PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[a-z_]\w*")
 
+_FIXED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
+
+# The longest token first: <-> is not - and >, xor is not x, o and r.
+_COMPACT = re.compile(
+    "|".join([*map(re.escape, sorted(_FIXED, key=len, reverse=True)), r"[a-z]|(\S)"])
+)
+
 
 class Reading(NamedTuple):
     """A formula that was read.
@@ -63,6 +78,9 @@ class _Lexeme(NamedTuple):
     token: str
     place: int
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.text[:20]!r} at character {self.place + 1}"
 
 
 def read_formula(text: str, temporal: bool) -> Reading:
@@ -86,6 +104,41 @@ def read_formula(text: str, temporal: bool) -> Reading:
     return Reading(tokens, list(names))
 
 
+def read_infix_trace(text: str) -> Trace:
+    """Reads a trace as :meth:`~sit_fairseq.logic.ltl.Trace.infix` writes it.
+
+    Args:
+        text: e.g. ``a; a & !b; cycle{b}``; steps may be written as for :func:`read_formula`.
+
+    Returns:
+        The trace.
+
+    Raises:
+        MalformedTrace: the text is not one.
+    """
+    names: Dict[str, str] = {}
+    tokens: List[str] = []
+    step: List[_Lexeme] = []
+    try:
+        for lexeme in _lexemes(text, False, names, TRACE_MARKS):
+            if lexeme.token not in TRACE_MARKS:
+                step.append(lexeme)
+                continue
+            if lexeme.token != CYCLE_START:
+                tokens += _to_prefix(step) if step else []
+            elif [word.text for word in step] != ["cycle"]:
+                raise MalformedTrace(f"{lexeme} does not follow the word 'cycle'")
+            tokens.append(lexeme.token)
+            step = []
+    except MalformedFormula as error:
+        raise MalformedTrace(str(error))
+    symbols = {token: name for name, token in names.items()}
+    for name in names:
+        if name in _FIXED or name.split() != [name]:
+            raise MalformedTrace(f"{name!r} cannot be the name of a symbol")
+    return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
+
+
 def read_dimacs(text: str) -> Reading:
     """Reads a formula in DIMACS CNF.
 
@@ -101,7 +154,7 @@ def read_dimacs(text: str) -> Reading:
     names: Dict[str, str] = {}
     clauses: List[List[str]] = [[]]
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith(("c", "p", "%")) or not line.strip():
+        if line.startswith(("c", "p", "%")):
             continue
         for word in line.split():
             if not re.fullmatch(r"-?\d+", word):
@@ -121,6 +174,32 @@ def read_dimacs(text: str) -> Reading:
     return Reading(joined, list(names))
 
 
+def compact_tokens(text: str) -> List[str]:
+    """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
+
+    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``,
+    ``U a <-> b X c``, ``a ; & a b ; { b }`` and ``a 1 b 0``. That works because every symbol is one
+    small letter. Where ``xor`` could also be the three symbols x, o and r, it is the operator.
+
+    Args:
+        text: a formula, a trace or an assignment; white space may separate tokens.
+
+    Returns:
+        Its tokens, whether or not they make sense together.
+
+    Raises:
+        MalformedFormula: a character belongs to no token.
+    """
+    tokens = []
+    for match in _COMPACT.finditer(text):
+        if match[1]:
+            raise MalformedFormula(
+                f"'{match[1]}' is neither an operator nor a symbol, which are the letters a to z"
+            )
+        tokens.append(match[0])
+    return tokens
+
+
 def _numbered(name: str, names: Dict[str, str]) -> str:
     """p0, p1, ... for a name; a new one is added to ``names``."""
     return names.setdefault(name, f"p{len(names)}")
@@ -128,11 +207,9 @@ def _numbered(name: str, names: Dict[str, str]) -> str:
 
 def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optional[List[str]]:
     """The tokens of a formula in prefix notation, None if the words are none."""
-    operators = ARITY if temporal else OPERATORS
-    leaves = [word for word in words if word not in operators]
-    if not all(re.fullmatch(_WORD, leaf) for leaf in leaves):
+    fixed = (*(ARITY if temporal else OPERATORS), *CONSTANTS)
+    if not all(word in fixed or re.fullmatch(_WORD, word) for word in words):
         return None
-    fixed = (*operators, *CONSTANTS)
     tokens = [word if word in fixed else _numbered(word, names) for word in words]
     try:
         check_formula(tokens)
@@ -141,37 +218,42 @@ def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optio
     return tokens
 
 
-def _lexemes(text: str, temporal: bool, names: Dict[str, str]) -> List[_Lexeme]:
-    signs = {**_SIGNS, **(_TEMPORAL_SIGNS if temporal else {})}
+def _lexemes(
+    text: str, temporal: bool, names: Dict[str, str], marks: Sequence[str] = ()
+) -> List[_Lexeme]:
+    signs = {**_SIGNS, **(_TEMPORAL_SIGNS if temporal else {}), **{mark: mark for mark in marks}}
     words = {**_WORDS, **(_TEMPORAL_WORDS if temporal else {})}
     ordered = sorted(signs, key=len, reverse=True)
-    lexeme = re.compile(rf"\s*(?:({'|'.join(map(re.escape, ordered))})|({_NAME}))", re.DOTALL)
+    pattern = re.compile(rf"\s*(?:({'|'.join(map(re.escape, ordered))})|({_NAME}))", re.DOTALL)
     found: List[_Lexeme] = []
     position, text = 0, text.rstrip()
     while position < len(text):
-        match = lexeme.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             place = len(text) - len(text[position:].lstrip())
-            raise MalformedFormula(f"{_at(place, text[place : place + 10])} cannot be read")
-        place, position = match.start(match.lastindex), match.end()
+            raise MalformedFormula(f"{_Lexeme('', place, text[place:][:10])} cannot be read")
+        lexeme = _Lexeme("", match.start(match.lastindex), match[match.lastindex])
+        position = match.end()
         sign, word = match.groups()
+        token = signs.get(sign) or words.get(word) or words.get((word or "").lower())
         run_together = _RUN_TOGETHER.fullmatch(word or "") if temporal else None
-        tokens = [signs.get(sign, words.get(word, words.get((word or "").lower(), "")))]
-        if run_together and not tokens[0]:
+        if token is not None:
+            tokens = [token]
+        elif run_together:
             operators, name = run_together.groups()
             tokens = [*operators, *([_numbered(name, names)] if name else [])]
-        elif not tokens[0]:
-            if temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
-                raise MalformedFormula(
-                    f"{_at(place, word)} may be {word[0]} {word[1:]} or a name: write a space, or "
-                    "the name in double quotes"
-                )
-            if word[0].isdigit():
-                raise MalformedFormula(f"{_at(place, word)} is neither a constant nor a name")
+        elif temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
+            raise MalformedFormula(
+                f"{lexeme} may be {word[0]} {word[1:]} or a name: write a space, or the name in "
+                "double quotes"
+            )
+        elif word[0].isdigit():
+            raise MalformedFormula(f"{lexeme} is neither a constant nor a name")
+        else:
             if word.startswith('"'):
                 word = re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.DOTALL)
             tokens = [_numbered(word, names)]
-        found += [_Lexeme(token, place, match[match.lastindex]) for token in tokens]
+        found += [lexeme._replace(token=token) for token in tokens]
     return found
 
 
@@ -182,37 +264,32 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
     waiting: List[_Lexeme] = []  # binary operators and closing parentheses, the latest on top
     complete = False  # whether an operand begins right after the token
     for lexeme in reversed(lexemes):
-        token, place, shown = lexeme
+        token = lexeme.token
         if complete == (token == ")" or token not in ARITY and token != "("):
             lacking = "operator" if complete else "operand"
-            raise MalformedFormula(f"{_at(place, shown)}: an {lacking} is missing after it")
+            raise MalformedFormula(f"{lexeme}: an {lacking} is missing after it")
         if token == ")":
             waiting.append(lexeme)
         elif token == "(":
             while waiting and waiting[-1].token != ")":
                 output.append(waiting.pop().token)
             if not waiting:
-                raise MalformedFormula(f"{_at(place, shown)} is never closed")
+                raise MalformedFormula(f"{lexeme} is never closed")
             waiting.pop()
-        elif token in BINDING:
-            limit = BINDING[token] + (token not in RIGHT_ASSOCIATIVE)
-            while waiting and BINDING.get(waiting[-1].token, -1) >= limit:
+        elif token in _BINDING:
+            limit = _BINDING[token] + (token not in _RIGHT_ASSOCIATIVE)
+            while waiting and _BINDING.get(waiting[-1].token, -1) >= limit:
                 output.append(waiting.pop().token)
             waiting.append(lexeme)
             complete = False
         else:
             output.append(token)
             complete = True
+    if not lexemes:
+        raise MalformedFormula("the formula is empty")
     if not complete:
-        if not lexemes:
-            raise MalformedFormula("the formula is empty")
-        first = lexemes[0]
-        raise MalformedFormula(f"{_at(first.place, first.text)}: an operand is missing before it")
-    for token, place, shown in waiting:
-        if token == ")":
-            raise MalformedFormula(f"{_at(place, shown)} closes nothing")
+        raise MalformedFormula(f"{lexemes[0]}: an operand is missing before it")
+    for lexeme in waiting:
+        if lexeme.token == ")":
+            raise MalformedFormula(f"{lexeme} closes nothing")
     return [*output, *reversed([lexeme.token for lexeme in waiting])][::-1]
-
-
-def _at(place: int, text: str) -> str:
-    return f"{text[:20]!r} at character {place + 1}"

@@ -14,19 +14,8 @@ from sit_fairseq.errors import UserError
 # Operators of the datasets (PropRandom35, LTLRandom35) and the derived ones Spot
 # knows. Every other token is a leaf.
 ARITY: Dict[str, int] = {
-    "!": 1,
-    "X": 1,
-    "F": 1,
-    "G": 1,
-    "&": 2,
-    "|": 2,
-    "->": 2,
-    "<->": 2,
-    "xor": 2,
-    "U": 2,
-    "W": 2,
-    "R": 2,
-    "M": 2,
+    **dict.fromkeys(("!", "X", "F", "G"), 1),
+    **dict.fromkeys(("&", "|", "->", "<->", "xor", "U", "W", "R", "M"), 2),
 }
 
 # Leaves with a fixed meaning: false and true. Every other leaf is a symbol.
@@ -40,18 +29,15 @@ Tree = Union[str, Tuple]
 
 
 class MalformedFormula(ValueError):
-    """A token sequence that is not a formula; the message says why."""
+    """A text that is no formula; the message says why."""
+
+
+class MalformedAnswer(ValueError):
+    """A text that is no answer to a formula; the message says why."""
 
 
 def tokenize(text: str) -> List[str]:
-    """Splits a sentence at white space.
-
-    Args:
-        text: one sentence.
-
-    Returns:
-        Its tokens.
-    """
+    """Splits a sentence at white space."""
     return text.split()
 
 
@@ -75,11 +61,11 @@ def read_sentences(path: str) -> List[str]:
             data = file.read()
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror}; name an existing text file.")
-    raw_lines = data.split(b"\n")
-    if not raw_lines[-1]:
-        raw_lines.pop()  # what follows the last line end is no line
     if data.startswith(codecs.BOM_UTF8):
         raise UserError(f"Line 1 of {path} begins with a byte order mark; save it without one.")
+    raw_lines = data.split(b"\n")
+    if not raw_lines[-1]:
+        raw_lines.pop()  # nothing follows the last line end
     lines = []
     for number, raw in enumerate(raw_lines, start=1):
         try:
@@ -96,7 +82,7 @@ def read_sentences(path: str) -> List[str]:
 
 
 def read_formulas(path: str) -> List[str]:
-    """Reads a text file of one formula per line.
+    """Reads a text file of one formula in prefix notation per line.
 
     Args:
         path: a file for :func:`read_sentences`.
@@ -105,12 +91,12 @@ def read_formulas(path: str) -> List[str]:
         The lines.
 
     Raises:
-        UserError: as for sentences, or a line is no formula in prefix notation.
+        UserError: as for sentences, or a line is no formula.
     """
     lines = read_sentences(path)
     for number, line in enumerate(lines, start=1):
         try:
-            check_formula(tokenize(line))
+            check_formula(line.split())
         except MalformedFormula as error:
             raise UserError(f"Line {number} of {path} is malformed: {error}.")
     return lines
@@ -156,38 +142,9 @@ def parse(tokens: Sequence[str]) -> Tree:
     check_formula(tokens)
     stack: List[Tree] = []
     for token in reversed(tokens):  # operands come before their operator
-        arity = ARITY.get(token, 0)
-        if arity:
-            operands = stack[-arity:]
-            del stack[-arity:]
-            stack.append((token, *reversed(operands)))
-        else:
-            stack.append(token)
+        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+        stack.append((token, *operands) if operands else token)
     return stack[0]
-
-
-def formula_depth(arities: Sequence[int]) -> int:
-    """The depth of a formula: the most operators on a path from its root.
-
-    Args:
-        arities: the number of operands of each token of a formula in prefix notation.
-
-    Returns:
-        0 for a leaf.
-    """
-    deepest = 0
-    missing: List[int] = []  # operands, of each operator on the path to the next token
-    for arity in arities:
-        deepest = max(deepest, len(missing))
-        if arity:
-            missing.append(arity)
-            continue
-        while missing:
-            missing[-1] -= 1
-            if missing[-1]:
-                break
-            missing.pop()
-    return deepest
 
 
 def formula_symbols(tokens: Sequence[str]) -> List[str]:

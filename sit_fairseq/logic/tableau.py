@@ -16,13 +16,16 @@ takes back what leads nowhere, the last choice first:
 When all is taken apart, the next step begins with what is to hold then, in the order found.
 A step is the conjunction of its literals in the order found, ``& a & b c``, and ``1`` if it has
 none. It is nested to the right: a left-nested one begins with as many ``&`` as literals are to
-come, which a writer would have to count in advance. The walk ends where the formulas that are to hold next are those of an earlier step and whatever
+come, which a writer would have to count in advance.
+
+The walk ends where the formulas that are to hold next are those of an earlier step and whatever
 must come (``U``, ``F``, ``M``) has come since. Where they are but nothing has come that had
 not come before, it turns back (Reynolds 2016, "A new rule for LTL tableaux").
 
 Only the tree decides, so a renamed formula gets the renamed trace.
 """
 
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import List, Optional, Sequence, Set, Tuple
@@ -38,6 +41,7 @@ BUDGET = 1000
 _Agenda = Optional[Tuple[int, "_Agenda"]]
 
 
+@dataclass
 class _Moment:
     """A step of the walk, as far as it was taken apart.
 
@@ -50,19 +54,12 @@ class _Moment:
         following: what is to hold from the next step on, in order.
     """
 
-    __slots__ = ("duties", "agenda", "seen", "met", "literals", "following")
-
-    def __init__(
-        self,
-        duties: int,
-        agenda: _Agenda,
-        seen: int = 0,
-        met: int = 0,
-        literals: Tuple[int, ...] = (),
-        following: Tuple[int, ...] = (),
-    ) -> None:
-        self.duties, self.agenda, self.seen, self.met = duties, agenda, seen, met
-        self.literals, self.following = literals, following
+    duties: int
+    agenda: _Agenda
+    seen: int = 0
+    met: int = 0
+    literals: Tuple[int, ...] = ()
+    following: Tuple[int, ...] = ()
 
     def after(self) -> "_Moment":
         """The step that follows."""
@@ -70,8 +67,7 @@ class _Moment:
 
     def on(self, way: Sequence[int]) -> "_Moment":
         """A copy that has the nodes of a way before it."""
-        agenda = _before(way, self.agenda)
-        return _Moment(self.duties, agenda, self.seen, self.met, self.literals, self.following)
+        return replace(self, agenda=_before(way, self.agenda))
 
 
 class _Walk:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.acceptance import Acceptor
+from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedFormula
@@ -63,7 +63,7 @@ class _Sentence:
         verified: whether the answer was accepted.
     """
 
-    text: str
+    text: Problem
     readable: bool
     verdicts: Dict[str, Verdict] = field(default_factory=dict)
     hypotheses: Hypotheses = field(default_factory=list)
@@ -104,7 +104,6 @@ class VerifiedSearch:
         self._judges = judges
         self._dictionary = dictionary
         self._shortest = shortest
-        self._acceptor = Acceptor(judges)
         self._unreadable: List[int] = []
         self.verified: Counter[int] = Counter(dict.fromkeys(generators, 0))
         self.total = 0
@@ -146,8 +145,8 @@ class VerifiedSearch:
         verified = sum(self.verified.values())
         text = (
             f"Verified {verified} of {self.total} answers by {self._judges.judge.name}: {widths}; "
-            f"{self.total - verified} not verified; judged {self._acceptor.number} answers in "
-            f"{self._acceptor.seconds:.2f} s"
+            f"{self.total - verified} not verified; judged {self._judges.number} answers in "
+            f"{self._judges.seconds:.2f} s"
         )
         if self._unreadable:
             named = ", ".join(map(str, sorted(self._unreadable)[:_NAMED]))
@@ -159,7 +158,8 @@ class VerifiedSearch:
         return text
 
     def _sentence(self, tokens: Tensor) -> _Sentence:
-        text, readable = self._dictionary.text(tokens), True
+        text = Problem(self._dictionary.text(tokens), symbols=self._dictionary.pattern)
+        readable = True
         try:
             self._judges.judge.check(text)
         except MalformedFormula:
@@ -173,7 +173,7 @@ class VerifiedSearch:
                 sentence.hypotheses, sentence.beam = hypotheses, width
         orders = [self._preferred(hypotheses) for hypotheses in found]
         readable = [place for place, sentence in enumerate(batch) if sentence.readable]
-        accepted = self._acceptor.first_satisfied(
+        accepted = self._judges.first_satisfied(
             [batch[place].text for place in readable],
             [[self._text(found[place][rank]) for rank in orders[place]] for place in readable],
             [batch[place].verdicts for place in readable],

@@ -187,7 +187,7 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
     They do so together: if one cannot be replaced, none is.
 
     Args:
-        paths: the files to be written or replaced.
+        paths: the files to be written or replaced; a symbolic link is followed.
 
     Yields:
         A temporary name for each, of an empty file.
@@ -195,10 +195,11 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
     Raises:
         UserError: another process is writing one of them.
     """
+    places = [os.path.realpath(path) for path in paths]
     with contextlib.ExitStack() as stack:
-        names = [stack.enter_context(_hidden_file(path)) for path in paths]
+        names = [stack.enter_context(_hidden_file(place)) for place in places]
         yield names
-        _put_in_place(names, paths)
+        _put_in_place(names, places)
 
 
 @contextlib.contextmanager

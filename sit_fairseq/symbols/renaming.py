@@ -3,12 +3,12 @@
 import itertools
 import math
 import random
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:  # text is renamed without torch
+    from torch import Tensor
 
-from sit_fairseq.symbols.tokens import TokenTable
+    from sit_fairseq.symbols.tokens import TokenTable
 
 # In a table, what becomes of a token whose name another token takes: nothing can.
 _NO_IMAGE = -1
@@ -68,7 +68,7 @@ class Renaming:
             raise ValueError(f"{merged!r} would merge with what is renamed to it: {self.mapping}")
         return [self.mapping.get(token, token) for token in tokens]
 
-    def table(self, dictionary: TokenTable, into: Optional[TokenTable] = None) -> Tensor:
+    def table(self, dictionary: "TokenTable", into: Optional["TokenTable"] = None) -> "Tensor":
         """The renaming of indices, for :func:`rename`.
 
         Args:
@@ -83,6 +83,8 @@ class Renaming:
         Raises:
             ValueError: a name is unknown, or no symbol.
         """
+        import torch
+
         into = into or dictionary
         for old, new in self.mapping.items():
             if old not in dictionary.indices or not dictionary.is_symbol(old):
@@ -127,7 +129,7 @@ class Renaming:
         return Renaming(both)
 
 
-def rename(tokens: Tensor, table: Tensor) -> Tensor:
+def rename(tokens: "Tensor", table: "Tensor") -> "Tensor":
     """Renames dictionary indices.
 
     Args:
@@ -146,7 +148,9 @@ def rename(tokens: Tensor, table: Tensor) -> Tensor:
     return renamed
 
 
-def rename_sample(sample: Dict[str, Any], on_indices: Callable[[Tensor], Tensor]) -> Dict[str, Any]:
+def rename_sample(
+    sample: Dict[str, Any], on_indices: Callable[["Tensor"], "Tensor"]
+) -> Dict[str, Any]:
     """A copy of a fairseq sample with new names in source and target.
 
     Args:

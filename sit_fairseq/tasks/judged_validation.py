@@ -74,7 +74,7 @@ class JudgedValidation:
         self._cfg = cfg
         self._generator = generator
         self._dictionary = dictionary
-        self.judges = JudgePool(make_judge(cfg.validate_semantics, option="--validate-semantics"))
+        self.judges = JudgePool(make_judge(cfg.validate_semantics, parameter="validate_semantics"))
         weakref.finalize(self, self.judges.close)
 
     def require_judge(self) -> None:
@@ -83,7 +83,7 @@ class JudgedValidation:
         Raises:
             UserError: the judge lacks what it needs to decide anything.
         """
-        missing = self.judges.judge.missing()
+        missing = self.judges.judge.missing
         if missing is not None:
             raise UserError(
                 f"--validate-semantics {self._cfg.validate_semantics} needs what is not installed: "
@@ -113,8 +113,7 @@ class JudgedValidation:
         answers = [text(nbest[0]["tokens"]) for nbest in hypotheses]
         sources = [text(tokens) for tokens in net_input["src_tokens"]]
         targets = [text(tokens, escape_unk=True) for tokens in sample["target"][keep]]
-        self.judges.judge.symbols = self._dictionary.pattern
-        problems = self.judges.judge.problems(sources, targets)
+        problems = self.judges.judge.problems(sources, targets, self._dictionary.pattern)
         for verdict in self.judges.verify_all(zip(problems, answers)):
             counts[_VERDICTS[verdict]] += 1
         counts[_EXACT] = sum(map(str.__eq__, answers, targets))

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from omegaconf import DictConfig, open_dict
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.acceptance import accepting_judge, refuse_other_logic
+from sit_fairseq.judging.judge import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import Hypotheses, Search, VerifiedSearch, beam_widths
@@ -77,7 +77,6 @@ class Run:
                 raise unsupported(f"--{option.replace('_', '-')} with --verify")
         widths = beam_widths(beams, getattr(self._options, "beam", 5))
         judge = accepting_judge(semantics)
-        judge.symbols = self._dictionary.pattern
         refuse_other_logic(judge, self._dictionary.base_tokens())
         pool = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         weakref.finalize(self, pool.close)

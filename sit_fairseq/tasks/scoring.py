@@ -80,8 +80,7 @@ class SemanticScorer(BaseScorer):
         Raises:
             UserError: the judge needs references and there are none.
         """
-        self._judge.symbols = self._run.symbols
-        problems = self._judge.problems(sources, references)
+        problems = self._judge.problems(sources, references, self._run.symbols)
         verdicts = self._judges.verify_answers(problems, answers)
         for problem, nbest, (best, *_) in zip(problems, answers, verdicts):
             self.counts[best] += 1

@@ -14,7 +14,7 @@ from fairseq.logging import metrics
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.acceptance import accepting_judge, refuse_other_logic
+from sit_fairseq.judging.judge import Problem, accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.training.adacos import AdaCosCriterion, AdaCosCriterionConfig
@@ -98,10 +98,9 @@ class MinimumRiskCriterion(AdaCosCriterion):
     def _judges(self) -> JudgePool:
         """Made when training asks for it: validation builds the criterion of a checkpoint too,
         which is not to say what is imported, nor to need what judges need."""
-        option, dictionary = "--risk-semantics", self.task.source_dictionary
-        judge = accepting_judge(self._semantics, option)
-        refuse_other_logic(judge, dictionary.base_tokens(), option)
-        judge.symbols = dictionary.pattern
+        judge = accepting_judge(self._semantics, "risk_semantics")
+        base_tokens = self.task.source_dictionary.base_tokens()
+        refuse_other_logic(judge, base_tokens, "risk_semantics")
         judges = JudgePool(judge)
         weakref.finalize(self, judges.close)
         return judges
@@ -161,7 +160,9 @@ class MinimumRiskCriterion(AdaCosCriterion):
     ) -> Tuple[List[List[Tensor]], List[List[bool]]]:
         """The answers to each sentence that the judge could decide, and whether it refused them."""
         text = self.task.target_dictionary.text
-        problems = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
+        symbols = self.task.source_dictionary.pattern
+        sources = sample["net_input"]["src_tokens"]
+        problems = [Problem(text(tokens), symbols=symbols) for tokens in sources]
         pairs = [(p, text(a)) for p, nbest in zip(problems, answers) for a in nbest]
         verdicts = iter(self._judges.verify_all(pairs))
         judged = [[(answer, next(verdicts)) for answer in nbest] for nbest in answers]

@@ -10,7 +10,7 @@ import pytest
 from browser.web_driver import Browser
 
 from sit_fairseq.export.answer import ExportedModel
-from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.logic.propositional import is_contingent, random_formula
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"

@@ -90,9 +90,9 @@ ENTRIES = {
     "import": (
         import_pairs,
         {
-            "unbalanced": "Line 3 of .*x.txt is malformed: .* ends too early",
-            "unknown operator": r"Line 3 of .*x.txt is malformed: .* '\?' is neither",
-            "empty line": "Line 3 of .*x.txt is malformed: it is blank",
+            "unbalanced": ".*x.txt is malformed, line 3: .* ends too early",
+            "unknown operator": r".*x.txt is malformed, line 3: .* '\?' is neither",
+            "empty line": ".*x.txt is malformed, line 3: .* the formula is empty",
             "not UTF-8": "Line 3 of .*x.txt is not UTF-8",
             "byte order mark": "Line 1 of .*x.txt begins with a byte order mark",
             "carriage return": "Line 3 of .*x.txt has a carriage return",
@@ -143,5 +143,5 @@ def test_malformed_trace(tmp_path, capsys):
     sit("judge", "--semantics", "ltl", "--workers", 0, *files)
     assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "invalid"]
     (tmp_path / "pairs").write_text("a\n{a}\nXb\n1;b\n")
-    with pytest.raises(UserError, match="^Line 4 of .*pairs is malformed: the trace was expected"):
+    with pytest.raises(UserError, match="pairs is malformed, line 4: the trace was expected"):
         sit("import", "pairs", "--semantics", "ltl", tmp_path / "pairs", tmp_path / "new")

@@ -1,13 +1,17 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
-import ast
+import os
 import re
+import resource
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from command_line import ROOT, sit
+from conftest import PACKAGE, needs_spot
 
 from sit_fairseq import commands
 from sit_fairseq.errors import UserError
@@ -23,32 +27,47 @@ def imported():
         yield lambda: [call.args[0] for call in importer.call_args_list]
 
 
-def test_help_has_a_line_for_each_verb_and_imports_none(capsys, imported):
+@pytest.fixture
+def light(tmp_path):
+    """A function that runs the command where torch and fairseq are not installed."""
+    for name in ("torch", "fairseq"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not installed')\n")
+
+    def run(*words, **variables):
+        environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}", **variables}
+        return subprocess.run(
+            [sys.executable, "-m", "sit_fairseq", *map(str, words)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    return run
+
+
+def told(capsys, *words):
+    """What the command prints before it ends well."""
     with pytest.raises(SystemExit) as exit_:
-        sit("--help")
+        sit(*words)
     assert exit_.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
-    files = [
-        path
+    return capsys.readouterr().out
+
+
+def test_help_has_each_verb_and_imports_none(capsys, imported):
+    modules = {
+        ".".join(path.relative_to(FOLDER).with_suffix("").parts).rstrip("_").replace("_", "-")
         for path in FOLDER.rglob("*.py")
-        if path.name != "__init__.py" and not path.name.startswith("_")
-    ]
-    for path in files:
-        *before, verb = path.relative_to(FOLDER).with_suffix("").parts
-        spoken = " ".join([*before, verb.rstrip("_").replace("_", "-")])
-        (line,) = [line for line in lines if line.startswith(f"  {spoken}  ")]
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-        assert not re.search(r"\S {2,}--", text), f"{path}: lines are joined, begin it with r"
-        first = text.splitlines()[0]
-        assert line.endswith(f"  {first}") and first.endswith("."), f"{path} begins with more"
-    assert imported() == []
-
-
-def test_without_a_verb_there_is_help(capsys):
-    with pytest.raises(SystemExit) as exit_:
-        sit()
-    assert exit_.value.code == 0
-    assert "rename" in capsys.readouterr().out
+        if not path.name.startswith("_")
+    }
+    groups = {module.split(".")[0] for module in modules if "." in module}
+    assert {verb.replace(" ", ".") for verb in commands.VERBS} == modules | groups
+    helps = {group: told(capsys, *group.split(), "--help") for group in ("", *groups)}
+    for verb in commands.VERBS:
+        group, _, name = verb.rpartition(" ")
+        assert re.search(rf"^    {name}\s", helps[group], re.MULTILINE), verb
+    assert told(capsys) == helps[""] and imported() == []
 
 
 def test_a_verb_is_imported_alone(tmp_path, imported):
@@ -58,12 +77,66 @@ def test_a_verb_is_imported_alone(tmp_path, imported):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [["no-verb"], ["--no-option"], ["rename"]])
+def test_help_of_a_verb_is_the_docstring_of_its_module(capsys):
+    for path in FOLDER.rglob("*.py"):
+        if not path.name.startswith("_"):
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"\S {2,}--", text), f"{path}: lines are joined, begin it with r"
+    assert "sit judge --semantics prop formulas.txt" in told(capsys, "judge", "--help")
+
+
+@pytest.mark.parametrize("words", [["no-verb"], ["--no-option"], ["rename"], ["generate"]])
 def test_what_cannot_be_understood_is_refused(words, capsys):
     with pytest.raises(SystemExit) as exit_:
         sit(*words)
     assert exit_.value.code == 2
     assert capsys.readouterr().err.startswith("usage: sit ")
+
+
+def test_the_folder_of_the_package_is_printed_for_fairseq(light):
+    assert light("--user-dir").stdout == f"{PACKAGE}\n"
+
+
+def test_help_of_light_verbs_is_quick_and_quiet(light):
+    data = [verb.split() for verb in commands.VERBS if verb.startswith("generate ")]
+    for words in ([], ["judge"], *data, ["import"], ["edit"], ["rename"], ["overlap"]):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = light(*words, "--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert result.stdout.startswith("usage: sit") and result.stderr == ""
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.4
+
+
+@needs_spot
+def test_light_verbs_need_neither_torch_nor_fairseq(light, tmp_path):
+    light("generate", "prop", tmp_path / "prop", "--size", 20)
+    grid = ("--from", tmp_path / "prop", "--symbols", "[a-e]")
+    light("generate", "grid", tmp_path / "grid", *grid)
+    light("edit", "renamed", tmp_path / "prop", tmp_path / "edited")
+    said = light(
+        "overlap", tmp_path / "edited", "--with", tmp_path / "prop", tmp_path / "grid/grid"
+    )
+    assert said.stdout.count("| 20 |") == 7  # each is a renaming of the others
+    (tmp_path / "ltl.src").write_text("G F a\n" * 20)
+    (tmp_path / "ltl.tgt").write_text("{ a }\n" * 20)
+    for semantics in ("prop", "ltl"):
+        files = (tmp_path / f"{semantics}.{side}" for side in ("src", "tgt"))
+        assert "20/20 correct" in light("judge", "--semantics", semantics, *files).stdout
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [("sit ju", ["judge"]), ("sit generate pr", ["prop"]), ("sit judge --sy", ["--symbols"])],
+)
+def test_the_shell_completes_verbs_and_options(light, tmp_path, line, words):
+    found = tmp_path / "found"
+    light(
+        _ARGCOMPLETE="1",
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        _ARGCOMPLETE_STDOUT_FILENAME=str(found),
+    )
+    assert [word.strip() for word in re.split("[\v\f]", found.read_text())] == words
 
 
 def test_the_former_script_of_conversion_is_the_verb():

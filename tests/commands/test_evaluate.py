@@ -302,7 +302,7 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
 @pytest.mark.parametrize(
     "command, options, words",
     [
-        ("correct", ("--semantics", "prpo"), "Unknown semantics 'prpo'"),
+        ("correct", ("--semantics", "prpo"), "unknown semantics 'prpo'"),
         ("correct", (*PROP, "--timeout", 0), "--timeout 0"),
         ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
         ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),

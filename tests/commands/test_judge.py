@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -102,7 +103,7 @@ def test_ltl(tmp_path):
     assert result.stdout.splitlines()[:-1] == words
     assert result.stdout.splitlines()[-1].startswith("2/6 correct;")
     speed, complaint = result.stderr.strip().splitlines()[-2:]
-    pattern = r"6 answers in \S+ s: \d+ per second; judging one took p50 (\S+) ms, p99 (\S+) ms; .*"
+    pattern = r"6 answers in \S+ s: \d+ per second; judging one took p50 (\S+) ms, p99 (\S+) ms"
     median, slow = map(float, re.fullmatch(pattern, speed).groups())
     assert 0 < median < slow
     assert "Line 6 of" in complaint
@@ -147,9 +148,7 @@ def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
         ("a\n\n", "a 1\n", [], ["2 lines", "has 1"]),
         (b"a\n\xff\n", "a 1\na 1\n", [], ["Line 2", "formulas", "UTF-8"]),
         ("a\n", b"\xe9 1\n", [], ["Line 1", "answers", "UTF-8"]),
-        ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger"]),
-        ("a\n", "a 1\n", ["--timeout", "0"], ["--timeout 0"]),
-        ("a\n", "a 1\n", ["--memory", "0"], ["--memory 0"]),
+        ("a\n", "a 1\n", ["--judge", "spot"], ["'spot'", "bits, aiger", "change --judge"]),
     ],
 )
 def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):
@@ -157,6 +156,25 @@ def test_mistakes_are_told(judge, capsys, formulas, answers, options, words):
         judge(formulas, answers, *options)
     assert all(word in str(error.value) for word in words), error.value
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--memory"])
+def test_limits_are_positive(judge, capsys, option):
+    with pytest.raises(SystemExit):
+        judge("a\n", "a 1\n", option, "0")
+    assert f"{option}: 0 is less than" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lines", [5, 5000])
+def test_nobody_has_to_read_to_the_end(tmp_path, lines):
+    files = write(tmp_path, "| a b\n" * lines, "a 1\n" * lines)
+    words = [sys.executable, "-m", "sit_fairseq", "judge", "--semantics", "prop", *files]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()  # as `head` does, when it has seen enough
+        assert process.stderr.read() == ""
+    assert process.returncode == 128 + signal.SIGPIPE  # what a shell says of any other tool
 
 
 def test_missing_file_ends_the_command_in_one_sentence(tmp_path):

@@ -40,15 +40,15 @@ def inputs(tmp_path):
         ("generate entities OUT --size 20", pair),
         pytest.param(
             "generate ltl OUT --size 20 --max-length 7",
-            lambda folder: journal(folder / "out.resume"),
+            lambda folder: journal(folder / "out.journal"),
             marks=needs_spot,
         ),
         (
             "generate grid OUT --semantics copy --max-length 3",
-            lambda folder: journal(folder / "out" / "grid.part"),
+            lambda folder: journal(folder / "out" / "grid.journal"),
         ),
         ("rename IN OUT --symbols [a-z] --names p,q,r", pair),
-        ("condition renamed IN OUT", pair),
+        ("edit renamed IN OUT", pair),
         ("import pairs PUBLISHED OUT --semantics prop", pair),
         (
             "evaluate cost --path CHECKPOINT --result OUT --samples 2",

@@ -76,7 +76,9 @@ def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
         ["1", "1"],
         ["0", "1"],
     ]
-    with pytest.raises(UserError, match="Line 1 of .*test is no formula.*--symbols"):
+    with pytest.raises(
+        UserError, match="Line 1 of .*test is malformed: the formula is complete after token 1"
+    ):
         overlap(test, "--with", train)
     with pytest.raises(UserError, match=r"'\(' is not a regular expression"):
         overlap(test, "--with", train, "--symbols", "(")

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.datasets.formula_sampling import FormulaSampler
-from sit_fairseq.datasets.sampling import SymbolSequences
+from sit_fairseq.datasets.sampling import FormulaSampler, SymbolSequences
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, random_formula
 from sit_fairseq.logic.syntax import check_formula, formula_symbols, parse
 
@@ -56,14 +55,14 @@ def test_formulas_are_those_of_the_generator_that_have_the_symbols(n_symbols, le
         formula = random_formula(rng, length, names)
         if set(formula_symbols(formula)) == set(names[:k]):
             expected[" ".join(formula)] += 1
-    sampler = FormulaSampler(RANDOM_OPERATORS, n_symbols, {})
+    sampler = FormulaSampler(RANDOM_OPERATORS, names)
     drawn = Counter(" ".join(sampler.draw(rng, length, names[:k])) for _ in range(10000))
     assert homogeneous(drawn, expected)
 
 
 def test_the_comparison_notices_other_distributions():
     rng = Random(3)
-    samplers = [FormulaSampler(RANDOM_OPERATORS, n_symbols, {}) for n_symbols in (1, 10)]
+    samplers = [FormulaSampler(RANDOM_OPERATORS, "abcdefghij"[:n_symbols]) for n_symbols in (1, 10)]
     first, second = (
         Counter(" ".join(sampler.draw(rng, 4, ["a"])) for _ in range(10000)) for sampler in samplers
     )
@@ -71,10 +70,10 @@ def test_the_comparison_notices_other_distributions():
 
 
 def test_what_is_feasible():
-    sampler = FormulaSampler(RANDOM_OPERATORS, 10, {})
+    sampler = FormulaSampler(RANDOM_OPERATORS, "abcdefghij")
     for length in range(1, 12):
         for k in range(11):
-            assert sampler.feasible(length, k) == (length >= 2 * k - 1)
+            assert (sampler.share(length, k) > 0) == (length >= 2 * k - 1)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_what_is_feasible():
 )
 def test_rare_formulas_come_at_once(length, k):
     rng = Random(4)
-    sampler = FormulaSampler(RANDOM_OPERATORS, 10, {})
+    sampler = FormulaSampler(RANDOM_OPERATORS, "abcdefghij")
     names = list("abcdefghij"[:k])
     for _ in range(20):
         formula = sampler.draw(rng, length, names)
@@ -98,7 +97,7 @@ def test_forbidden_operands_do_not_come_and_all_others_do():
 
     rng = Random(5)
     forbidden = {("!", 0): ("!", "1"), ("&", 1): ("0", "!")}
-    sampler = FormulaSampler(("!", "&"), 1, forbidden)
+    sampler = FormulaSampler(("!", "&"), "a", forbidden=forbidden)
     seen = set()
     for length in range(1, 9):
         for _ in range(300):
@@ -107,4 +106,4 @@ def test_forbidden_operands_do_not_come_and_all_others_do():
     everything = {(op, i, root) for op, i in (("!", 0), ("&", 0), ("&", 1)) for root in roots}
     excluded = {(op, i, root) for (op, i), tokens in forbidden.items() for root in tokens}
     assert seen == everything - excluded
-    assert not FormulaSampler(("!",), 1, {("!", 0): ("0", "1")}).feasible(2, 0)
+    assert FormulaSampler(("!",), "a", forbidden={("!", 0): ("0", "1")}).share(2, 0) == 0

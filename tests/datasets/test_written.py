@@ -5,6 +5,7 @@ from random import Random
 import pytest
 from command_line import sit
 from conftest import needs_spot
+from generated import forms, generate, read
 
 from sit_fairseq.datasets import real
 from sit_fairseq.datasets.written import WIDEST, WrittenFormulas
@@ -12,7 +13,6 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.spot_judge import spot_trace
 from sit_fairseq.logic.propositional import OPERATORS, is_contingent
 from sit_fairseq.logic.syntax import ARITY, check_formula, formula_symbols
-from sit_fairseq.symbols.canonical_form import form_key
 
 NAMES = [f"p{number}" for number in range(16)]
 
@@ -55,8 +55,7 @@ def test_patterns_of_spot():
     assert set(sets) == {"patterns", "negated_patterns", "wide"}
     assert "G -> p0 G ! p1" in sets["patterns"] and len(sets["patterns"]) > 150
     for formulas in sets.values():
-        forms = {form_key(f.split(), formula_symbols(f.split())) for f in formulas}
-        assert len(forms) == len(formulas)
+        assert len(forms(formulas)) == len(formulas)
         assert all(spot_trace(formula.split()) for formula in formulas)
     widths = {len(formula_symbols(formula.split())) for formula in sets["wide"]}
     assert widths == set(range(2, 17))
@@ -86,40 +85,11 @@ def test_without_pyboolnet(monkeypatch):
 @needs_spot
 def test_training_data_leave_them_out(tmp_path):
     sit("generate", "real", "ltl", tmp_path / "real")
-    plain = [*("generate", "ltl"), *("--written", "--max-length", 9, "--symbols", 4, "--size", 400)]
-    sit(*plain[:2], tmp_path / "with", *plain[2:], "--labels", "depth-first")
-    names = ("patterns", "negated_patterns", "wide")
-    files = [tmp_path / "real" / f"{name}.src" for name in names]
-    sit(*plain[:2], tmp_path / "out", *plain[2:], "--labels", "depth-first", "--exclude", *files)
-
-    def forms(path):
-        lines = [line.split() for line in path.read_text().splitlines()]
-        return {form_key(tokens, formula_symbols(tokens)) for tokens in lines}
-
-    held_out = set().union(*map(forms, files))
-    assert forms(tmp_path / "with.src") & held_out
-    assert len(forms(tmp_path / "out.src")) == 400
-    assert not forms(tmp_path / "out.src") & held_out
-
-
-@needs_spot
-def test_operators(tmp_path):
-    options = ["--size", 300, "--max-length", 12, "--labels", "depth-first"]
-    sit("generate", "ltl", tmp_path / "t", "--operators", "F,->,xor", *options)
-    assert set((tmp_path / "t.src").read_text().split()) == {*"F -> xor 0 1 a b c d e".split()}
-    sit("generate", "prop", tmp_path / "p", "--operators", "! ->", *options)
-    assert set((tmp_path / "p.src").read_text().split()) == {*"! -> 0 1 a b c d e".split()}
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        (["--operators", "F Q"], "'Q' is unknown or named twice"),
-        (["--operators", "F F"], "'F' is unknown or named twice"),
-        (["--operators", "&"], "none of them is unary"),
-        (["--written", "--distinct-symbols", "2"], "--distinct-symbols is for random formulas"),
-    ],
-)
-def test_refused_options(options, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        sit("generate", "ltl", tmp_path / "x", *options)
+    options = ["--written", "--max-length", 9, "--symbols", 4, "--size", 400]
+    options += ["--labels", "depth-first"]
+    files = sorted((tmp_path / "real").iterdir())
+    held_out = forms(line for file in files for line in file.read_text().splitlines())
+    assert forms(read(generate("ltl", tmp_path / "with", *options))[0]) & held_out
+    generate("ltl", tmp_path / "out", *options, "--exclude", *files)
+    assert len(forms(read(tmp_path / "out")[0])) == 400
+    assert not forms(read(tmp_path / "out")[0]) & held_out

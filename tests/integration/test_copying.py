@@ -6,7 +6,7 @@ import pytest
 from command_line import generate, preprocess, sit, train
 
 from sit_fairseq.evaluation.generate_output import read_generate_output
-from sit_fairseq.judging.copy_judge import edit_distance
+from sit_fairseq.judging.equality_judges import edit_distance
 
 
 def test_copies_of_more_symbols_and_longer_strings_are_judged(tmp_path, capsys, caplog):

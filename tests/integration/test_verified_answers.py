@@ -127,9 +127,9 @@ def test_evaluate(prop, tmp_path, capsys):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        (["--verify", "exact"], "--verify exact would compare answers with references"),
-        (["--verify", "sat"], "Unknown semantics 'sat'; choose --verify from prop, ltl"),
-        (["--verify", "ltl"], "--verify ltl does not suit this model"),
+        (["--verify", "exact"], "exact compares answers with references.* --verify"),
+        (["--verify", "sat"], "unknown semantics 'sat'; known are prop, ltl.* --verify"),
+        (["--verify", "ltl"], "ltl does not suit this model.* --verify"),
         (["--verify", "prop", "--verify-beams", "9,3"], "--verify-beams 9,3: name widths"),
         (["--verify-beams", "3,9"], "--verify-beams needs --verify SEMANTICS"),
         (["--verify", "prop", "--score-reference"], "--score-reference with --verify"),

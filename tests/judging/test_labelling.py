@@ -1,9 +1,7 @@
 """Labels of temporal formulas, in processes that can be stopped."""
 
-import os
-import time
-
 from conftest import needs_spot
+from moody import echo
 
 from sit_fairseq.judging import labelling
 from sit_fairseq.judging.labelling import Label, LabelPool, SpotLabeller
@@ -20,19 +18,10 @@ def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
     assert SpotLabeller(depth_first=True)(formula) == spots
 
 
-def moody(formula):
-    """Does what the formula says."""
-    if formula == "sleep":
-        time.sleep(60)
-    elif formula == "crash":
-        os._exit(3)
-    return formula
-
-
 def test_faults_of_labels_and_of_labelling():
     formulas = ["{ a }", "", "crash", "{ 0 }", "sleep", "a ; { b }"]
-    with LabelPool(moody, workers=2, timeout=3.0) as pool:
-        labels = list(pool.imap(formulas))
+    with LabelPool(echo, workers=2, timeout=0.3) as pool:
+        labels = list(pool.labels(formulas))
     assert labels == [
         Label("{ a }", None),
         Label("", "unsatisfiable"),

@@ -16,16 +16,20 @@ from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
+def alive(worker):
+    return worker.process.poll() is None
+
+
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
     run = Run(
         GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None
     )
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
-    (worker,) = scorer._judges._pool._workers
-    assert worker.alive
+    (worker,) = scorer._judges._workers
+    assert alive(worker)
     assert scorer.result_string().startswith("correct 100.00 %")
-    assert not worker.alive and runs.current_run() is not run
+    assert not alive(worker) and runs.current_run() is not run
 
 
 def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
@@ -34,12 +38,12 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     cfg = StreamTranslationConfig(verify="prop")
     run = Run(GenerationConfig(), cfg, make_dictionary(), lambda options: None)
     pool = run._verified._judges
-    pool.start()
-    (worker,) = pool._pool._workers
-    assert run.verifies and worker.alive
+    pool.verify_all([("a", "a 1")])
+    (worker,) = pool._workers
+    assert run.verifies and alive(worker)
     del run
     gc.collect()
-    assert not worker.alive
+    assert not alive(worker)
 
 
 def test_the_task_closes_its_judges_at_its_end(monkeypatch):
@@ -55,9 +59,9 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
     )
     task.build_model(None)
     pool = task._judged.judges
-    pool.start()
-    workers = list(pool._pool._workers)
-    assert [worker.alive for worker in workers] == [True, True]
+    pool.verify_all([("a", "a 1")] * 2)
+    workers = list(pool._workers)
+    assert all(map(alive, workers))
     del task, pool
     gc.collect()
-    assert not any(worker.alive for worker in workers)
+    assert not any(map(alive, workers))

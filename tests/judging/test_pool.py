@@ -1,107 +1,44 @@
-"""The pool keeps its promises whatever the judge does."""
+"""The pool says what became of every pair, whatever the judge does."""
 
-import os
 import time
 
-import numpy
 import pytest
+from conftest import needs_spot
+from moody import MoodyJudge
 
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
 
-class MoodyJudge(Judge):
-    """Does what the problem says."""
+class FakePool(JudgePool):
+    """Remembers the pairs that it judged."""
 
-    semantics, name = "prop", "moody"
+    def __init__(self):
+        super().__init__(MoodyJudge(), workers=0)
+        self.asked = []
 
-    def verify(self, problem, answer):
-        if problem == "sleep":
-            time.sleep(60)
-        elif problem == "nap":
-            time.sleep(0.05)
-        elif problem == "crash":
-            os._exit(3)
-        elif problem == "allocate":
-            numpy.empty(3 * 2**30, "uint8")  # takes nothing until it is written to
-        elif problem == "raise":
-            raise ValueError("a bug of the judge")
-        return Verdict(answer)
+    def imap(self, items):
+        self.asked.append(list(items))
+        return super().imap(self.asked[-1])
 
 
-def pairs_of(problems):
-    """Items of these problems; the right verdicts differ from one to the next."""
-    words = [Verdict.satisfied, Verdict.violated, Verdict.vacuous]
-    return [(problem, words[i % 3].value) for i, problem in enumerate(problems)]
-
-
-def expected(pairs, **exceptions):
-    return [exceptions.get(problem, Verdict(answer)) for problem, answer in pairs]
-
-
-def test_verdicts_come_in_order():
-    pairs = pairs_of(["nap", "fast", "fast"] * 30)
-    with JudgePool(MoodyJudge(), workers=2) as pool:
-        assert pool.verify_all(pairs) == expected(pairs)
-        assert pool.verify_all(iter(pairs[:1])) == expected(pairs[:1])
-        assert pool.verify_all([]) == []
-
-
-def test_one_that_sleeps_times_out_and_the_others_are_right():
-    pairs = pairs_of(["fast"] * 10 + ["sleep"] + ["fast"] * 30 + ["sleep"] + ["fast"] * 5)
-    with JudgePool(MoodyJudge(), workers=2, timeout=2.0) as pool:
-        pool.verify_all(pairs[:1])  # workers are up
-        started = time.monotonic()
-        verdicts = pool.verify_all(pairs)
-        elapsed = time.monotonic() - started
-    assert verdicts == expected(pairs, sleep=Verdict.timeout)
-    assert verdicts.count(Verdict.timeout) == 2
-    assert elapsed < 20
-
-
-def test_the_time_out_is_per_item():
-    pairs = pairs_of(["nap"] * 40)  # two seconds in all, half a second in the first batch
-    with JudgePool(MoodyJudge(), workers=1, timeout=1.5) as pool:
-        assert pool.verify_all(pairs) == expected(pairs)
-
-
-@pytest.mark.parametrize("way", ["crash", "raise"])
-def test_one_that_kills_its_worker_is_an_error_and_the_others_are_right(way):
-    pairs = pairs_of([way, "fast", "fast", way, way] + ["fast"] * 30 + [way])
-    with JudgePool(MoodyJudge(), workers=2) as pool:
-        assert pool.verify_all(pairs) == expected(pairs, **{way: Verdict.error})
-
-
-def test_one_that_takes_too_much_memory_is_an_error_and_the_others_are_right(caplog):
-    pairs = pairs_of(["fast", "allocate", "fast", "allocate"] + ["fast"] * 30)
-    with JudgePool(MoodyJudge(), workers=2, memory=2.0) as pool:
-        assert pool.verify_all(pairs) == expected(pairs, allocate=Verdict.error)
-    assert caplog.text.count("memory (limit 2 GiB), on: allocate") == 2
-    with JudgePool(MoodyJudge(), workers=1, memory=4.0) as pool:
-        assert pool.verify_all(pairs) == expected(pairs)
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_each_item_has_its_time(workers):
-    least = {"nap": 0.05, "sleep": 1.99, "fast": 0.0, "crash": 0.0}
-    pairs = pairs_of(["nap", "fast", "nap"] + ["sleep", "crash", "nap"] * (workers > 0))
-    with JudgePool(MoodyJudge(), workers=workers, timeout=2.0) as pool:
-        pool.start()
+def test_what_is_not_judged_to_the_end_has_its_verdict(caplog):
+    pairs = [("fast", "satisfied"), ("sleep", "violated"), ("crash", "vacuous"), ("a", "invalid")]
+    with JudgePool(MoodyJudge(), workers=2, timeout=0.3) as pool:
         judged = list(pool.imap_timed(pairs))
-    verdicts = [verdict for verdict, _ in judged]
-    assert verdicts == expected(pairs, sleep=Verdict.timeout, crash=Verdict.error)
-    assert all(least[problem] <= t for (problem, _), (_, t) in zip(pairs, judged))
+        assert [one.verdict.value for one in judged] == ["satisfied", "timeout", "error", "invalid"]
+        assert judged[1].seconds >= 0.3 and "on: crash" in caplog.text
+        assert pool.number == 4 and pool.seconds == sum(one.seconds for one in judged)
+        assert pool.solvable(["unsolvable", "sleep", "a", "crash"]) == [False, None, True, None]
 
 
-def test_abandoned_iteration_leaves_nothing_behind():
-    pairs = pairs_of(["nap"] * 20)
-    with JudgePool(MoodyJudge(), workers=2) as pool:
-        verdicts = pool.imap(pairs)
-        assert next(verdicts) is Verdict.satisfied
-        verdicts.close()
-        others = [("fast", "invalid")] * 5
-        assert pool.verify_all(others) == [Verdict.invalid] * 5
+def test_problems_arrive_with_their_reference_and_pattern():
+    problem = Problem("f ( a )", "let x = a", "[a-eg-z]")
+    judge = make_judge("alpha")
+    with JudgePool(judge, workers=1) as pool:
+        verdicts = pool.verify_answers([problem, problem], [["let y = a", "let a = a"], []])
+    assert verdicts == [[Verdict.satisfied, Verdict.violated], []]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -110,11 +47,39 @@ def test_real_judge(workers):
     right = [Verdict.satisfied, Verdict.violated, Verdict.vacuous, Verdict.error] * 20
     with JudgePool(make_judge("prop"), workers=workers) as pool:
         assert pool.verify_all(pairs) == right
+        assert pool.solvable(["a", "& a ! a"]) == [True, False]
 
 
-def test_workers_end_with_the_pool():
-    with JudgePool(MoodyJudge(), workers=1) as pool:
-        pool.verify_all(pairs_of(["fast"]))
-        (worker,) = pool._pool._workers
-        assert worker.alive
-    assert not worker.alive
+def test_answers_are_judged_in_their_order_until_one_is_satisfied():
+    pool = FakePool()
+    answers = [["violated", "satisfied 1", "satisfied 2"], ["satisfied"], ["invalid"], []]
+    verdicts = [{} for _ in answers]
+    assert pool.first_satisfied("pqrs", answers, verdicts) == [1, 0, None, None]
+    first, second, third = pool.asked
+    assert first == [("p", "violated"), ("q", "satisfied"), ("r", "invalid")]
+    assert second == [("p", "satisfied 1")] and third == [] and pool.number == 4
+    assert verdicts[0] == {"violated": Verdict.violated, "satisfied 1": Verdict.satisfied}
+
+
+@pytest.mark.parametrize("verdict", ["timeout", "error", "unavailable"])
+def test_no_verdict_is_no_acceptance_and_the_search_goes_on(verdict):
+    answers = [[verdict, "satisfied"], [verdict]]
+    verdicts = [{}, {}]
+    assert FakePool().first_satisfied("pq", answers, verdicts) == [1, None]
+    assert verdicts[1] == {verdict: Verdict(verdict)}
+
+
+def test_no_answer_is_judged_twice():
+    pool = FakePool()
+    known = [{"violated": Verdict.violated, "satisfied": Verdict.satisfied}]
+    assert pool.first_satisfied("p", [["violated", "satisfied"]], known) == [1]
+    assert sum(pool.asked, []) == []
+
+
+@needs_spot
+def test_spot_is_ready_at_once():
+    started = time.monotonic()
+    with JudgePool(make_judge("ltl"), workers=1) as pool:
+        assert pool.verify_all([("a", "{ a }")]) == [Verdict.satisfied]
+    # Half a second on a quiet machine, where the tests do not share two cores with others.
+    assert time.monotonic() - started < 3

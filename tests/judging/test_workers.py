@@ -1,91 +1,151 @@
 """Workers return a result, a time-out or a crash, for whatever function."""
 
+import itertools
 import os
 import resource
+import signal
+import subprocess
+import sys
 import time
+import types
 
 import pytest
+from conftest import PACKAGE, gone, needs_spot
+from moody import limit_of_memory, moody
 
-from sit_fairseq.judging.workers import End, WorkerPool, _context
-
-
-def moody(item):
-    """Does what the item says, or squares it."""
-    if item == "sleep":
-        time.sleep(60)
-    elif item == "crash":
-        os._exit(3)
-    elif item == "raise":
-        raise ValueError("a bug of the function")
-    return item * item
+from sit_fairseq.judging.workers import End, WorkerPool
 
 
-def limit_of_memory(item):
-    """The limit of memory that the process is under, in bytes."""
-    return resource.getrlimit(resource.RLIMIT_DATA)[0]
-
-
-def pool_of(function, workers=1, timeout=30.0, memory=4.0):
-    return WorkerPool(function, workers, timeout, memory)
+def ended(outcomes):
+    return [(outcome.end, outcome.value) for outcome in outcomes]
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_results_come_in_order(workers):
-    with pool_of(moody, workers) as pool:
-        outcomes = list(pool.imap(range(50)))
+    items = [*range(50), *["nap", "fast", "fast"] * 10]
+    with WorkerPool(moody, workers) as pool:
+        outcomes = list(pool.imap(iter(items)))
         assert list(pool.imap([])) == []
-    assert [(end, value) for end, value, _ in outcomes] == [(End.result, i * i) for i in range(50)]
-    assert all(seconds >= 0 for _, _, seconds in outcomes)
+        assert list(pool.results(["a"])) == ["aa"]
+    assert ended(outcomes) == [(End.result, 2 * item) for item in items]
+    naps = [outcome.seconds for outcome in outcomes if outcome.value == "napnap"]
+    assert all(outcome.seconds >= 0 for outcome in outcomes) and min(naps) >= 0.05
 
 
-def test_results_time_outs_and_crashes():
-    with pool_of(moody, workers=2, timeout=2.0) as pool:
-        outcomes = list(pool.imap([2, "sleep", 3, "crash", "raise", 4]))
-    assert [(end, value) for end, value, _ in outcomes] == [
-        (End.result, 4),
-        (End.timeout, None),
-        (End.result, 9),
-        (End.crash, None),
-        (End.crash, None),
-        (End.result, 16),
+def test_an_item_costs_only_itself(capfd):
+    items = [2, "sleep", 3, "crash", "raise", *range(30), "sleep", 4, "crash"]
+    with WorkerPool(moody, 2, timeout=0.3) as pool:
+        started = time.monotonic()
+        outcomes = list(pool.imap(items))
+        assert time.monotonic() - started < 15
+    expected = {"sleep": End.timeout, "crash": End.crash, "raise": End.crash}
+    assert ended(outcomes) == [
+        (expected[item], None) if item in expected else (End.result, 2 * item) for item in items
     ]
-    assert outcomes[1].seconds >= 0.49
+    assert outcomes[1].seconds >= 0.3
+    assert "ValueError: a bug of the function" in capfd.readouterr().err
 
 
-def test_what_the_function_raises_reaches_the_caller_without_workers():
-    with pytest.raises(ValueError, match="a bug of the function"):
-        list(pool_of(moody, workers=0).imap(["raise"]))
+def test_the_time_out_is_per_item():
+    with WorkerPool(moody, 1, timeout=0.5) as pool:  # a second in all
+        assert ended(pool.imap(["nap"] * 20)) == [(End.result, "napnap")] * 20
+
+
+def test_too_much_memory_is_a_crash(caplog):
+    items = ["fast", "allocate", "fast", "allocate"]
+    with WorkerPool(moody, 2, memory=2.0) as pool:
+        ends = [outcome.end for outcome in pool.imap(items)]
+    assert ends == [End.result, End.crash] * 2
+    assert caplog.text.count("memory (limit 2 GiB), on: allocate") == 2
+    with WorkerPool(moody, 1, memory=4.0) as pool:
+        assert all(outcome.end is End.result for outcome in pool.imap(items))
 
 
 def test_the_limit_of_memory_is_that_of_the_workers_alone():
     def limit(pool):
-        ((_, found, _),) = pool.imap([None])
-        return found / 2**30
+        return next(pool.results([None])) / 2**30
 
     ours = resource.getrlimit(resource.RLIMIT_DATA)
-    with pool_of(limit_of_memory, memory=2.0) as pool:
+    with WorkerPool(limit_of_memory, 1, memory=2.0) as pool:
         assert 2 <= limit(pool) < 20
         pool._workers[0].stop()  # from outside: its successor has the limit, too
         assert 2 <= limit(pool) < 20
-        # Both come from the same server process, which must not have it.
-        with pool_of(limit_of_memory, memory=40.0) as other:
+        with WorkerPool(limit_of_memory, 1, memory=40.0) as other:
             assert limit(other) >= 40
-        results = _context.SimpleQueue()
-        process = _context.Process(target=_report_limit, args=(results,))
-        process.start()
-        assert results.get() == ours[0]
-        process.join()
     assert resource.getrlimit(resource.RLIMIT_DATA) == ours
 
 
-def _report_limit(results):
-    results.put(resource.getrlimit(resource.RLIMIT_DATA)[0])
+def test_what_the_function_raises_reaches_the_caller_without_workers():
+    with pytest.raises(ValueError, match="a bug of the function"):
+        list(WorkerPool(moody, 0).imap(["raise"]))
 
 
-def test_idle_worker_killed_from_outside_costs_nothing():
-    with pool_of(moody) as pool:
+def test_data_are_drawn_without_end_but_not_without_results():
+    with WorkerPool(abs, 2) as pool:
+        assert list(itertools.islice(pool.results(itertools.count()), 1000)) == list(range(1000))
+    with WorkerPool(moody, 2) as pool, pytest.raises(
+        RuntimeError, match="item 1 ended with a crash"
+    ):
+        list(pool.results([1, "crash"]))
+
+
+def test_a_function_of_the_script_is_refused_at_once(monkeypatch):
+    function = types.FunctionType(moody.__code__, {}, "nowhere")
+    function.__module__, function.__qualname__ = "__main__", "nowhere"
+    monkeypatch.setattr("__main__.nowhere", function, raising=False)
+    with WorkerPool(function, 1) as pool, pytest.raises(RuntimeError, match="could not start"):
         list(pool.imap([1]))
-        process = pool._workers[0]._process
+
+
+def test_abandoned_iteration_and_idle_workers_killed_from_outside_cost_nothing():
+    with WorkerPool(moody, 2) as pool:
+        outcomes = pool.imap(["nap"] * 20)
+        assert next(outcomes).value == "napnap"
+        outcomes.close()
+        assert list(pool.results([1, 2, 3])) == [2, 4, 6]
+        process, *_ = [worker.process for worker in pool._workers]
         process.kill()
-        process.join()
-        assert [value for _, value, _ in pool.imap([1, 2, 3])] == [1, 4, 9]
+        process.wait()
+        assert list(pool.results([1, 2, 3])) == [2, 4, 6]
+        process, *_ = [worker.process for worker in pool._workers]
+    assert process.poll() is not None  # workers end with the pool
+
+
+# Two workers say who they are, one in the middle of an item that takes for ever.
+BUSY = """
+from sit_fairseq.judging.workers import WorkerPool
+
+busy = "exec('import os, time; print(os.getpid(), flush=True); time.sleep({})')"
+list(WorkerPool(eval, 2).imap([busy.format(0), busy.format(100), busy.format(100)]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_process_that_started_them(number):
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY], cwd=PACKAGE.parent, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            workers = [int(process.stdout.readline()) for _ in range(3)]
+            assert process.poll() is None and len(set(workers)) == 2
+            process.send_signal(number)
+            assert all(map(gone, set(workers)))
+        finally:
+            process.kill()
+
+
+@needs_spot
+def test_a_plain_script_needs_no_guard(tmp_path):
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "print('begins')\n"
+        "from sit_fairseq.judging.judge import make_judge\n"
+        "from sit_fairseq.judging.pool import JudgePool\n"
+        "with JudgePool(make_judge('ltl')) as pool:\n"
+        "    print(*pool.verify_all([('G F a', '{ a }'), ('G F a', '{ b }')]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    told = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert told.stdout.splitlines() == ["begins", "Verdict.satisfied Verdict.violated"], told.stderr

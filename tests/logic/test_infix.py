@@ -1,17 +1,9 @@
-"""Infix notation: written for people, and read as Spot reads it."""
-
-import random
+"""Infix notation, as it is written; test_reading reads it back."""
 
 import pytest
-from conftest import needs_spot
 
-from sit_fairseq.logic.infix import infix, infix_tokens, quoted, to_prefix
-from sit_fairseq.logic.propositional import OPERATORS, random_formula
-from sit_fairseq.logic.syntax import MalformedFormula
-
-
-def read(text):
-    return " ".join(to_prefix(infix_tokens(text)))
+from sit_fairseq.logic.infix import infix, quoted
+from sit_fairseq.logic.reading import read_formula
 
 
 @pytest.mark.parametrize(
@@ -62,85 +54,10 @@ def test_depth_is_not_limited(operator):
 )
 def test_names(name, text):
     assert quoted(name) == text
-    assert read(text) == name
+    assert read_formula(text, temporal=True) == (["p0"], [name])
 
 
-@pytest.mark.parametrize(
-    "text, prefix",
-    [
-        (" ( a ) ", "a"),
-        ("!a&b", "& ! a b"),
-        ("!(a & b)", "! & a b"),
-        ("a & b & c", "& & a b c"),
-        ("a & (b & c)", "& a & b c"),
-        ("a | b & c", "| a & b c"),
-        ("a | b xor c & !d", "| a xor b & c ! d"),
-        ("a xor b | c", "| xor a b c"),
-        ("a -> b -> c", "-> a -> b c"),
-        ("a <-> b -> c | d", "<-> a -> b | c d"),
-        ("a -> b <-> c", "-> a <-> b c"),
-        ("((a -> b)) -> 0", "-> -> a b 0"),
-        ('"X1"|p0', "| X1 p0"),
-    ],
-)
-def test_reading(text, prefix):
-    assert read(text) == prefix
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("", "empty"),
-        ("a &", "'&' is out of place"),
-        ("& a b", "'a' is out of place"),
-        ("a b", "'a' is out of place"),
-        ("!", "'!' is out of place"),
-        ("a ! b", "'a' is out of place"),
-        ("()", r"'\(' is out of place"),
-        ("a (b)", "'a' is out of place"),
-        ("(a) b", r"'\)' is out of place"),
-        ("& a", "an operand is missing"),
-        ("(a", r"a '\)' is missing"),
-        ("a)", r"a '\(' is missing"),
-        ("X a", "'X' is neither"),
-        ("true", "'true' is neither"),
-        ("2", "'2' is neither"),
-        ("a = b", "cannot read '= b'"),
-        ("a && b", "'&' is out of place"),
-        ('"a', "cannot read '\"a'"),
-        ('"a b"', "cannot be the name"),
-        ('"&"', "cannot be the name"),
-        ('"{"', "cannot be the name"),
-        ('""', "cannot be the name"),
-    ],
-)
-def test_what_cannot_be_read(text, message):
-    with pytest.raises(MalformedFormula, match=message):
-        read(text)
-
-
-def test_what_is_written_is_read_back():
-    rng = random.Random(3)
-    for length in range(1, 60):
-        formula = random_formula(rng, length, ["a", "b", "X1", "p0"])
-        assert to_prefix(infix_tokens(infix(formula))) == formula
-
-
-def test_deep_and_long_texts():
-    assert read("!" * 50000 + "a").split() == ["!"] * 50000 + ["a"]
-    assert read("(" * 50000 + "a" + ")" * 50000) == "a"
-    assert read("a & " * 50000 + "b").split() == ["&"] * 50000 + ["a"] * 50000 + ["b"]
-
-
-@needs_spot
-def test_operators_bind_as_in_spot():
-    import spot
-
-    rng = random.Random(5)
-    for _ in range(300):
-        words = []
-        for _ in range(rng.randint(1, 6)):
-            words += [*["!"] * rng.randint(0, 2), rng.choice("abc01"), rng.choice(OPERATORS[1:])]
-        text = " ".join(words[:-1])
-        ours = infix(to_prefix(infix_tokens(text)))
-        assert spot.are_equivalent(spot.formula(ours), spot.formula(text)), (text, ours)
+def test_parentheses_may_be_left_out_where_operators_bind():
+    formula, binding = "| & a b -> ! c X d".split(), {"&": 2, "|": 1, "->": 1}
+    assert infix(formula, binding) == "a & b | (!c -> X d)"
+    assert infix("& F a X b".split(), tight=True) == "Fa & Xb"

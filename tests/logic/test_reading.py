@@ -1,4 +1,4 @@
-"""Formulas as people write them, read as Spot reads them."""
+"""Formulas and traces as people and data sets write them, read as Spot reads them."""
 
 import random
 
@@ -6,8 +6,9 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.logic.infix import infix
+from sit_fairseq.logic.ltl import MalformedTrace, parse_trace
 from sit_fairseq.logic.propositional import random_formula
-from sit_fairseq.logic.reading import read_dimacs, read_formula
+from sit_fairseq.logic.reading import compact_tokens, read_dimacs, read_formula, read_infix_trace
 from sit_fairseq.logic.syntax import ARITY, MalformedFormula
 
 
@@ -47,7 +48,23 @@ def test_temporal_formulas(text, prefix):
 
 @pytest.mark.parametrize(
     "text, prefix",
-    [("F & !G", "& F ! G"), ("U | Xa", "| U Xa"), ("& F G", "& F G"), ("TRUE -> x.1", "-> 1 x.1")],
+    [
+        ("F & !G", "& F ! G"),
+        ("U | Xa", "| U Xa"),
+        ("& F G", "& F G"),
+        ("TRUE -> x.1", "-> 1 x.1"),
+        (" ( a ) ", "a"),
+        ("!a&b", "& ! a b"),
+        ("!(a & b)", "! & a b"),
+        ("a & b & c", "& & a b c"),
+        ("a & (b & c)", "& a & b c"),
+        ("a | b & c", "| a & b c"),
+        ("a | b xor c & !d", "| a xor b & c ! d"),
+        ("a <-> b -> c | d", "<-> a -> b | c d"),
+        ("a -> b <-> c", "-> a <-> b c"),
+        ("((a -> b)) -> 0", "-> -> a b 0"),
+        ('"X1"|p0', "| X1 p0"),
+    ],
 )
 def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
     assert read(text, temporal=False) == prefix
@@ -66,6 +83,9 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("a == b", "'== b' at character 3 cannot be read"),
         ("a & 3b", "'3b' at character 5 is neither a constant nor a name"),
         ("Grant -> a", "'Grant' at character 1 may be G rant or a name"),
+        ("()", r"'\(\)' at character 1: an operand is missing after it"),
+        ("a (b)", "'a' at character 1: an operator is missing after it"),
+        ('"a', "'\"a' at character 1 cannot be read"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(text, message):
@@ -104,5 +124,88 @@ def test_dimacs():
         read_dimacs("c nothing\n")
 
 
-def test_deep_texts():
+def test_deep_and_long_texts():
     assert read("(" * 5000 + "a" + ")" * 5000) == "a"
+    assert read("!" * 50000 + "a").split() == ["!"] * 50000 + ["a"]
+    assert read("a & " * 50000 + "b").split() == ["&"] * 50000 + ["a"] * 50000 + ["b"]
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("a & b & !c | d ;cycle {1}\n", "| & & a b ! c d ; { 1 }"),
+        ("cycle{a;\n  b}", "{ a ; b }"),
+        ('cycle; cycle{"X1" and ~cycle}', "cycle ; { & X1 ! cycle }"),
+    ],
+)
+def test_traces_for_people_may_be_written_freely(text, tokens):
+    assert read_infix_trace(text).tokens == tokens.split()
+
+
+def test_deep_traces_are_read_back():
+    trace = parse_trace(["a", ";"] * 20000 + ["{", *["!"] * 20000, "a", "}"])
+    assert read_infix_trace(trace.infix()) == trace
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("a; b", "one '{'.* not 0"),
+        ("a; {b}", "does not follow the word 'cycle'"),
+        ("a cycle{b}", "does not follow the word 'cycle'"),
+        ("cycle{{b}}", "does not follow the word 'cycle'"),
+        ("cycle{b", "one '}'.* not 0"),
+        ("cycle{b} and so on", "ends with its cycle"),
+        ("cycle{}", "step 1: the formula is empty"),
+        ("a; ; cycle{b}", "step 2: the formula is empty"),
+        ("cycle{b;}", "step 2: the formula is empty"),
+        ("a; X b; cycle{b}", "'X' at character 4: an operator is missing after it"),
+        ("a U b; cycle{b}", "'U' at character 3: an operator is missing after it"),
+        ("a &; cycle{b}", "'&' at character 3: an operand is missing after it"),
+        ("The trace: cycle{b}", "': cycle{b}' at character 10 cannot be read"),
+        ("X; cycle{b}", "'X' cannot be the name of a symbol"),
+        ('cycle{"a b"}', "'a b' cannot be the name"),
+        ('cycle{"{"}', "'{' cannot be the name"),
+        ('cycle{""}', "'' cannot be the name"),
+    ],
+)
+def test_malformed_traces(text, message):
+    with pytest.raises(MalformedTrace, match=message):
+        read_infix_trace(text)
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("&!ab", "& ! a b"),
+        ("UaXb", "U a X b"),
+        ("xor<->ab->c1", "xor <-> a b -> c 1"),
+        ("<->xor!x0|or", "<-> xor ! x 0 | o r"),
+        ("GFWRMaabc", "G F W R M a a b c"),
+        ("a;&ab;{b}", "a ; & a b ; { b }"),
+        ("{1;!a}", "{ 1 ; ! a }"),
+        ("a1b0", "a 1 b 0"),
+        (" & a\tb ", "& a b"),
+        ("x o r", "x o r"),
+        ("", ""),
+    ],
+)
+def test_compact_notation(text, tokens):
+    assert compact_tokens(text) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    "text, character",
+    [
+        ("&aQ", "Q"),
+        ("a-b", "-"),
+        ("&a&b<>c", "<"),
+        ("a2", "2"),
+        ("&a\u00e9", "\u00e9"),
+        ("=ab", "="),
+    ],
+)
+def test_unknown_characters_are_named(text, character):
+    with pytest.raises(MalformedFormula, match=f"^'{character}' is neither"):
+        compact_tokens(text)

@@ -6,7 +6,6 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import (
     ARITY,
     MalformedFormula,
-    formula_depth,
     formula_symbols,
     parse,
     read_formulas,
@@ -93,18 +92,3 @@ def test_read_formulas(tmp_path):
     path.write_bytes(b"a\n&ab\n& a\n")
     with pytest.raises(UserError, match="Line 3 of .*text is malformed: .* 1 operand"):
         read_formulas(str(path))
-
-
-@pytest.mark.parametrize(
-    "formula, depth",
-    [
-        ("a", 0),
-        ("! a", 1),
-        ("& a b", 1),
-        ("& ! a b", 2),
-        ("& a ! ! b", 3),
-        ("| & a b ! & c ! d", 4),
-    ],
-)
-def test_depth(formula, depth):
-    assert formula_depth([ARITY.get(token, 0) for token in formula.split()]) == depth

@@ -10,7 +10,7 @@ from fairseq.dataclass.configs import GenerationConfig
 from fairseq.tasks import FairseqTask
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import PropJudge
+from sit_fairseq.judging.prop_judges import PropJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.search.verified_search import beam_widths
@@ -32,8 +32,7 @@ class CountingJudge(PropJudge):
         key = form_key(tokens, formula_symbols(tokens))
         return (Verdict.satisfied, Verdict.timeout, *[Verdict.violated] * 2)[key % 4]
 
-    def decide(self, formula, assignment):
-        raise NotImplementedError
+    implies = satisfiable = None
 
 
 @pytest.fixture
@@ -73,10 +72,15 @@ LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", 
 
 
 def test_the_judge_is_told_which_tokens_are_symbols(searching, monkeypatch):
-    judge = CountingJudge()
-    monkeypatch.setattr(runs, "accepting_judge", lambda semantics: judge)
+    told = set()
+
+    def verify(judge, problem, answer):
+        told.add(problem.symbols)
+        return Verdict.satisfied
+
+    monkeypatch.setattr(CountingJudge, "verify", verify)
     searching.answers(searching.make_task(verify="prop"), searching.sample(LINES[:1]))
-    assert judge.symbols == make_dictionary().pattern is not None
+    assert told == {make_dictionary().pattern} != {None}
 
 
 def test_the_answer_is_the_best_accepted_hypothesis_of_the_narrowest_beam(searching):

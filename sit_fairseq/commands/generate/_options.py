@@ -1,212 +1,99 @@
-"""Options that several generators have."""
+"""The options of generators, each stated once."""
 
 import argparse
-import re
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Mapping, Sequence, Type
 
-from sit_fairseq.datasets.formula_sampling import LONGEST_FORMULA
-from sit_fairseq.errors import UserError
+from sit_fairseq.commands._options import at_least, names, range_from, symbols
+from sit_fairseq.datasets.drawing import Recipe
 from sit_fairseq.logic.syntax import ARITY
 
 
-def add_sampling_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that every generator of random sentences has.
+def add_options(
+    parser: Any, least: int = 1, logic: Sequence[str] = (), named: bool = False, **defaults: Any
+) -> None:
+    """Adds some of the options of generators.
 
     Args:
-        parser: the generator's own parser.
+        parser: the generator's own parser, or a group of its arguments.
+        least: least number of symbols.
+        logic: the operators that there are.
+        named: whether symbols have names of any form.
+        defaults: the options to add, with their defaults.
     """
-    add = parser.add_argument
-    add(
-        "--symbols",
-        default="5",
-        help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h "
-        "(default: %(default)s)",
-    )
-    add("--min-length", type=int, default=1, help="fewest tokens (default: %(default)s)")
-    add("--max-length", type=int, default=35, help="most tokens (default: %(default)s)")
-    add("--size", type=int, default=800000, help="number of samples (default: %(default)s)")
-    add("--seed", type=int, default=42, help="(default: %(default)s)")
-    add(
-        "--workers",
-        type=int,
-        default=2,
-        help="processes; the data do not depend on their number (default: %(default)s)",
-    )
+    options = {
+        "symbols": (
+            dict(type=names, help="names of symbols")
+            if named
+            else dict(
+                type=symbols(least),
+                help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h",
+            )
+        ),
+        "variables": dict(type=range_from(1), help="number of different variables of a term"),
+        "binders": dict(type=range_from(0), help="number of inner applications of a term"),
+        "arguments": dict(type=at_least(1), help="most arguments of an application"),
+        "size": dict(type=at_least(1), help="number of samples"),
+        "min_length": dict(type=at_least(1), help="fewest tokens"),
+        "max_length": dict(type=at_least(1), help="most tokens"),
+        "distinct_symbols": dict(
+            type=range_from(least),
+            metavar="LO-HI",
+            help="number of different symbols in each sample, or a range of it; lengths in which "
+            "they have no room are left out",
+        ),
+        "operators": dict(
+            type=_some_of(logic),
+            metavar="OPS",
+            help="operators of random formulas, separated by spaces or commas, one of them unary; "
+            f"all that there are: {' '.join(logic)}",
+        ),
+        "written": dict(
+            action="store_true",
+            help="formulas as people write them, over all operators: wide conjunctions and "
+            "disjunctions, chains, conditions, several requirements joined, and their negations",
+        ),
+        "exclude": dict(
+            nargs="+",
+            metavar="FILE",
+            help="leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
+        ),
+        "seed": dict(type=int, help="the same seed gives the same data"),
+        "workers": dict(type=at_least(1), help="processes; the data do not depend on their number"),
+        "timeout": dict(
+            type=at_least(0.001, float), help="seconds for the label of an LTL formula"
+        ),
+        "restart": dict(action="store_true", help="begin anew instead of going on"),
+    }
+    for name, default in defaults.items():
+        option = {**options[name], "default": default}
+        if default:
+            option["help"] += " (default: %(default)s)"
+        parser.add_argument("--" + name.replace("_", "-"), **option)
 
 
-def add_form_options(parser: argparse.ArgumentParser, operators: Sequence[str]) -> None:
-    """Adds the options that say which formulas there are.
-
-    Args:
-        parser: the generator's own parser.
-        operators: of the logic.
-    """
-    forms = parser.add_mutually_exclusive_group()
-    forms.add_argument(
-        "--operators",
-        metavar="OPS",
-        help="operators of random formulas, separated by spaces or commas, one of them unary; "
-        f"all that there are: {' '.join(operators)}",
-    )
-    forms.add_argument(
-        "--written",
-        action="store_true",
-        help="formulas as people write them, over all operators: wide conjunctions and "
-        "disjunctions, chains, conditions, several requirements joined, and their negations",
-    )
-
-
-def parse_operators(args: argparse.Namespace, operators: Sequence[str]) -> Optional[List[str]]:
-    """Reads the value of ``--operators``.
-
-    Args:
-        args: the parsed options.
-        operators: of the logic.
-
-    Returns:
-        Those named, None if none are.
-
-    Raises:
-        UserError: one is unknown or named twice, or none is unary, or written formulas are asked
-            for with a number of symbols.
-    """
-    if args.written and args.distinct_symbols is not None:
-        raise UserError(
-            "--distinct-symbols is for random formulas; leave it out with --written, whose formulas "
-            "have any number of the --symbols"
-        )
-    if args.operators is None:
-        return None
-    named = args.operators.replace(",", " ").split()
-    wrong = [name for name in named if name not in operators or named.count(name) > 1]
-    if wrong or not any(ARITY[name] == 1 for name in named):
-        reason = f"{wrong[0]!r} is unknown or named twice" if wrong else "none of them is unary"
-        raise UserError(
-            f"--operators {args.operators!r}: {reason}; name some of {' '.join(operators)}"
-        )
-    return named
-
-
-def add_exclude_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option whose value :func:`~sit_fairseq.datasets.drawing.excluded_keys` takes.
-
-    Args:
-        parser: the generator's own parser.
-    """
-    parser.add_argument(
-        "--exclude",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="leave out all renamings of the lines of these files; PREFIX stands for PREFIX.src",
+def recipe(args: argparse.Namespace, kind: Type[Any] = Recipe) -> Any:
+    """A recipe of the options that were given."""
+    return kind(
+        **{name: value for name, value in vars(args).items() if name in kind.__dataclass_fields__}
     )
 
 
-def add_distinct_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option whose value :func:`parse_distinct` takes.
-
-    Args:
-        parser: the generator's own parser.
-    """
-    parser.add_argument(
-        "--distinct-symbols",
-        metavar="LO-HI",
-        help="number of different symbols in each sample, or a range of it; lengths in which they "
-        "have no room are left out (default: any)",
-    )
+def report(args: argparse.Namespace, left_out: Mapping[str, int]) -> None:
+    """Prints what was written, and how many draws were left out for which reason."""
+    reasons = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
+    print(f"{args.size} samples in {args.out_prefix}.src and .tgt; left out: {reasons}")
 
 
-def parse_range(text: str, option: str, least: int) -> Tuple[int, int]:
-    """Reads a number, or a range of numbers.
+def _some_of(operators: Sequence[str]) -> Callable[[str], List[str]]:
+    """The type of operators to draw formulas of."""
 
-    Args:
-        text: as in ``4`` or ``4-5``.
-        option: whose value it is, for messages.
-        least: the smallest number there may be.
+    def read(text: str) -> List[str]:
+        named = text.replace(",", " ").split()
+        wrong = [name for name in named if name not in operators or named.count(name) > 1]
+        if wrong:
+            raise argparse.ArgumentTypeError(f"{wrong[0]!r} is unknown or named twice")
+        if not any(ARITY[name] == 1 for name in named):
+            raise argparse.ArgumentTypeError(f"none of {text!r} is unary")
+        return named
 
-    Returns:
-        The smallest and the greatest number.
-
-    Raises:
-        UserError: it cannot be read.
-    """
-    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-    first, last = (int(end) for end in (match[1], match[2] or match[1])) if match else (0, -1)
-    if not least <= first <= last:
-        raise UserError(f"{option} {text}: give a number from {least} on, or a range as in 4-5.")
-    return first, last
-
-
-def parse_distinct(
-    args: argparse.Namespace, n_symbols: int, room: int, least: int = 1
-) -> Optional[Tuple[int, int]]:
-    """Reads the value of ``--distinct-symbols``.
-
-    Args:
-        args: the parsed options.
-        n_symbols: how many symbols there are.
-        room: how many different ones a sample (of ``--max-length``, if there is one) can have.
-        least: how many each sample must have, 0 or 1.
-
-    Returns:
-        The fewest and the most symbols of a sample, None if that was not said.
-
-    Raises:
-        UserError: it cannot be read or met.
-    """
-    text = args.distinct_symbols
-    if text is None:
-        return None
-    fewest, most = parse_range(text, "--distinct-symbols", least)
-    if most > n_symbols:
-        raise UserError(f"--distinct-symbols {text}: --symbols {args.symbols} has not so many.")
-    if most > room:
-        length = getattr(args, "max_length", None)
-        of_length = "" if length is None else f" of --max-length {length} tokens"
-        raise UserError(
-            f"--distinct-symbols {text}: a sample{of_length} has at most {room} different symbols."
-        )
-    return fewest, most
-
-
-def parse_distinct_in_formulas(
-    args: argparse.Namespace, n_symbols: int, least: int = 1
-) -> Optional[Tuple[int, int]]:
-    """Reads the value of ``--distinct-symbols`` for formulas.
-
-    Args:
-        args: the parsed options.
-        n_symbols: how many symbols there are.
-        least: how many each formula must have, 0 or 1.
-
-    Returns:
-        As :func:`parse_distinct`.
-
-    Raises:
-        UserError: it cannot be read or met, or the formulas are too long for the sampler.
-    """
-    distinct = parse_distinct(args, n_symbols, (args.max_length + 1) // 2, least)
-    if distinct is not None and args.max_length > LONGEST_FORMULA:
-        raise UserError(
-            f"--max-length {args.max_length}: with --distinct-symbols formulas can have at most "
-            f"{LONGEST_FORMULA} tokens."
-        )
-    return distinct
-
-
-def check_sampling_options(args: argparse.Namespace) -> None:
-    """Refuses values of the sampling options that cannot be met.
-
-    Args:
-        args: the parsed options.
-
-    Raises:
-        UserError: one cannot.
-    """
-    if not 1 <= args.min_length <= args.max_length:
-        raise UserError(
-            f"--min-length {args.min_length} --max-length {args.max_length}: "
-            "lengths must be at least 1 and the maximum no less than the minimum."
-        )
-    if args.size < 1 or args.workers < 1:
-        raise UserError(f"--size {args.size} --workers {args.workers}: both must be at least 1.")
+    return read

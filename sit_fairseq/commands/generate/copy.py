@@ -16,42 +16,21 @@ longer strings and more symbols see ``sit generate grid --semantics copy``.
 
 import argparse
 
-from sit_fairseq.commands.generate._options import (
-    add_distinct_option,
-    add_exclude_option,
-    add_sampling_options,
-    check_sampling_options,
-    parse_distinct,
-)
-from sit_fairseq.datasets.copying import CopyRecipe, generate_copies
-from sit_fairseq.datasets.drawing import length_summary
-from sit_fairseq.datasets.names import parse_symbols
+from sit_fairseq.commands.generate._options import add_options, recipe, report
+from sit_fairseq.datasets.toy_languages import generate_copies
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    parser.add_argument(
-        "out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt"
-    )
-    add_sampling_options(parser)
-    add_distinct_option(parser)
-    add_exclude_option(parser)
-    parser.set_defaults(symbols="20", min_length=20, max_length=80, size=10_000_000)
+    parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
+    add_options(parser, symbols="20", min_length=20, max_length=80, size=10_000_000)
+    add_options(parser, distinct_symbols=None, seed=42, exclude=[], workers=2)
 
 
 def main(args: argparse.Namespace) -> None:
     """Generates the data.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: there are too few such strings, or a file cannot be used.
     """
-    symbols = parse_symbols(args.symbols)
-    check_sampling_options(args)
-    distinct = parse_distinct(args, len(symbols), args.max_length)
-    recipe = CopyRecipe(tuple(symbols), args.min_length, args.max_length, args.seed, distinct)
-    drawn = generate_copies(recipe, args.size, args.exclude, args.out_prefix, args.workers)
-    print(
-        f"{args.size} strings in {args.out_prefix}.src and .tgt; dropped "
-        f"{drawn.skipped['duplicates']} duplicates and {drawn.skipped['excluded']} excluded "
-        f"strings; {length_summary(drawn.lengths)}"
-    )
+    report(args, generate_copies(recipe(args)))

@@ -10,37 +10,21 @@ of another, nor of one in the files of ``--exclude``; there are some 18,000 such
 
 import argparse
 
-from sit_fairseq.commands.generate._options import (
-    add_distinct_option,
-    add_exclude_option,
-    parse_distinct,
-)
-from sit_fairseq.datasets.entities import MOST_ENTITIES, generate_entities
-from sit_fairseq.datasets.names import parse_names
+from sit_fairseq.commands.generate._options import add_options, recipe, report
+from sit_fairseq.datasets.toy_languages import generate_entities
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    add = parser.add_argument
-    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    add("--symbols", default="<ent0>..<ent4>", help="names of entities (default: %(default)s)")
-    add_distinct_option(parser)
-    add("--size", type=int, default=10000, help="number of sentences (default: %(default)s)")
-    add("--seed", type=int, default=42, help="(default: %(default)s)")
-    add_exclude_option(parser)
+    parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
+    add_options(parser, named=True, symbols="<ent0>..<ent4>", distinct_symbols=None)
+    add_options(parser, size=10000, seed=42, exclude=[])
 
 
 def main(args: argparse.Namespace) -> None:
     """Generates the data.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: there are too few such sentences, or a file cannot be used.
     """
-    names = parse_names(args.symbols)
-    distinct = parse_distinct(args, len(names), MOST_ENTITIES)
-    drawn = generate_entities(names, distinct, args.size, args.seed, args.exclude, args.out_prefix)
-    print(
-        f"{args.size} sentences in {args.out_prefix}.src and .tgt; dropped "
-        f"{drawn.skipped['duplicates']} duplicates and {drawn.skipped['excluded']} excluded "
-        "sentences"
-    )
+    report(args, generate_entities(recipe(args)))

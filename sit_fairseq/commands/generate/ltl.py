@@ -24,42 +24,27 @@ they have so many different symbols; what Spot would rewrite to a shorter one is
 have other formulas: random ones over the given operators, as many of each length, left as they are
 drawn; or formulas as people write them (:mod:`sit_fairseq.datasets.written`), of any length.
 
-The data of a seed depend neither on the number of workers nor on interruptions, as long
-as no formula comes close to the time-out or to the memory a worker may use.
+The data of a seed depend neither on the number of workers nor on interruptions, after which the
+same command goes on, as long as no formula comes close to the time-out or to the memory a worker
+may use.
 """
 
 import argparse
 
-from sit_fairseq.commands.generate._options import (
-    add_distinct_option,
-    add_exclude_option,
-    add_form_options,
-    add_sampling_options,
-    check_sampling_options,
-    parse_distinct_in_formulas,
-    parse_operators,
-)
-from sit_fairseq.datasets.drawing import length_summary
-from sit_fairseq.datasets.ltl import LtlRecipe, generate_ltl
-from sit_fairseq.datasets.names import parse_symbols
+from sit_fairseq.commands.generate._options import add_options, recipe, report
+from sit_fairseq.datasets.ltl import generate_ltl
 from sit_fairseq.logic.syntax import ARITY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    add = parser.add_argument
-    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src, .tgt and .timeouts")
-    add_sampling_options(parser)
-    add(
-        "--timeout",
-        type=float,
-        default=120.0,
-        help="seconds for the label of a formula (default: %(default)s)",
-    )
-    add_distinct_option(parser)
-    add_form_options(parser, tuple(ARITY))
-    add_exclude_option(parser)
-    add(
+    parser.add_argument("out_prefix", help="write OUT_PREFIX.src, .tgt and .timeouts")
+    add_options(parser, least=0, symbols="5", min_length=1, max_length=35, size=800000)
+    add_options(parser, least=0, distinct_symbols=None, seed=42, exclude=[], workers=2)
+    add_options(parser, timeout=120.0, restart=False)
+    forms = parser.add_mutually_exclusive_group()
+    add_options(forms, logic=tuple(ARITY), operators=None, written=False)
+    parser.add_argument(
         "--labels",
         choices=["spot", "depth-first"],
         default="spot",
@@ -67,38 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that a walk through the formula finds first, which is learnt faster (Spot's where a short "
         "walk finds none, one in some thousand)",
     )
-    add("--resume", action="store_true", help="go on where a run was interrupted, if one was")
 
 
 def main(args: argparse.Namespace) -> None:
     """Generates the data.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: there are too few such formulas, or a file cannot be used.
     """
-    symbols = parse_symbols(args.symbols, least=0)
-    check_sampling_options(args)
-    distinct = parse_distinct_in_formulas(args, len(symbols), least=0)
-    recipe = LtlRecipe(
-        symbols,
-        args.min_length,
-        args.max_length,
-        args.size,
-        args.seed,
-        args.timeout,
-        args.exclude,
-        args.distinct_symbols,
-        args.labels,
-        parse_operators(args, tuple(ARITY)),
-        args.written,
-    )
-    drawn = generate_ltl(recipe, distinct, args.out_prefix, args.workers, args.resume)
-    skipped = drawn.skipped
-    print(
-        f"{args.size} samples in {args.out_prefix}.src and .tgt; "
-        f"{skipped['timeout']} time-outs and {skipped['error']} crashes of Spot in "
-        f"{args.out_prefix}.timeouts; dropped {skipped['duplicates']} duplicates, "
-        f"{skipped['excluded']} excluded and {skipped['unsatisfiable']} unsatisfiable formulas, "
-        f"and {skipped['zero_in_trace']} with a 0 in the trace; "
-        f"{length_summary(drawn.lengths)}"
-    )
+    report(args, generate_ltl(recipe(args)))

@@ -25,30 +25,19 @@ have other formulas: random ones over the given operators, or Boolean functions 
 
 import argparse
 
-from sit_fairseq.commands.generate._options import (
-    add_distinct_option,
-    add_exclude_option,
-    add_form_options,
-    add_sampling_options,
-    check_sampling_options,
-    parse_distinct_in_formulas,
-    parse_operators,
-)
-from sit_fairseq.datasets.drawing import length_summary
-from sit_fairseq.datasets.names import parse_symbols
-from sit_fairseq.datasets.prop import LABELS, PropRecipe, generate_prop
-from sit_fairseq.logic.propositional import OPERATORS, RANDOM_OPERATORS
+from sit_fairseq.commands.generate._options import add_options, recipe, report
+from sit_fairseq.datasets.prop import LABELS, generate_prop
+from sit_fairseq.logic.propositional import OPERATORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    add = parser.add_argument
-    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    add_sampling_options(parser)
-    add_distinct_option(parser)
-    add_form_options(parser, OPERATORS)
-    add_exclude_option(parser)
-    add(
+    parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
+    add_options(parser, symbols="5", min_length=1, max_length=35, size=800000)
+    add_options(parser, distinct_symbols=None, seed=42, exclude=[], workers=2)
+    forms = parser.add_mutually_exclusive_group()
+    add_options(forms, logic=OPERATORS, operators=None, written=False)
+    parser.add_argument(
         "--labels",
         choices=list(LABELS),
         default="smallest",
@@ -62,24 +51,6 @@ def main(args: argparse.Namespace) -> None:
     """Generates the data.
 
     Raises:
-        UserError: an option or a file cannot be used.
+        UserError: there are too few such formulas, or a file cannot be used.
     """
-    symbols = parse_symbols(args.symbols, least=0)
-    check_sampling_options(args)
-    distinct = parse_distinct_in_formulas(args, len(symbols))
-    recipe = PropRecipe(
-        tuple(symbols),
-        args.min_length,
-        args.max_length,
-        args.seed,
-        args.labels,
-        distinct,
-        tuple(parse_operators(args, OPERATORS) or RANDOM_OPERATORS),
-        args.written,
-    )
-    drawn = generate_prop(recipe, args.size, args.exclude, args.out_prefix, args.workers)
-    print(
-        f"{args.size} samples in {args.out_prefix}.src and .tgt; dropped "
-        f"{drawn.skipped['duplicates']} duplicates and {drawn.skipped['excluded']} excluded "
-        f"formulas; {length_summary(drawn.lengths)}"
-    )
+    report(args, generate_prop(recipe(args)))

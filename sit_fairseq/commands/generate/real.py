@@ -13,7 +13,7 @@ import argparse
 import os
 
 from sit_fairseq.datasets.real import LONGEST, real_sets
-from sit_fairseq.storage.files import make_folder, replacing
+from sit_fairseq.storage.files import explaining_failure, replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +29,10 @@ def main(args: argparse.Namespace) -> None:
         UserError: a package is missing, or a file cannot be written.
     """
     sets = real_sets(args.semantics)
-    make_folder(args.out_dir)
     paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
-    with replacing(*paths) as files:
-        for file, path, formulas in zip(files, paths, sets.values()):
-            file.writelines(f"{formula}\n" for formula in formulas)
-            print(f"{path}: {len(formulas)} formulas")
+    with explaining_failure(args.out_dir, "OUT_DIR"):
+        os.makedirs(args.out_dir, exist_ok=True)
+        with replacing(*paths) as files:
+            for file, path, formulas in zip(files, paths, sets.values()):
+                file.writelines(f"{formula}\n" for formula in formulas)
+                print(f"{path}: {len(formulas)} formulas")

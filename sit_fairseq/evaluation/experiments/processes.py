@@ -1,12 +1,14 @@
 """Commands as processes that end with this one."""
 
 import os
+import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Mapping, Set
 
-from sit_fairseq.judging.orphans import tied
+from sit_fairseq.judging.workers import end_with_parent
 
 
 class Processes:
@@ -42,7 +44,8 @@ class Processes:
             if self._stopped:
                 raise subprocess.CalledProcessError(1, words[0], str(log))
             process = subprocess.Popen(
-                tied(words),
+                words,
+                preexec_fn=partial(end_with_parent, signal.SIGTERM),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self._cwd,

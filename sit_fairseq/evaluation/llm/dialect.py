@@ -20,7 +20,8 @@ from contextlib import suppress
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.ltl import MalformedTrace, parse_trace, read_infix_trace
+from sit_fairseq.logic.ltl import MalformedTrace, parse_trace
+from sit_fairseq.logic.reading import read_infix_trace
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
 
 # A whole answer in a Markdown code block, which some models cannot do without.

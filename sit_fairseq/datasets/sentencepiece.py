@@ -1,7 +1,6 @@
 """SentencePiece models that keep interchangeable tokens whole."""
 
 import io
-import os
 from typing import List, Sequence
 
 import sentencepiece
@@ -19,15 +18,14 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
 
     Args:
         texts: files of plain text.
-        prefix: write ``prefix.model`` and ``prefix.vocab``.
+        prefix: names the files ``PREFIX.model`` and ``PREFIX.vocab``.
         vocab_size: most pieces, symbols and ``<unk>`` not counted.
-        symbols: tokens that are pieces of their own.
+        symbols: tokens that become pieces of their own.
 
     Raises:
         UserError: SentencePiece refuses the size.
     """
     lines = [line for text in texts for line in read_sentences(text)]
-    os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
     model = io.BytesIO()  # a file's name would stand in the model
     with partial_files(prefix + ".model", prefix + ".vocab") as (model_file, vocabulary_file):
         try:
@@ -43,9 +41,9 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
                 **_SPECIALS,
             )
         except RuntimeError as error:
+            reason = str(error).splitlines()[-1]
             raise UserError(
-                f"SentencePiece cannot learn {vocab_size} pieces from this text, change "
-                f"--vocab-size: {str(error).splitlines()[-1]}"
+                f"SentencePiece cannot learn {vocab_size} pieces: {reason}", "vocab_size"
             )
         pieces = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
         with open(model_file, "wb") as binary:
@@ -70,7 +68,6 @@ def encode(model: str, source: str, target: str) -> None:
         processor = sentencepiece.SentencePieceProcessor(model_file=model)
     except (OSError, RuntimeError):
         raise UserError(f"{model} is no SentencePiece model; train one first")
-    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
     with replacing(target) as (out,):
         for line in read_sentences(source):
             out.write(" ".join(processor.encode(line, out_type=str)) + "\n")

@@ -1,21 +1,22 @@
-"""Training conditions made from existing data, and random renamings."""
+"""Edits of existing data: the training data of the paper's tables, and random renamings."""
 
 from random import Random
 
 import pytest
 from command_line import sit
+from generated import read
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
-from sit_fairseq.judging.bits_judge import BitsJudge
+from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.propositional import random_formula, smallest_answer
 
 
-def make(*arguments):
+def edit(*arguments):
     """Runs the verb in this process."""
-    sit("condition", *arguments)
+    sit("edit", *arguments)
 
 
 @pytest.fixture
@@ -30,11 +31,8 @@ def write(tmp_path):
     return write
 
 
-def read(prefix):
-    """The pairs of PREFIX.src and PREFIX.tgt."""
-    return list(
-        zip(*(prefix.with_suffix(f".{s}").read_text().splitlines() for s in ("src", "tgt")))
-    )
+def pairs_of(prefix):
+    return list(zip(*read(prefix)))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +50,8 @@ def read(prefix):
     ],
 )
 def test_renamed_by_hand(write, tmp_path, before, after):
-    make("renamed", write("in", [before]), tmp_path / "out")
-    assert read(tmp_path / "out") == [after]
+    edit("renamed", write("in", [before]), tmp_path / "out")
+    assert pairs_of(tmp_path / "out") == [after]
 
 
 def test_renamed_pairs_are_the_same_but_for_names(write, tmp_path):
@@ -64,9 +62,10 @@ def test_renamed_pairs_are_the_same_but_for_names(write, tmp_path):
         answer = smallest_answer(formula)
         if answer:
             pairs.append((" ".join(formula), answer))
-    make("renamed", write("in", pairs), tmp_path / "out")
-    made = read(tmp_path / "out")
+    edit("renamed", write("in", pairs), tmp_path / "out")
+    made = pairs_of(tmp_path / "out")
     assert len(made) == 300
+    judge = make_judge("prop")
     for (source, target), (formula, answer) in zip(pairs, made):
         both = list(zip(f"{source} {target}".split(), f"{formula} {answer}".split()))
         forth, back = dict(both), {new: old for old, new in both}
@@ -76,29 +75,29 @@ def test_renamed_pairs_are_the_same_but_for_names(write, tmp_path):
         assert symbols == list("abcdefgh"[: len(symbols)])
         rest = [symbol for symbol in data_symbols(formula.split()) if symbol not in symbols]
         assert symbols + rest == list("abcdefgh"[: len(symbols + rest)])
-        assert BitsJudge().verify(formula, answer) is Verdict.satisfied
+        assert judge.verify(formula, answer) is Verdict.satisfied
 
 
 def test_more_symbols_than_letters(write, tmp_path):
     line = " ".join(f"s{i}" for i in range(27))
-    make("renamed", write("in", [(line, line), ("b a", "b a")]), tmp_path / "out")
+    edit("renamed", write("in", [(line, line), ("b a", "b a")]), tmp_path / "out")
     line = " ".join(f"p{i}" for i in range(27))
-    assert read(tmp_path / "out") == [(line, line), ("p0 p1", "p0 p1")]
+    assert pairs_of(tmp_path / "out") == [(line, line), ("p0 p1", "p0 p1")]
 
 
 def test_reduced(write, tmp_path):
     pairs = [(f"! p{i}", f"p{i} 0") for i in range(500)]
     prefix = write("in", pairs)
-    make("reduced", prefix, tmp_path / "out", "--size", 200)
-    make("reduced", prefix, tmp_path / "again", "--size", 200)
-    make("reduced", prefix, tmp_path / "other", "--size", 200, "--seed", 1)
-    made = read(tmp_path / "out")
+    edit("reduced", prefix, tmp_path / "out", "--size", 200)
+    edit("reduced", prefix, tmp_path / "again", "--size", 200)
+    edit("reduced", prefix, tmp_path / "other", "--size", 200, "--seed", 1)
+    made = pairs_of(tmp_path / "out")
     assert len(made) == 200 and made == sorted(set(made), key=pairs.index)
-    assert read(tmp_path / "again") == made != read(tmp_path / "other")
-    make("reduced", prefix, tmp_path / "all", "--size", 500)
-    assert read(tmp_path / "all") == pairs
-    with pytest.raises(UserError, match="--size 80000: there are 500 pairs"):
-        make("reduced", prefix, tmp_path / "more")
+    assert pairs_of(tmp_path / "again") == made != pairs_of(tmp_path / "other")
+    edit("reduced", prefix, tmp_path / "all", "--size", 500)
+    assert pairs_of(tmp_path / "all") == pairs
+    with pytest.raises(UserError, match="there are 500 pairs, not 80000; change --size"):
+        edit("reduced", prefix, tmp_path / "more")
     assert not list(tmp_path.glob("more*"))
 
 
@@ -112,12 +111,10 @@ def test_supplemented(write, tmp_path, capsys):
         ("! X 0", "{ 1 }"),  # there by now
         ("xor 1 X 0", "{ 1 }"),  # an operator is no symbol
     ]
-    make("supplemented", write("in", pairs), write("extra", extra), tmp_path / "out")
-    assert read(tmp_path / "out") == pairs + [extra[0], extra[3], extra[5]]
-    assert capsys.readouterr().out.splitlines()[:2] == [
-        "pairs by number of symbols: 0: 1 -> 3, 1: 1 -> 2, 2: 1 -> 1",
-        "symbols that IN does not have: c",
-    ]
+    edit("supplemented", write("in", pairs), write("extra", extra), tmp_path / "out")
+    assert pairs_of(tmp_path / "out") == pairs + [extra[0], extra[3], extra[5]]
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == "pairs by number of symbols: 0: 1 -> 3, 1: 1 -> 2, 2: 1 -> 1"
 
 
 def test_histograms_before_and_after(write, tmp_path, monkeypatch):
@@ -126,7 +123,7 @@ def test_histograms_before_and_after(write, tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "save_png", lambda *args: (figures.append(args[0]), save(*args)))
     prefix, extra = write("in", [("U a b", "{ b }"), ("X a", "1 ; { a }")]), [("1", "{ 1 }")]
     figure = ("--figure", tmp_path / "out.png")
-    make("supplemented", prefix, write("extra", extra), tmp_path / "out", *figure)
+    edit("supplemented", prefix, write("extra", extra), tmp_path / "out", *figure)
     assert (tmp_path / "out.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     (axes,) = figures[0].axes
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
@@ -134,18 +131,7 @@ def test_histograms_before_and_after(write, tmp_path, monkeypatch):
     assert list(axes.get_xticks()) == [0, 1, 2]
     with pytest.raises(UserError, match="Cannot write .*change --figure"):
         figure = ("--figure", tmp_path / "no" / "out.png")
-        make("supplemented", prefix, tmp_path / "extra", tmp_path / "out", *figure)
-
-
-@pytest.mark.parametrize("condition", ["renamed", "reduced"])
-def test_pairs_must_be_pairs(write, tmp_path, condition):
-    prefix = write("in", [("a", "a 1")])
-    (tmp_path / "in.tgt").write_text("a 1\na 1\n")
-    with pytest.raises(UserError, match="in.src has 1 lines but .tgt has 2"):
-        make(condition, prefix, tmp_path / "out")
-    with pytest.raises(UserError, match="nowhere.src"):
-        make(condition, tmp_path / "nowhere", tmp_path / "out")
-    assert not list(tmp_path.glob("out*"))
+        edit("supplemented", prefix, tmp_path / "extra", tmp_path / "out", *figure)
 
 
 def test_random_renaming(write, tmp_path):
@@ -153,7 +139,7 @@ def test_random_renaming(write, tmp_path):
     prefix = write("in", pairs)
     options = ["--symbols", "[a-z]", "--names", "p,q,r,s"]
     sit("rename", prefix, tmp_path / "out", *options)
-    made = read(tmp_path / "out")
+    made = pairs_of(tmp_path / "out")
     assert len(set(made)) > 6
     for source, target in made:
         first, *more = data_symbols(source.split())
@@ -161,12 +147,18 @@ def test_random_renaming(write, tmp_path):
             (f"xor {first} {second}", f"{first} 1 {second} 0") for second in more
         ]
         assert {first, *more} <= set("pqrs")
-    with pytest.raises(UserError, match="line 1 has 2 symbols, but --names gives 1"):
-        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "p")
-    with pytest.raises(UserError, match="'&' is no symbol"):
-        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "x,&")
-    with pytest.raises(UserError, match="--names a,b,a: names must be distinct"):
-        sit("rename", prefix, tmp_path / "few", *options[:2], "--names", "a,b,a")
-    with pytest.raises(UserError, match="is not a regular expression"):
-        sit("rename", prefix, tmp_path / "few", "--symbols", "[a", *options[2:])
-    assert not list(tmp_path.glob("few*"))
+
+
+@pytest.mark.parametrize(
+    "symbols, names, message",
+    [
+        ("[a-z]", "p", "line 1 has 2 symbols, but there are 1 names; change --names"),
+        ("[a-z]", "x,&", "'&' is no symbol; change --names or --symbols"),
+        ("[a", "p,q", "is not a regular expression"),
+    ],
+)
+def test_renamings_that_cannot_be(write, tmp_path, symbols, names, message):
+    prefix = write("in", [("xor a b", "a 1 b 0")])
+    with pytest.raises(UserError, match=message):
+        sit("rename", prefix, tmp_path / "out", "--symbols", symbols, "--names", names)
+    assert not list(tmp_path.glob("out*"))

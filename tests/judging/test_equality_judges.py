@@ -1,13 +1,12 @@
-"""The judge of copying, and edit distances."""
+"""Judges that compare with the one right answer, and edit distances."""
 
 from functools import lru_cache
 from random import Random
 
 import pytest
 
-from sit_fairseq.judging.copy_judge import CopyJudge, edit_distance
+from sit_fairseq.judging.equality_judges import CopyJudge, edit_distance
 from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 
@@ -28,7 +27,6 @@ from sit_fairseq.judging.verdict import Verdict, VerdictCounts
     ],
 )
 def test_distance_by_hand(first, second, distance):
-    assert edit_distance(first.split(), second.split()) == distance
     assert CopyJudge().distance(first, second) == distance
 
 
@@ -49,7 +47,7 @@ def test_distance_is_the_definition():
 
 
 @pytest.mark.parametrize(
-    "source, answer, verdict",
+    "right, answer, verdict",
     [
         ("a b a", "a b a", Verdict.satisfied),
         ("a b a", " a  b a ", Verdict.satisfied),
@@ -60,15 +58,17 @@ def test_distance_is_the_definition():
         ("& U", "& U", Verdict.satisfied),
     ],
 )
-def test_verdicts(source, answer, verdict):
-    judge = make_judge("copy")
-    assert judge.verify(source, answer) is verdict
-    assert judge.verify(source.split(), answer.split()) is verdict
-    assert JudgePool(make_judge("copy")).verify_all([(source, answer)]) == [verdict]
+def test_copies_equal_the_source_and_exact_answers_the_reference(right, answer, verdict):
+    assert make_judge("copy").verify(right, answer) is verdict
+    exact = make_judge("exact")
+    (problem,) = exact.problems(["| a b"], [right])
+    assert exact.verify(problem, answer) is verdict
+    assert (exact.distance(problem, answer) == 0) is (verdict is Verdict.satisfied)
 
 
-def test_only_copying_has_a_distance():
+def test_only_equality_has_a_distance():
     assert make_judge("prop").distance("a", "a 0") is None
+    assert make_judge("alpha").distance("a", "a 0") is None
 
 
 def test_mean_distance_is_over_all_answers():
@@ -80,3 +80,29 @@ def test_mean_distance_is_over_all_answers():
     none = VerdictCounts({Verdict.satisfied: 1})
     none.add_distance(None)
     assert "distance" not in str(none)
+
+
+@pytest.mark.parametrize(
+    "answer, equal",
+    [
+        ("let x = a ; f x b", True),
+        ("let y = a ; f y b", True),  # another name for what the source lacks
+        ("let y = a ; f x b", False),  # two names for one
+        ("let b = a ; f b b", False),  # a name of the source
+        ("let x = b ; f x a", False),  # symbols of the source are not renamed
+        ("x let = a ; f x b", False),
+        ("= x let a ; f x b", False),  # base tokens are not renamed, though the source lacks them
+        ("let x = a ; f x", False),
+        ("", False),
+    ],
+)
+def test_answers_equal_up_to_the_names_of_what_the_source_lacks(answer, equal):
+    judge = make_judge("alpha")
+    (problem,) = judge.problems(["f ( g ( a ) , b )"], ["let  x = a ; f x b"], "[a-eu-z\t]")
+    assert judge.verify(problem, answer) is (Verdict.satisfied if equal else Verdict.violated)
+
+
+def test_without_a_pattern_nothing_is_known():
+    judge = make_judge("alpha")
+    (problem,) = judge.problems(["a"], ["a x"])
+    assert judge.verify(problem, "a x") is Verdict.unavailable

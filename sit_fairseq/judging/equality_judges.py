@@ -1,0 +1,99 @@
+"""Judges that compare an answer with the one right answer: the source, or a reference."""
+
+from typing import Sequence
+
+from sit_fairseq.judging.judge import Judge, Problem
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.symbols.canonical_form import canonical_form
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+
+def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    """Levenshtein distance of two sequences.
+
+    Args:
+        first: any tokens.
+        second: any tokens.
+
+    Returns:
+        The fewest insertions, deletions and substitutions of one token that make the first
+        the second.
+    """
+    row = list(range(len(second) + 1))  # distances from the empty beginning of the first
+    for i, token in enumerate(first, start=1):
+        diagonal, row[0] = row[0], i
+        for j, other in enumerate(second, start=1):
+            above = row[j]
+            row[j] = min(above + 1, row[j - 1] + 1, diagonal + (token != other))
+            diagonal = above
+    return row[-1]
+
+
+def without_fresh_names(answer: str, source: str, pattern: SymbolPattern) -> str:
+    """Numbers the symbols of an answer that its source lacks.
+
+    Args:
+        answer: tokens separated by spaces.
+        source: tokens separated by spaces.
+        pattern: tells which of them are symbols.
+
+    Returns:
+        The answer with numbers, in order of first appearance, in the place of those symbols.
+    """
+    tokens, own = answer.split(), set(source.split())
+    return canonical_form(tokens, [s for s in pattern.symbols(tokens) if s not in own])
+
+
+class CopyJudge(Judge):
+    """Satisfied if the answer equals the source token by token, violated otherwise."""
+
+    semantics = "copy"
+    name = "equality"
+    quick = True
+
+    def verify(self, problem: str, answer: str) -> Verdict:
+        return Verdict.violated if self.distance(problem, answer) else Verdict.satisfied
+
+    def distance(self, problem: str, answer: str) -> int:
+        right, given = self.right(problem).split(), answer.split()
+        return 0 if right == given else edit_distance(right, given)
+
+    def right(self, problem: str) -> str:
+        """The only right answer."""
+        return problem
+
+
+class ExactJudge(CopyJudge):
+    """Satisfied if the answer equals the reference token by token, violated otherwise.
+
+    Where several answers are right it accepts one of them, so it says less than a judge that knows
+    what they mean.
+    """
+
+    semantics = "exact"
+    on_references = True
+
+    def right(self, problem: Problem) -> str:
+        return problem.reference
+
+
+class AlphaJudge(Judge):
+    """Compares an answer with the reference, up to the names of symbols that the source lacks.
+
+    The verdict is satisfied, if an injective renaming of such symbols turns one into the other,
+    and violated otherwise; unavailable, if nobody has said which tokens are symbols.
+    """
+
+    semantics = "alpha"
+    name = "equality"
+    quick = True
+    on_references = True
+
+    def verify(self, problem: Problem, answer: str) -> Verdict:
+        if problem.symbols is None:
+            return Verdict.unavailable
+        pattern = SymbolPattern(problem.symbols)
+        right, given = (
+            without_fresh_names(text, problem, pattern) for text in (problem.reference, answer)
+        )
+        return Verdict.satisfied if right == given else Verdict.violated

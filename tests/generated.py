@@ -1,0 +1,31 @@
+"""Generates data as users do, and reads what was written."""
+
+from pathlib import Path
+
+from command_line import sit
+
+from sit_fairseq.datasets.toy_languages import entities, names_in
+from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import canonical_form
+
+# What lists the symbols of a sentence, where it is no formula.
+SYMBOLS_OF = {"entities": entities, "binding": names_in}
+
+
+def generate(kind, prefix, *options):
+    """Runs ``sit generate`` in this process and returns the prefix."""
+    sit("generate", kind, prefix, *options)
+    return prefix
+
+
+def read(prefix):
+    """The lines of PREFIX.src and PREFIX.tgt."""
+    return [
+        Path(f"{prefix}.{side}").read_text(encoding="utf-8").splitlines() for side in ("src", "tgt")
+    ]
+
+
+def forms(sources, kind="prop"):
+    """Sentences up to renaming."""
+    symbols_of = SYMBOLS_OF.get(kind, formula_symbols)
+    return {canonical_form(tokens, symbols_of(tokens)) for tokens in map(str.split, sources)}

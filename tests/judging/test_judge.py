@@ -1,0 +1,164 @@
+"""Judges by name: those of the package, and those that somebody else has written."""
+
+import os
+import sys
+
+import pytest
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import (
+    JUDGES,
+    Problem,
+    accepting_judge,
+    make_judge,
+    refuse_other_logic,
+)
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+
+RULES = """
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+
+
+class Sorted(Judge):
+    def verify(self, problem, answer):
+        right = answer.split() == sorted(problem.split())
+        return Verdict.satisfied if right else Verdict.violated
+
+
+class Quick(Sorted):
+    quick = True
+
+
+class NoJudge:
+    pass
+
+
+class Abstract(Judge):
+    pass
+
+
+class Failing(Sorted):
+    def __init__(self):
+        raise LookupError("no rules here")
+"""
+
+PAIRS = [("b a", "a b"), ("b a", "b a"), ("a", "a")]
+VERDICTS = [Verdict.satisfied, Verdict.violated, Verdict.satisfied]
+
+
+@pytest.fixture
+def rules(tmp_path, monkeypatch):
+    """A module of rules in the working directory."""
+    name = f"rules_{os.path.basename(tmp_path)}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(RULES)
+    (tmp_path / f"{name}_broken.py").write_text("import no_such_package\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return name
+
+
+def test_the_first_judge_is_the_default():
+    names = {"prop": "bits", "ltl": "spot", "copy": "equality", "exact": "equality"}
+    assert {semantics: make_judge(semantics).name for semantics in names} == names
+    assert make_judge("prop", "aiger").name == "aiger"
+
+
+@pytest.mark.parametrize(
+    "named, message",
+    [
+        (("nonsense",), "unknown semantics 'nonsense'; known are prop, ltl.*change --verify"),
+        (("prop", "spot"), "prop has no judge 'spot', but bits, aiger; change --judge"),
+        (("ltl", "bits"), "ltl has no judge 'bits', but spot"),
+        (("a.b:C", "bits"), "a.b:C is a judge already, and has no 'bits'; change --judge"),
+    ],
+)
+def test_names_without_a_judge(named, message):
+    with pytest.raises(UserError, match=message):
+        make_judge(*named, parameter="verify")
+
+
+@pytest.mark.parametrize("name", ["Sorted", "Quick"])
+def test_own_judges_judge_in_this_process_and_in_others(rules, name):
+    judge = make_judge(f"{rules}:{name}")
+    assert (judge.semantics, judge.name) == (f"{rules}:{name}", name)
+    with JudgePool(judge, timeout=20) as pool:
+        assert pool.verify_all(PAIRS) == VERDICTS
+        assert pool.solvable(["a"]) == [None]
+    assert accepting_judge(f"{rules}:{name}").verify(*PAIRS[0]) is Verdict.satisfied
+
+
+@pytest.mark.parametrize(
+    "named, message",
+    [
+        ("{}:Missing", r":Missing cannot be used \(AttributeError: .*\); mend rules_"),
+        ("{}_gone:Sorted", r"ModuleNotFoundError: No module named .*_gone"),
+        ("{}_broken:Sorted", r"No module named 'no_such_package'\); mend rules_.*_broken"),
+        ("{}:Abstract", "TypeError: .* abstract .*verify"),
+        ("{}:Failing", "LookupError: no rules here"),
+        ("{}:NoJudge", "is no subclass of sit_fairseq.judging.judge.Judge; change --verify"),
+        ("{}:PAIRS", "cannot be used"),
+        (":Sorted", r"cannot be used \(ValueError"),
+    ],
+)
+def test_own_judges_that_cannot_be_used(rules, named, message):
+    with pytest.raises(UserError, match=message):
+        make_judge(named.format(rules), parameter="verify")
+
+
+def test_a_problem_reads_as_its_source():
+    problem = Problem("| a b", "a 1", "[a-z]")
+    assert problem == "| a b" and problem.split() == ["|", "a", "b"]
+    assert (problem.reference, problem.symbols) == ("a 1", "[a-z]")
+    assert Problem("a").reference is None and Problem("a").symbols is None
+
+
+def test_problems_of_judges_that_compare_with_references():
+    for semantics in JUDGES:
+        judge = make_judge(semantics)
+        (problem,) = judge.problems(["a"], ["a 1"], "[a-z]")
+        assert (problem, problem.reference, problem.symbols) == ("a", "a 1", "[a-z]")
+        if semantics in ("exact", "alpha"):
+            message = f"{semantics} compares answers with references.* change --semantics"
+            with pytest.raises(UserError, match=message):
+                judge.problems(["a"])
+        else:
+            assert judge.problems(["a"]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "semantics, reason",
+    [
+        ("propositional", "unknown semantics 'propositional'.* change --verify"),
+        ("exact", "exact compares answers with references.* change --verify"),
+    ],
+)
+def test_semantics_that_cannot_verify(semantics, reason):
+    with pytest.raises(UserError, match=reason):
+        accepting_judge(semantics)
+
+
+def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
+    monkeypatch.setattr("sit_fairseq.judging.spot_judge.spot_installed", lambda: False)
+    with pytest.raises(UserError, match="ltl needs what is not installed: pip install spottl"):
+        accepting_judge("ltl")
+
+
+@pytest.mark.parametrize(
+    "semantics, tokens, reason",
+    [
+        ("prop", "! & U X 0 1 ; { }", "its ';' is none of prop"),
+        ("prop", "", "it lacks '0' of prop"),
+        ("ltl", "! & | xor 0 1", "it lacks '{' of ltl"),
+    ],
+)
+def test_models_of_another_logic(semantics, tokens, reason):
+    with pytest.raises(UserError, match=f"{semantics} does not suit this model.*{reason}"):
+        refuse_other_logic(make_judge(semantics), tokens.split())
+
+
+def test_models_of_the_same_logic():
+    refuse_other_logic(make_judge("prop"), "! & | <-> xor 0 1 TRUE".split())
+    refuse_other_logic(make_judge("ltl"), "! & | X U 0 1 ; { }".split())
+    refuse_other_logic(make_judge("copy"), [])

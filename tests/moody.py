@@ -1,0 +1,50 @@
+"""A function and a judge that do what they are told; workers import them in no time."""
+
+import os
+import resource
+import time
+
+import numpy
+
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+
+
+def moody(item):
+    """Does what the item says, or doubles it."""
+    if item == "sleep":
+        time.sleep(60)
+    elif item == "nap":
+        time.sleep(0.05)
+    elif item == "crash":
+        os._exit(3)
+    elif item == "raise":
+        raise ValueError("a bug of the function")
+    elif item == "allocate":
+        numpy.empty(3 * 2**30, "uint8")  # takes nothing until it is written to
+    return item * 2
+
+
+def echo(item):
+    """Does what the item says, and repeats it."""
+    moody(item)
+    return item
+
+
+def limit_of_memory(item):
+    """The limit of memory that the process is under, in bytes."""
+    return resource.getrlimit(resource.RLIMIT_DATA)[0]
+
+
+class MoodyJudge(Judge):
+    """Does what the problem says, or takes the first word of the answer for the verdict."""
+
+    semantics, name = "prop", "moody"
+
+    def verify(self, problem, answer):
+        self.solvable(problem)
+        return Verdict(answer.split()[0])
+
+    def solvable(self, source):
+        moody(str(source))
+        return source != "unsolvable"
