@@ -48,15 +48,15 @@ class Problem(str):
 class Judge(ABC):
     """Decides whether an answer to a problem is right.
 
-    A judge is small and picklable: ``JudgePool`` sends it to its workers. One of other semantics
-    needs :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`make_judge`.
+    A judge is small and picklable: ``JudgePool`` sends it to its workers. A judge of your own needs
+    :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`make_judge`.
 
     Attributes:
         semantics: what problems and answers mean, a key of ``JUDGES`` or ``MODULE:CLASS``.
         name: the judge's name among those of the same semantics.
-        quick: True if no item takes longer than some milliseconds, so that a process of
-            its own and a time-out are not worth their cost.
-        on_references: True if answers are compared with a reference.
+        quick: whether no answer takes longer than some milliseconds, so that a process of its own
+            and a time-out are not worth their cost.
+        on_references: whether answers are compared with a reference.
         foreign: tokens by which a model of another logic is known.
         needs: tokens without which a model can give no right answer.
         missing: what has to be installed before this judge can decide anything, None if nothing.
@@ -112,45 +112,26 @@ class Judge(ABC):
         return [Problem(source, reference, symbols) for source, reference in zip(sources, known)]
 
     def solvable(self, source: str) -> Optional[bool]:
-        """Whether a problem has a right answer at all.
-
-        Args:
-            source: the source sentence.
-
-        Returns:
-            False if no answer can be right; None if the judge cannot tell.
-        """
+        """Whether a source has a right answer at all; None if the judge cannot tell."""
         return None
 
     def check(self, source: str) -> None:
-        """Checks that a problem can be read; any problem can unless a judge says no.
-
-        Args:
-            source: the source sentence.
+        """Checks that a source can be read.
 
         Raises:
             MalformedFormula: it cannot; the message says why.
         """
 
     def distance(self, problem: str, answer: str) -> Optional[int]:
-        """How far an answer is from the right one, where there is only one.
+        """How many tokens of an answer to insert, delete or replace to get the right one.
 
-        Args:
-            problem: as for :meth:`verify`.
-            answer: the answer given.
-
-        Returns:
-            The number of tokens to insert, delete or replace; None if there may be several
-            right answers.
+        None if there may be several right answers. The arguments are those of :meth:`verify`.
         """
         return None
 
 
 class FormulaJudge(Judge):
-    """A judge of formulas, whose right answers describe what makes them true.
-
-    The verdict on a malformed formula is error, and on a malformed answer invalid.
-    """
+    """A judge of formulas: error is its verdict on a malformed one, invalid on such an answer."""
 
     def verify(self, problem: str, answer: str) -> Verdict:
         try:

@@ -58,8 +58,6 @@ class SpotLabeller:
 class LabelPool(WorkerPool):
     """Labels formulas in parallel; one that takes too long costs only itself.
 
-    Use it as a context manager, or close it.
-
     Args:
         labeller: finds a trace for a formula.
         workers: number of processes.
@@ -70,14 +68,7 @@ class LabelPool(WorkerPool):
         super().__init__(labeller, workers, timeout, _MEMORY)
 
     def labels(self, formulas: Iterable[str]) -> Iterator[Label]:
-        """Labels formulas and yields each label as soon as those before it are known.
-
-        Args:
-            formulas: in prefix notation, well-formed.
-
-        Yields:
-            One label for each, in order.
-        """
+        """Yields the label of each well-formed formula in prefix notation, in order."""
         with closing(self.imap(formulas)) as outcomes:
             for end, trace, _ in outcomes:
                 if end is not End.result:

@@ -17,7 +17,7 @@ _UNFINISHED = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
 
 
 class Judged(NamedTuple):
-    """A verdict, and the seconds it took the judge."""
+    """A verdict, and the seconds that the judge took or was given until it was stopped."""
 
     verdict: Verdict
     seconds: float
@@ -31,16 +31,15 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
 class JudgePool(WorkerPool):
     """Judges pairs in parallel; one that hangs or crashes the judge costs only itself.
 
-    Use it as a context manager, or close it. Workers start with the first pairs.
+    Use it as a context manager, or close it. Its methods take and give all pairs in order.
 
     Args:
         judge: a picklable judge.
-        workers: number of processes; 0 judges in this process, where nothing can be
-            timed out and an exception of the judge is the caller's. None is 0 for a
-            judge that is always quick, and 2 for others.
+        workers: number of processes, see :class:`WorkerPool`; None is 0 for a judge that is always
+            quick, and 2 for others.
         timeout: seconds after which an item is given up.
-        memory: GiB that each process may allocate once it has started. An item that needs
-            more is an error, and costs the process; 0 workers have no limit.
+        memory: GiB that each process may allocate once it has started; an item that needs more is
+            an error.
 
     Attributes:
         judge: the judge.
@@ -62,15 +61,7 @@ class JudgePool(WorkerPool):
         self.seconds = 0.0
 
     def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
-        """Judges pairs and yields each verdict as soon as those before it are known.
-
-        Args:
-            pairs: problems and answers.
-
-        Yields:
-            For each pair in order, its verdict and how long the judge worked on it, or how
-            long it was given until it was stopped.
-        """
+        """Judges pairs of problem and answer; yields each verdict when those before it are known."""
         with closing(self.imap(pairs)) as outcomes:
             for end, verdict, seconds in outcomes:
                 self.number += 1
@@ -78,28 +69,13 @@ class JudgePool(WorkerPool):
                 yield Judged(_UNFINISHED.get(end, verdict), seconds)
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
-        """Judges pairs.
-
-        Args:
-            pairs: problems and answers.
-
-        Returns:
-            One verdict for each, in order.
-        """
+        """Judges pairs of problem and answer; one verdict for each, in order."""
         return [judged.verdict for judged in self.imap_timed(pairs)]
 
     def verify_answers(
         self, problems: Sequence[str], answers: Sequence[Sequence[str]]
     ) -> List[List[Verdict]]:
-        """Judges several answers to each problem.
-
-        Args:
-            problems: the problems.
-            answers: to each of them.
-
-        Returns:
-            A verdict on each answer.
-        """
+        """Judges several answers to each problem; a verdict on each answer."""
         pairs = [(problem, answer) for problem, own in zip(problems, answers) for answer in own]
         judged = iter(self.verify_all(pairs))
         return [list(islice(judged, len(own))) for own in answers]
@@ -138,13 +114,6 @@ class JudgePool(WorkerPool):
         return found
 
     def solvable(self, sources: Iterable[str]) -> List[Optional[bool]]:
-        """Asks the judge which problems have a right answer at all.
-
-        Args:
-            sources: the source sentences.
-
-        Returns:
-            For each, False if no answer can be right; None if the judge cannot tell in time.
-        """
+        """Whether sources have a right answer at all; None where that cannot be told in time."""
         with closing(self.imap((source,) for source in sources)) as outcomes:
             return [outcome.value for outcome in outcomes]

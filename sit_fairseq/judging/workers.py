@@ -1,11 +1,10 @@
 """Calls a function on many items at once, in processes that can be stopped.
 
 What was tried: :mod:`concurrent.futures` and :class:`multiprocessing.Pool` cannot stop one item, and
-a crash costs the first the whole pool, the second for ever the item. pebble's ``ProcessPool`` can do
-both, but starts its processes as :mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the
-caller's script a second time, and ``fork`` copies locks of torch's threads, a context of CUDA and
-locked files. So a worker here is an interpreter of its own, which imports what the function needs
-and nothing else.
+lose the pool or the item in a crash. pebble's ``ProcessPool`` can do both, but starts processes as
+:mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the caller's script a second time, and
+``fork`` copies the locks of torch's threads, what CUDA has set up and locked files. So a worker here
+is an interpreter of its own, which imports what the function needs and nothing else.
 """
 
 import ctypes
@@ -17,22 +16,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from enum import Enum
-from itertools import count, islice
+from itertools import count
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 logger = logging.getLogger(__name__)
 
-# A worker gets as many items at once as take so many seconds, and no more than so many.
-_SHARE_SECONDS, _LARGEST_SHARE = 0.1, 64
-
 _PR_SET_PDEATHSIG = 1
-
-# An item with its number.
-_Numbered = Tuple[int, Any]
 
 
 class End(Enum):
@@ -58,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 def end_with_parent(number: int = signal.SIGKILL) -> None:
-    """Asks Linux to signal this process when the thread that started it ends; others cannot."""
+    """Asks Linux to signal this process when the thread that started it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
@@ -79,7 +71,7 @@ def _limit_memory(gib: float) -> None:
 
 
 def _serve(descriptor: int, parent: int) -> None:
-    """Is the worker: answers shares of items, one outcome at a time, until the parent has gone."""
+    """Runs a worker: answers one item after the other, until the parent has gone."""
     end_with_parent()  # also in the middle of an item, which may take for ever
     connection = Connection(descriptor)
     function, memory = connection.recv()
@@ -90,42 +82,33 @@ def _serve(descriptor: int, parent: int) -> None:
     connection.send(None)  # ready: only from now on does time count
     while True:
         try:
-            share = connection.recv()
+            item = connection.recv()
         except EOFError:
             return
-        for item in share:
-            started = time.monotonic()
-            try:
-                value = function(item)
-            except MemoryError:
-                os._exit(1)  # the parent sees that, and starts a process that has memory
-            connection.send((value, time.monotonic() - started))
+        started = time.monotonic()
+        try:
+            value = function(item)
+        except MemoryError:
+            os._exit(1)  # the parent sees that, and starts a process that has memory
+        connection.send((value, time.monotonic() - started))
 
 
 class _Worker:
-    """A process with the items it has been given and not yet answered.
+    """A process and the parent's end of its pipe.
 
     Attributes:
         process: the process.
-        connection: the parent's end of its pipe.
-        pending: those items, the one it is working on first.
-        deadline: when that one is overdue, on the monotonic clock.
-        ready: whether the process has started.
-        share: how many items to give it next.
+        connection: the pipe.
+        ready: whether it can work.
+        started: when it started to work on its item, on the monotonic clock.
     """
 
-    def __init__(self, function: Callable[[Any], Any], timeout: float, memory: Optional[float]):
+    def __init__(self, function: Callable[[Any], Any], memory: Optional[float]) -> None:
         self.connection, child = Pipe()
-        self.pending: Deque[_Numbered] = deque()
-        self.deadline = math.inf
-        self.ready = False
-        self.share = 1
-        self._timeout = timeout
-        self._given = 0
-        self._seconds = 0.0
+        self.ready, self.started = False, math.inf
         with child:
             program = (
-                f"import sys; sys.path[:] = {[str(place) for place in sys.path]}; "
+                f"import sys; sys.path[:] = {list(map(str, sys.path))}; "
                 f"from {__name__} import _serve; _serve({child.fileno()}, {os.getpid()})"
             )
             self.process = subprocess.Popen(
@@ -134,43 +117,14 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # an interrupt is the parent's to handle
             )
-        self._send((function, memory))
+        self.send((function, memory))
 
-    def _send(self, message: Any) -> None:
+    def send(self, message: Any) -> None:
+        """Sends a message; that the process has ended is noticed where an answer is awaited."""
         try:
             self.connection.send(message)
         except BrokenPipeError:
-            pass  # receive() says that the process has ended
-
-    def give(self, items: List[_Numbered]) -> None:
-        """Gives the idle worker items to work on."""
-        self.pending.extend(items)
-        self._given, self._seconds = len(items), 0.0
-        self._send([item for _, item in items])
-        if self.ready:
-            self.deadline = time.monotonic() + self._timeout
-
-    def receive(self, done: Dict[int, Outcome]) -> None:
-        """Takes note of what the process says.
-
-        Raises:
-            EOFError: it has ended.
-        """
-        try:
-            message = self.connection.recv()
-        except ConnectionError:
-            raise EOFError
-        self.deadline = time.monotonic() + self._timeout
-        if message is None:
-            self.ready = True
-            return
-        value, seconds = message
-        number, _ = self.pending.popleft()
-        done[number] = Outcome(End.result, value, seconds)
-        self._seconds += seconds
-        if not self.pending:
-            wanted = int(_SHARE_SECONDS * self._given / max(self._seconds, 1e-9))
-            self.share = max(1, min(wanted, _LARGEST_SHARE))
+            pass
 
     def stop(self) -> None:
         """Ends the process, whatever it is doing."""
@@ -213,7 +167,8 @@ class WorkerPool:
         self._timeout = math.inf if timeout is None else timeout
         self._memory = memory
         self._show = show
-        self._workers: List[_Worker] = []
+        self._idle: List[_Worker] = []
+        self._busy: Dict[_Worker, Tuple[int, Any]] = {}  # with the item, and its number
 
     def __enter__(self) -> "WorkerPool":
         return self
@@ -223,9 +178,9 @@ class WorkerPool:
 
     def close(self) -> None:
         """Ends the workers; the pool can be used again and then starts new ones."""
-        for worker in self._workers:
+        for worker in (*self._idle, *self._busy):
             worker.stop()
-        self._workers = []
+        self._idle, self._busy = [], {}
 
     def imap(self, items: Iterable[Any]) -> Iterator[Outcome]:
         """Works on items and yields each outcome as soon as those before it are known.
@@ -245,30 +200,23 @@ class WorkerPool:
                 value = self._function(item)
                 yield Outcome(End.result, value, time.monotonic() - started)
             return
-        numbered = enumerate(items)
-        returned: Deque[_Numbered] = deque()  # by workers that were stopped
+        todo = enumerate(items)
         done: Dict[int, Outcome] = {}
         try:
             for number in count():
-                self._feed(numbered, returned)
+                self._feed(todo)
                 while number not in done:
-                    if not any(worker.pending for worker in self._workers):
+                    if not self._busy:
                         return
-                    self._collect(done, returned)
-                    self._feed(numbered, returned)
+                    self._collect(done)
+                    self._feed(todo)
                 yield done.pop(number)
         finally:
-            if any(worker.pending for worker in self._workers):  # abandoned half-way
+            if self._busy:  # abandoned half-way
                 self.close()
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Like :meth:`imap`, for a function that is to return a result for every item.
-
-        Args:
-            items: arguments of the function, possibly without end.
-
-        Yields:
-            What the function returns for each, in order.
+        """Yields what the function returns for each item, in order; see :meth:`imap`.
 
         Raises:
             RuntimeError: an item crashed its worker or took too long.
@@ -278,65 +226,54 @@ class WorkerPool:
                 raise RuntimeError(f"item {number} ended with a {outcome.end.value}; see above")
             yield outcome.value
 
-    def _feed(self, items: Iterator[_Numbered], returned: Deque[_Numbered]) -> None:
-        """Gives every idle worker a share of what is left to do."""
-        for place in range(self._n_workers):
-            new = place == len(self._workers)
-            if not new and self._workers[place].pending:
-                continue
-            size = 1 if new else self._workers[place].share
-            share = [returned.popleft() for _ in range(min(size, len(returned)))]
-            share = share or list(islice(items, size))
-            if not share:
+    def _feed(self, todo: Iterator[Tuple[int, Any]]) -> None:
+        """Gives items to workers until all have one."""
+        while len(self._busy) < self._n_workers:
+            numbered = next(todo, None)
+            if numbered is None:
                 return
-            if new:
-                self._workers.append(self._new_worker())
-            elif (
-                self._workers[place].process.poll() is not None
-            ):  # killed from outside while it was idle
-                self._replace(place)
-            self._workers[place].give(share)
+            # One may have been killed from outside while it was idle.
+            alive = [worker for worker in self._idle if worker.process.poll() is None]
+            worker = alive.pop() if alive else _Worker(self._function, self._memory)
+            self._idle = alive
+            self._busy[worker] = numbered
+            worker.send(numbered[1])
+            worker.started = time.monotonic() if worker.ready else math.inf
 
-    def _collect(self, done: Dict[int, Outcome], returned: Deque[_Numbered]) -> None:
+    def _collect(self, done: Dict[int, Outcome]) -> None:
         """Waits for a worker to say something, to end or to be overdue."""
-        busy = [worker for worker in self._workers if worker.pending]
-        patience = min(worker.deadline for worker in busy) - time.monotonic()
-        ready = wait(
-            [worker.connection for worker in busy],
-            None if patience == math.inf else max(0.0, patience),
-        )
-        for place, worker in enumerate(self._workers):
-            try:
-                if worker.connection in ready:
-                    worker.receive(done)
-                elif worker.pending and time.monotonic() >= worker.deadline:
-                    self._give_up(place, End.timeout, done, returned)
-            except EOFError:
-                if not worker.ready:
-                    raise RuntimeError("a worker process could not start; see its message above")
-                limit = "" if self._memory is None else f" (limit {self._memory:g} GiB)"
-                logger.warning(
-                    "a worker process ended, maybe for want of memory%s, on: %s",
-                    limit,
-                    self._show(worker.pending[0][1]),
-                )
-                self._give_up(place, End.crash, done, returned)
+        first = min(worker.started for worker in self._busy) + self._timeout
+        patience = None if first == math.inf else max(0.0, first - time.monotonic())
+        ready = wait([worker.connection for worker in self._busy], patience)
+        for worker in list(self._busy):
+            if worker.connection in ready:
+                self._receive(worker, done)
+            elif time.monotonic() >= worker.started + self._timeout:
+                self._give_up(worker, End.timeout, done)
 
-    def _give_up(
-        self, place: int, end: End, done: Dict[int, Outcome], returned: Deque[_Numbered]
-    ) -> None:
-        """Settles the item a worker failed on and takes the rest of its share back."""
-        worker = self._workers[place]
-        seconds = self._timeout - (worker.deadline - time.monotonic())
-        number, _ = worker.pending.popleft()
-        done[number] = Outcome(end, None, seconds)
-        returned.extend(worker.pending)
-        self._replace(place)
+    def _receive(self, worker: _Worker, done: Dict[int, Outcome]) -> None:
+        """Takes note of what a worker says, or that it has ended."""
+        try:
+            message = worker.connection.recv()
+        except (EOFError, ConnectionError):
+            if not worker.ready:
+                raise RuntimeError("a worker process could not start; see its message above")
+            limit = "" if self._memory is None else f" (limit {self._memory:g} GiB)"
+            item = self._show(self._busy[worker][1])
+            logger.warning(
+                "a worker process ended, maybe for want of memory%s, on: %s", limit, item
+            )
+            self._give_up(worker, End.crash, done)
+            return
+        if message is None:
+            worker.ready, worker.started = True, time.monotonic()
+            return
+        number, _ = self._busy.pop(worker)
+        self._idle.append(worker)
+        done[number] = Outcome(End.result, *message)
 
-    def _new_worker(self) -> _Worker:
-        return _Worker(self._function, self._timeout, self._memory)
-
-    def _replace(self, place: int) -> None:
-        """Stops a worker and starts another in its place."""
-        self._workers[place].stop()
-        self._workers[place] = self._new_worker()
+    def _give_up(self, worker: _Worker, end: End, done: Dict[int, Outcome]) -> None:
+        """Settles the item that a worker failed on, and ends the worker."""
+        number, _ = self._busy.pop(worker)
+        worker.stop()
+        done[number] = Outcome(end, None, time.monotonic() - worker.started)

@@ -26,7 +26,7 @@ def test_the_scorer_closes_its_judges_when_asked_for_the_result():
     )
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
-    (worker,) = scorer._judges._workers
+    (worker,) = scorer._judges._idle
     assert alive(worker)
     assert scorer.result_string().startswith("correct 100.00 %")
     assert not alive(worker) and runs.current_run() is not run
@@ -39,7 +39,7 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     run = Run(GenerationConfig(), cfg, make_dictionary(), lambda options: None)
     pool = run._verified._judges
     pool.verify_all([("a", "a 1")])
-    (worker,) = pool._workers
+    (worker,) = pool._idle
     assert run.verifies and alive(worker)
     del run
     gc.collect()
@@ -60,7 +60,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
     task.build_model(None)
     pool = task._judged.judges
     pool.verify_all([("a", "a 1")] * 2)
-    workers = list(pool._workers)
+    workers = list(pool._idle)
     assert all(map(alive, workers))
     del task, pool
     gc.collect()

@@ -68,7 +68,7 @@ def test_the_limit_of_memory_is_that_of_the_workers_alone():
     ours = resource.getrlimit(resource.RLIMIT_DATA)
     with WorkerPool(limit_of_memory, 1, memory=2.0) as pool:
         assert 2 <= limit(pool) < 20
-        pool._workers[0].stop()  # from outside: its successor has the limit, too
+        pool._idle[0].stop()  # from outside: its successor has the limit, too
         assert 2 <= limit(pool) < 20
         with WorkerPool(limit_of_memory, 1, memory=40.0) as other:
             assert limit(other) >= 40
@@ -103,11 +103,11 @@ def test_abandoned_iteration_and_idle_workers_killed_from_outside_cost_nothing()
         assert next(outcomes).value == "napnap"
         outcomes.close()
         assert list(pool.results([1, 2, 3])) == [2, 4, 6]
-        process, *_ = [worker.process for worker in pool._workers]
+        process, *_ = [worker.process for worker in pool._idle]
         process.kill()
         process.wait()
         assert list(pool.results([1, 2, 3])) == [2, 4, 6]
-        process, *_ = [worker.process for worker in pool._workers]
+        process, *_ = [worker.process for worker in pool._idle]
     assert process.poll() is not None  # workers end with the pool
 
 
