@@ -12,6 +12,7 @@ before, and has
 import argparse
 import importlib
 import keyword
+import logging
 import os
 import signal
 import sys
@@ -94,6 +95,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
         argcomplete.autocomplete(_parser(os.environ["COMP_LINE"].split()[1:]))
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    # fairseq, where a verb imports it, advises every process to install tensorboardX.
+    logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
     args = _parser(words).parse_args(words)
     try:
         args.main(args)

@@ -44,10 +44,7 @@ _WAYS: Dict[Tuple[str, bool], Tuple[_Demands, _Demands]] = {
 
 
 def depth_first_assignment(tokens: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
-    """Finds the assignment of the walk.
-
-    Args:
-        tokens: a propositional formula in prefix notation.
+    """Finds the assignment of the walk through a propositional formula.
 
     Returns:
         ``(symbol, value)`` pairs in the order found, empty if nothing had to be asked of a

@@ -12,14 +12,7 @@ _PLAIN_NAME = re.compile(r"(?!(true|false)$)[a-z_][a-zA-Z0-9_]*", re.ASCII)
 
 
 def quoted(symbol: str) -> str:
-    """Writes a symbol so that nothing in its name can be taken for an operator.
-
-    Args:
-        symbol: any name.
-
-    Returns:
-        The name, in double quotes unless it is plain.
-    """
+    """Writes a symbol, in double quotes if its name could be taken for something else."""
     if _PLAIN_NAME.fullmatch(symbol):
         return symbol
     escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')

@@ -67,9 +67,6 @@ class Trace(NamedTuple):
 def check_ltl(tokens: Sequence[str]) -> None:
     """Checks that tokens form one LTL formula.
 
-    Args:
-        tokens: the tokens.
-
     Raises:
         MalformedFormula: they are not one complete formula, or hold a token of traces.
     """
@@ -128,24 +125,10 @@ def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
 
 
 def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
-    """Names for the symbols of a formula that mean nothing to anybody.
-
-    Args:
-        tokens: a formula in prefix notation.
-
-    Returns:
-        From each symbol to ``p0``, ``p1``, ... by first appearance.
-    """
+    """Maps each symbol of a formula in prefix notation to p0, p1, ... by first appearance."""
     return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}
 
 
 def data_symbols(tokens: Sequence[str]) -> List[str]:
-    """Lists the symbols of any sentence of a data set.
-
-    Args:
-        tokens: formulas, assignments, traces or strings to be copied.
-
-    Returns:
-        Each symbol once, in order of first appearance.
-    """
+    """Lists the symbols of a formula, an assignment, a trace or a string, by first appearance."""
     return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]

@@ -36,10 +36,7 @@ class MalformedAssignment(MalformedAnswer):
 
 
 def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
-    """Reads a partial assignment.
-
-    Args:
-        tokens: a symbol and its value, again and again: ``a 1 c 0``.
+    """Reads a partial assignment, a symbol and its value again and again: ``a 1 c 0``.
 
     Returns:
         ``(symbol, value)`` pairs as they were written: one may occur twice, or contradict
@@ -67,9 +64,6 @@ def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
 
 def check_propositional(tokens: Sequence[str]) -> None:
     """Checks that tokens form one propositional formula.
-
-    Args:
-        tokens: the tokens.
 
     Raises:
         MalformedFormula: they are not one complete formula, or an operator is temporal.
@@ -213,15 +207,7 @@ def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
 
 
 def smallest_answer(tokens: Sequence[str]) -> Optional[str]:
-    """Labels a formula with its smallest partial assignment.
-
-    Args:
-        tokens: a propositional formula in prefix notation.
-
-    Returns:
-        The assignment as in a data set, empty for a tautology; None if the formula is
-        unsatisfiable.
-    """
+    """The :func:`smallest_assignment` of a propositional formula, as in a data set."""
     symbols = formula_symbols(tokens)
     literals = smallest_assignment(truth_table(tokens, symbols), len(symbols))
     if literals is None:

@@ -82,13 +82,7 @@ def read_sentences(path: str) -> List[str]:
 
 
 def read_formulas(path: str) -> List[str]:
-    """Reads a text file of one formula in prefix notation per line.
-
-    Args:
-        path: a file for :func:`read_sentences`.
-
-    Returns:
-        The lines.
+    """Reads a text file of one formula in prefix notation per line, as :func:`read_sentences` does.
 
     Raises:
         UserError: as for sentences, or a line is no formula.
@@ -104,9 +98,6 @@ def read_formulas(path: str) -> List[str]:
 
 def check_formula(tokens: Sequence[str]) -> None:
     """Checks that tokens form exactly one formula in prefix notation.
-
-    Args:
-        tokens: the tokens.
 
     Raises:
         MalformedFormula: there are none, too few or too many of them.
@@ -128,10 +119,7 @@ def check_formula(tokens: Sequence[str]) -> None:
 
 
 def parse(tokens: Sequence[str]) -> Tree:
-    """Builds the syntax tree of a formula, however deep.
-
-    Args:
-        tokens: a formula in prefix notation.
+    """Builds the syntax tree of a formula in prefix notation, however deep.
 
     Returns:
         The leaf, or ``(operator, operand, ...)`` with operands of the same form.
@@ -148,12 +136,5 @@ def parse(tokens: Sequence[str]) -> Tree:
 
 
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
-    """Lists the symbols of a formula: the leaves that are not constants.
-
-    Args:
-        tokens: a formula in prefix notation.
-
-    Returns:
-        Each symbol once, in order of first appearance.
-    """
+    """Lists the symbols of a formula, the leaves that are no constants, by first appearance."""
     return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))

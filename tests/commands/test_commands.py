@@ -1,5 +1,6 @@
 """The command of the package: which verbs it has, and what it loads for one."""
 
+import logging
 import os
 import re
 import resource
@@ -105,6 +106,13 @@ def test_help_of_light_verbs_is_quick_and_quiet(light):
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert result.stdout.startswith("usage: sit") and result.stderr == ""
         assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.4
+
+
+def test_the_advice_of_fairseq_is_not_repeated_by_every_command(capsys, caplog):
+    told(capsys, "--help")
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("fairseq.tasks.text_to_speech").info("Please install tensorboardX")
+    assert caplog.text == ""
 
 
 @needs_spot

@@ -1,5 +1,6 @@
 """Commands in processes of their own, as a shell starts them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,13 +8,17 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import PLUG_IN, ROOT, TRAINING, UNVALIDATED
+from conftest import needs_spot
 
 BIN = Path(sys.executable).parent
 
 
-def call(*command, cwd=ROOT) -> subprocess.CompletedProcess:
+def call(*command, cwd=ROOT, **variables) -> subprocess.CompletedProcess:
     """Runs a command to its end."""
-    return subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        [*map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True
+    )
 
 
 def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
@@ -55,6 +60,22 @@ def test_hydra_trains_with_muon_instead(prop, tmp_path):
     assert state["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
     rates = {group["lr"] for group in state["last_optimizer_state"]["param_groups"]}
     assert rates == {2 * 0.002 / 200}  # after two updates of the warm-up
+
+
+@needs_spot
+def test_a_plain_script_gets_answers_that_spot_has_verified(tmp_path):
+    (tmp_path / "plain.py").write_text(
+        "print('begins')\n"
+        "from sit_fairseq.models.symbol_invariant_transformer import *\n"
+        f"folder = {str(ROOT / 'checkpoints' / 'ltl')!r}\n"
+        "model = SymbolInvariantTransformerModel.from_pretrained(folder, 'model.pt', folder)\n"
+        "(answer,) = model.translate(['U a X b'], verify='ltl')\n"
+        "print(repr(answer))\n"
+    )
+    result = call(sys.executable, tmp_path / "plain.py", cwd=tmp_path, PYTHONPATH=str(ROOT))
+    begins, answer = result.stdout.splitlines()
+    assert begins == "begins" and "{" in answer and "Unverified" not in answer
+    assert "Traceback" not in result.stderr
 
 
 def test_training_command_exits_with_success(prop, tmp_path):
