@@ -95,8 +95,9 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
         argcomplete.autocomplete(_parser(os.environ["COMP_LINE"].split()[1:]))
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
-    # fairseq, where a verb imports it, advises every process to install tensorboardX.
-    logging.getLogger("fairseq.tasks.text_to_speech").setLevel(logging.WARNING)
+    # Before fairseq is imported, which would have every library print its notes.
+    level = os.environ.get("LOGLEVEL", "WARNING").upper()
+    logging.basicConfig(level=level, format="%(message)s")
     args = _parser(words).parse_args(words)
     try:
         args.main(args)

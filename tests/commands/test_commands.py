@@ -108,11 +108,14 @@ def test_help_of_light_verbs_is_quick_and_quiet(light):
         assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.4
 
 
-def test_the_advice_of_fairseq_is_not_repeated_by_every_command(capsys, caplog):
-    told(capsys, "--help")
-    with caplog.at_level(logging.INFO):
-        logging.getLogger("fairseq.tasks.text_to_speech").info("Please install tensorboardX")
-    assert caplog.text == ""
+@pytest.mark.parametrize("variables, level", [({}, "WARNING"), ({"LOGLEVEL": "info"}, "INFO")])
+def test_libraries_keep_their_notes_to_themselves(capsys, monkeypatch, variables, level):
+    monkeypatch.delenv("LOGLEVEL", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with mock.patch.object(logging, "basicConfig") as configured:
+        told(capsys, "--help")
+    assert configured.call_args.kwargs["level"] == level
 
 
 @needs_spot
