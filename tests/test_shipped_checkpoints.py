@@ -107,8 +107,8 @@ def test_ten_questions_are_answered_correctly(name):
     model, questions = from_pretrained(name), QUESTIONS[name]
     answers = model.translate(questions, beam=3, max_len_a=2, max_len_b=20)
     judge = make_judge(SEMANTICS.get(name, name))
-    judge.symbols = model.task.source_dictionary.pattern
-    problems = judge.problems(questions, list(REFERENCES.get(name, {}).values()) or None)
+    references = list(REFERENCES.get(name, {}).values()) or None
+    problems = judge.problems(questions, references, model.task.source_dictionary.pattern)
     verdicts = dict(zip(questions, map(judge.verify, problems, answers)))
     assert len(verdicts) == 10
     assert set(verdicts.values()) == {Verdict.satisfied}, verdicts

@@ -303,7 +303,6 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
     "command, options, words",
     [
         ("correct", ("--semantics", "prpo"), "unknown semantics 'prpo'"),
-        ("correct", (*PROP, "--timeout", 0), "--timeout 0"),
         ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
         ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),
         ("alpha-covariance", (*SHORT, "--names", "a,b"), "2 names allow for no two renamings of 3"),
