@@ -128,8 +128,7 @@ def test_light_verbs_need_neither_torch_nor_fairseq(light, tmp_path):
         "overlap", tmp_path / "edited", "--with", tmp_path / "prop", tmp_path / "grid/grid"
     )
     assert said.stdout.count("| 20 |") == 7  # each is a renaming of the others
-    (tmp_path / "ltl.src").write_text("G F a\n" * 20)
-    (tmp_path / "ltl.tgt").write_text("{ a }\n" * 20)
+    light("generate", "ltl", tmp_path / "ltl", "--size", 20, "--max-length", 9)
     for semantics in ("prop", "ltl"):
         files = (tmp_path / f"{semantics}.{side}" for side in ("src", "tgt"))
         assert "20/20 correct" in light("judge", "--semantics", semantics, *files).stdout
