@@ -47,22 +47,33 @@ def renaming(dictionary: StreamDictionary, names: Dict[str, str], into=None) -> 
 def renamings(
     dictionary: StreamDictionary, symbols: Sequence[str], count: int = 10, seed: int = 0
 ) -> Dict[str, Tensor]:
-    """Tables by description: the identity, one swap and the full cycle (which generate all
-    permutations), and ``count`` random ones, or every one of up to four symbols.
+    """Tables by description: the identity, one swap and the full cycle in each sort (which generate
+    all permutations within sorts), and ``count`` random ones, or every one of up to four symbols.
 
     Raises:
-        ValueError: there are fewer than two symbols, or one that the dictionary lacks.
+        ValueError: no sort has two of the symbols, or the dictionary lacks one.
     """
-    if len(set(symbols)) < max(2, len(symbols)):
+    sorts = [
+        [s for s in symbols if (dictionary.sort(s) or 0) == n] for n in range(len(dictionary.sorts))
+    ]
+    if len(set(symbols)) < len(symbols) or max(map(len, sorts)) < 2:
         raise ValueError(f"at least two symbols, each once, are needed to rename: {symbols}")
-    first, *rest = symbols
-    orders = {"identity": symbols, "swap": [*rest[:1], first, *rest[1:]], "cycle": [*rest, first]}
-    drawn = itertools.permutations(symbols)
+    orders = {
+        "identity": sorts,
+        "swap": [[*names[1:2], *names[:1], *names[2:]] for names in sorts],
+        "cycle": [names[1:] + names[:1] for names in sorts],
+    }
+    drawn = itertools.product(*map(itertools.permutations, sorts))
     if len(symbols) > 4:
         rng = random.Random(seed)
-        drawn = (rng.sample(symbols, len(symbols)) for _ in range(count))
-    orders.update({f"{' '.join(symbols)} -> {' '.join(order)}": order for order in drawn})
-    return {case: renaming(dictionary, dict(zip(symbols, order))) for case, order in orders.items()}
+        drawn = ([rng.sample(names, len(names)) for names in sorts] for _ in range(count))
+    old = sum(sorts, [])
+    for order in drawn:
+        orders[f"{' '.join(old)} -> {' '.join(itertools.chain(*order))}"] = order
+    return {
+        case: renaming(dictionary, dict(zip(old, itertools.chain(*order))))
+        for case, order in orders.items()
+    }
 
 
 def rename(sample: Sample, table: Tensor) -> Sample:

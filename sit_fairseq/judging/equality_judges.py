@@ -41,7 +41,8 @@ def without_fresh_names(answer: str, source: str, pattern: SymbolPattern) -> str
         The answer with numbers, in order of first appearance, in the place of those symbols.
     """
     tokens, own = answer.split(), set(source.split())
-    return canonical_form(tokens, [s for s in pattern.symbols(tokens) if s not in own])
+    fresh = [symbol for symbol in pattern.symbols(tokens) if symbol not in own]
+    return canonical_form(tokens, fresh, pattern)
 
 
 class CopyJudge(Judge):

@@ -103,6 +103,13 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         self.register_buffer("symbol_rows", text_buffer(numbers))
         self._warned = False
 
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over the numbers of a checkpoint, of as many sorts as it has."""
+        saved = state_dict.get(prefix + "symbol_rows")
+        if saved is not None:
+            self.symbol_rows = self.symbol_rows.new_empty(saved.shape)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
     @property
     def rows_of_sorts(self) -> List[int]:
         """How many symbols of each sort a sentence may hold."""

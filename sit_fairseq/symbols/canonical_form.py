@@ -1,25 +1,32 @@
 """Sentences up to renaming: what all renamings of a sentence have in common, and nothing else."""
 
 from hashlib import blake2b
-from typing import Sequence
+from typing import Optional, Sequence
+
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
-def canonical_form(tokens: Sequence[str], symbols: Sequence[str]) -> str:
+def canonical_form(
+    tokens: Sequence[str], symbols: Sequence[str], pattern: Optional[SymbolPattern] = None
+) -> str:
     """Numbers the symbols of a sentence by first appearance.
 
-    Two sentences have the same form just if an injective renaming of symbols turns one into
-    the other.
+    Two sentences have the same form just if an injective renaming of symbols within their sorts
+    turns one into the other.
 
     Args:
         tokens: the sentence.
         symbols: its symbols in order of first appearance, as
             :func:`~sit_fairseq.logic.syntax.formula_symbols` lists those of a formula.
+        pattern: says of which sort each is; None if there is one sort.
 
     Returns:
         The tokens, separated by spaces, with numbers in place of the symbols.
     """
     # A number begins with a tab, as no token does: none is ever taken for a base token.
     numbers = {symbol: f"\t{number}" for number, symbol in enumerate(symbols)}
+    if pattern is not None and len(pattern.sorts) > 1:
+        numbers = {symbol: f"{text} {pattern.sort(symbol)}" for symbol, text in numbers.items()}
     return " ".join([numbers.get(token, token) for token in tokens])
 
 
@@ -36,11 +43,14 @@ def text_key(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
-def form_key(tokens: Sequence[str], symbols: Sequence[str]) -> int:
+def form_key(
+    tokens: Sequence[str], symbols: Sequence[str], pattern: Optional[SymbolPattern] = None
+) -> int:
     """The :func:`text_key` of a :func:`canonical_form`.
 
     Args:
         tokens: the sentence.
         symbols: its symbols in order of first appearance.
+        pattern: says of which sort each is; None if there is one sort.
     """
-    return text_key(canonical_form(tokens, symbols))
+    return text_key(canonical_form(tokens, symbols, pattern))

@@ -3,7 +3,21 @@
 import itertools
 import math
 import random
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 if TYPE_CHECKING:  # text is renamed without torch
     from torch import Tensor
@@ -81,7 +95,7 @@ class Renaming:
             that has none, as its name is taken or ``into`` lacks it.
 
         Raises:
-            ValueError: a name is unknown, or no symbol.
+            ValueError: a name is unknown, or no symbol of the sort.
         """
         import torch
 
@@ -91,6 +105,8 @@ class Renaming:
                 raise ValueError(f"{old!r} is no symbol of the dictionary, so it is not renamed")
             if not into.is_symbol(new):
                 raise ValueError(f"{old!r} cannot be renamed to {new!r}, which is no symbol")
+            if dictionary.sort(old) != into.sort(new):
+                raise ValueError(f"{old!r} cannot be renamed to {new!r}, which is of another sort")
         new_indices = [into.index(new) for new in self.mapping.values()]
         if into is dictionary:
             table = torch.arange(len(dictionary))
@@ -167,42 +183,82 @@ def rename_sample(
 
 
 def renamings_into(
-    symbols: Sequence[str], names: Sequence[str], most: int, rng: random.Random
+    symbols: Sequence[str],
+    names: Sequence[str],
+    most: int,
+    rng: random.Random,
+    pattern: Optional[SymbolPattern] = None,
 ) -> List[Renaming]:
     """All renamings of ``symbols`` into ``names``, or a random choice if they are too many.
 
     Args:
         symbols: the distinct symbols of one problem.
-        names: the names to choose from, at least as many.
+        names: the names to choose from.
         most: how many renamings are not too many.
         rng: source of randomness.
+        pattern: says of which sort each is; None if there is one sort.
 
     Returns:
-        All P(V, k) renamings, or ``most`` distinct ones.
+        All renamings within sorts, of one sort P(V, k), or ``most`` distinct ones.
+
+    Raises:
+        UserError: there are fewer names of a sort than symbols.
     """
-    if math.perm(len(names), len(symbols)) > most:
-        return random_renamings(symbols, names, most, rng)
-    orders = itertools.permutations(names, len(symbols))
-    return [Renaming(dict(zip(symbols, order))) for order in orders]
+    old, new = _by_sort(symbols, names, pattern)
+    if math.prod(math.perm(len(n), len(s)) for s, n in zip(old, new)) > most:
+        return random_renamings(symbols, names, most, rng, pattern)
+    orders = (itertools.permutations(n, len(s)) for s, n in zip(old, new))
+    return [_of_sorts(old, chosen) for chosen in itertools.product(*orders)]
 
 
 def random_renamings(
-    symbols: Sequence[str], names: Iterable[str], count: int, rng: random.Random
+    symbols: Sequence[str],
+    names: Iterable[str],
+    count: int,
+    rng: random.Random,
+    pattern: Optional[SymbolPattern] = None,
 ) -> List[Renaming]:
     """Draws distinct renamings of ``symbols`` into ``names``.
 
     Args:
         symbols: the distinct symbols of one problem.
-        names: the names to choose from, at least as many.
+        names: the names to choose from.
         count: how many; fewer are returned if fewer exist.
         rng: source of randomness.
+        pattern: says of which sort each is; None if there is one sort.
 
-    Returns:
-        min(count, P(V, k)) distinct renamings.
+    Raises:
+        UserError: there are fewer names of a sort than symbols.
     """
-    names = list(names)
-    available = math.perm(len(names), len(symbols))
+    old, new = _by_sort(symbols, names, pattern)
+    available = math.prod(math.perm(len(n), len(s)) for s, n in zip(old, new))
     drawn: Dict[tuple, None] = {}
     while len(drawn) < min(count, available):
-        drawn[tuple(rng.sample(names, len(symbols)))] = None
-    return [Renaming(dict(zip(symbols, chosen))) for chosen in drawn]
+        drawn[tuple(tuple(rng.sample(n, len(s))) for s, n in zip(old, new))] = None
+    return [_of_sorts(old, chosen) for chosen in drawn]
+
+
+def _by_sort(
+    symbols: Iterable[str], names: Iterable[str], pattern: Optional[SymbolPattern]
+) -> Tuple[List[List[str]], List[List[str]]]:
+    """Symbols and names, a list for each sort that symbols are of."""
+    sort_of = (lambda token: 0) if pattern is None else pattern.sort
+    old: Dict[Any, List[str]] = {}
+    for symbol in symbols:
+        old.setdefault(sort_of(symbol), []).append(symbol)
+    new: Dict[Any, List[str]] = {sort: [] for sort in old}
+    for name in names:
+        new.get(sort_of(name), []).append(name)
+    for sort in old:
+        if len(new[sort]) < len(old[sort]):
+            of_sort = f" of the sort {pattern.sorts[sort]}" if pattern and pattern.sorts[0] else ""
+            raise UserError(
+                f"{len(old[sort])} symbols{of_sort} cannot have different ones of "
+                f"{len(new[sort])} names; give more",
+                "names",
+            )
+    return list(old.values()), list(new.values())
+
+
+def _of_sorts(old: Iterable[Sequence[str]], new: Iterable[Sequence[str]]) -> Renaming:
+    return Renaming({o: n for of_sort in map(zip, old, new) for o, n in of_sort})

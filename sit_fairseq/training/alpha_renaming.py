@@ -13,7 +13,7 @@ from sit_fairseq.symbols.tokens import TokenTable
 class AlphaRenaming:
     """Renames the symbols of each sentence by a random injective map.
 
-    New names are drawn among all symbols of the dictionary, those that no training pair
+    New names are drawn among all symbols of a sort in the dictionary, those that no training pair
     holds included. The map of a sentence is a function of the seed, the epoch and the
     sentence's index in its split, and nothing else: it does not depend on batches,
     workers, the number of processes or whether training was interrupted.
@@ -44,7 +44,12 @@ class AlphaRenaming:
 
     def _table(self, index: int, epoch: int) -> Tensor:
         """(V,) the new index of each token of the dictionary."""
-        symbols = self.dictionary.known_symbols()
-        order = numpy.random.default_rng((self.seed, epoch, index)).permutation(len(symbols))
-        renaming = Renaming({old: symbols[new] for old, new in zip(symbols, order.tolist())})
-        return renaming.table(self.dictionary)
+        rng = numpy.random.default_rng((self.seed, epoch, index))
+        names = {}
+        for sort in range(len(self.dictionary.sorts)):
+            symbols = [
+                s for s in self.dictionary.known_symbols() if self.dictionary.sort(s) == sort
+            ]
+            order = rng.permutation(len(symbols)).tolist()
+            names.update((old, symbols[new]) for old, new in zip(symbols, order))
+        return Renaming(names).table(self.dictionary)

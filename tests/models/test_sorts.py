@@ -1,0 +1,246 @@
+"""Several sorts of symbols: each may be renamed within its sort, none into another."""
+
+import random
+
+import pytest
+import torch
+from conftest import encode, make_dictionary, make_model, make_sample, redraw
+from searches import build, generate
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.grammars import AssignmentGrammar
+from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
+from sit_fairseq.symbols.renaming import Renaming, rename
+from sit_fairseq.testing import (
+    assert_symbol_invariant,
+    invariance_error,
+    number_fresh,
+    renamings,
+    training_measure,
+)
+
+SORTS = {"table": "T", "column": "c", "value": "v", "alias": "s"}
+PATTERN = "\n".join(f"{sort}={letter}\\d+" for sort, letter in SORTS.items())
+SYMBOLS = [f"{letter}{number}" for letter in SORTS.values() for number in range(8)]
+BASE = ("select", "from", "where", "0", "1")
+
+
+def dictionary(pattern=PATTERN):
+    return make_dictionary(SYMBOLS, BASE, pattern)
+
+
+def sentence(rng, length, sorts="Tcvs"):
+    """Tokens of which most are symbols, of all these sorts."""
+    words = [*BASE, *(s for s in SYMBOLS if s[0] in sorts)]
+    return " ".join(rng.choices(words, [3] * len(BASE) + [1] * (len(words) - len(BASE)), k=length))
+
+
+def sentences(number, length=30, seed=1):
+    rng = random.Random(seed)
+    return [sentence(rng, length) for _ in range(number)]
+
+
+def targets(sources, seed=2):
+    """Tokens of the sources in another order."""
+    rng = random.Random(seed)
+    return [" ".join(rng.sample(source.split(), 12)) for source in sources]
+
+
+ROPE = dict(encoder_positions="rope")
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA"])
+def test_logits_loss_and_gradients_are_those_of_the_renamed(pattern):
+    """Exactly, for 30 tokens of four sorts."""
+    words = dictionary()
+    model = build(words, stream_attention=pattern, **ROPE).float()
+    sources = sentences(3)
+    sample = make_sample(words, sources, targets(sources))
+    cases = renamings(words, SYMBOLS, count=4)
+    assert len(cases) == 7
+    assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+
+
+@pytest.mark.parametrize("fresh", [0, "column=2,alias=1"])
+@pytest.mark.parametrize("grammar", [None, AssignmentGrammar()])
+def test_answers_to_fuzzed_sources_are_renamed_with_equal_scores(fresh, grammar):
+    words = dictionary()
+    model = build(words, fresh_symbols=fresh, **ROPE)
+    tokens = encode(words, sentences(4))
+
+    def measure(tokens):
+        found = generate(
+            [model],
+            words,
+            {"net_input": {"src_tokens": tokens}},
+            beam_size=4,
+            max_len_b=8,
+            grammar=grammar,
+        )
+        result = {}
+        for row, nbest in enumerate(found):
+            for rank, hypothesis in enumerate(nbest):
+                result[f"score {row} {rank}"] = hypothesis["score"]
+                answer = hypothesis["tokens"]
+                result[f"answer {row} {rank}"] = number_fresh(answer, tokens[row], words)
+        return result
+
+    assert_symbol_invariant(measure, tokens, renamings(words, SYMBOLS, count=5), tolerance=0.0)
+
+
+def test_control_a_renaming_across_sorts_is_refused_and_changes_the_problem():
+    words = dictionary()
+    with pytest.raises(
+        ValueError, match="'T0' cannot be renamed to 'c7', which is of another sort"
+    ):
+        Renaming({"T0": "c7", "c7": "T0"}).table(words)
+    # The same exchange of indices, made by force.
+    table = torch.arange(len(words))
+    here, there = words.index("T0"), words.index("c7")
+    table[[here, there]] = torch.tensor([there, here])
+    model = build(words, **ROPE)
+    sources = ["select T0 from T1 c7 c1", "T0 c0 where T2"]
+    sample = make_sample(words, sources, ["T0 c7", "T0"])
+    errors = invariance_error(training_measure(model), sample, {"across": table})
+    assert errors["across", "loss"] > 1e-3
+
+
+def test_each_sort_has_two_rows_and_a_class():
+    for sorts in range(1, 5):
+        pattern = "\n".join(PATTERN.split("\n")[:sorts])
+        words = make_dictionary([s for s in SYMBOLS if s[0] in "Tcvs"[:sorts]], BASE, pattern)
+        model = make_model(words, **ROPE)
+        table = model.encoder.embed_tokens
+        assert table.weight.size(0) == model.vocabulary.num_base + 2 * sorts
+        assert table.num_classes == model.vocabulary.num_base + sorts
+        source = {
+            "net_input": {"src_tokens": encode(words, ["select " + words.known_symbols()[0]])}
+        }
+        assert generate([model], words, source)
+
+
+def test_one_sort_with_a_name_computes_what_one_without_does():
+    sources = [sentence(random.Random(seed), 9, "c") for seed in range(3)]
+    found = []
+    for pattern in (r"c\d+", r"column=c\d+"):
+        words = make_dictionary([s for s in SYMBOLS if s[0] == "c"], BASE, pattern)
+        torch.manual_seed(1)
+        model = make_model(words, **ROPE)
+        redraw(model)
+        sample = make_sample(words, sources, sources)
+        found.append(model.eval()(**sample["net_input"])[0])
+    assert torch.equal(*found)
+
+
+def test_sorts_are_told_apart_where_names_are_not():
+    """The same words, symbols of two sorts or of one."""
+    sources = ["T0 c0 T0 c1", "T1 c0 select c1"]
+    found = []
+    for pattern in (PATTERN, r"[Tcvs]\d+"):
+        words = dictionary(pattern)
+        torch.manual_seed(1)
+        model = make_model(words, **ROPE)
+        redraw(model)
+        found.append(model.eval()(**make_sample(words, sources, sources)["net_input"])[0])
+    difference = (found[0] - found[1]).abs().nan_to_num()
+    assert float(difference[:, :, 2].max()) > 1e-3
+
+
+def test_fresh_symbols_have_names_and_columns_of_their_sort():
+    words = dictionary()
+    tokens = encode(words, ["select T0 from c1", "where T3 s0 c0"])
+    seen = set()
+    for seed in range(6):
+        torch.manual_seed(seed)
+        model = build(words, fresh_symbols="column=2,alias=1", **ROPE)
+        sample = {"net_input": {"src_tokens": tokens}}
+        found = generate([model], words, sample, beam_size=20, max_len_b=5)
+        for source, nbest in zip(tokens, found):
+            own = set(words.string(source).split())
+            for hypothesis in nbest:
+                answer = dict.fromkeys(words.string(hypothesis["tokens"]).split())
+                fresh = [word for word in answer if words.is_symbol(word) and word not in own]
+                for sort, most in (("column", 2), ("alias", 1), ("table", 0), ("value", 0)):
+                    of_sort = [w for w in fresh if words.sorts[words.sort(w)] == sort]
+                    free = [s for s in SYMBOLS if s[0] == SORTS[sort] and s not in own]
+                    assert of_sort == free[: len(of_sort)] and len(of_sort) <= most
+                    seen.update((sort, number) for number in range(len(of_sort)))
+    assert seen == {("column", 0), ("column", 1), ("alias", 0)}
+
+
+@pytest.mark.parametrize("names, expected", [("c7,s5,c6", ["c7", "c6", "s5"]), (None, None)])
+def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
+    words = make_dictionary(["T0", "c0"], BASE, PATTERN)
+    vocabulary = make_model(
+        words, fresh_symbols="column=2,alias=1", fresh_names=names, **ROPE
+    ).vocabulary
+    own = encode(words, ["T0 c0"])[:, :2]
+    slots = [words[index] for index in vocabulary.slots(own)[0].tolist()]
+    assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
+
+
+@pytest.mark.parametrize(
+    "pattern, reason",
+    [
+        ("a=x\\d\nb=x1", "the token 'x1' is of the sorts a and b"),
+        ("a=x\nx2", "the sort 'x2' has no name"),
+        ("a=x\na=y", "two sorts have one name: a, a"),
+        ("a=x\nb=(", "is not a regular expression"),
+    ],
+)
+def test_sorts_that_cannot_be(pattern, reason):
+    with pytest.raises(UserError, match=reason):
+        make_model(make_dictionary(["x1", "x", "y"], BASE, pattern), **ROPE)
+
+
+def test_fresh_symbols_of_a_sort_that_is_none():
+    with pytest.raises(UserError, match="name no sort of symbols; the sorts are table, column"):
+        make_model(dictionary(), fresh_symbols="colum=2", **ROPE)
+    with pytest.raises(UserError, match="name no sort"):
+        make_model(dictionary(), fresh_symbols=2, **ROPE)
+
+
+@pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
+def test_checkpoints_keep_their_sorts(kind):
+    """Whatever the dictionary at hand; another number of sorts is refused."""
+    options = dict(ROPE, symbol_embedding=kind)
+    if kind != "streams":
+        options["stream_attention"] = "EP-DP-CP"
+    first = make_model(dictionary(), **options).eval()
+    redraw(first)
+    words = make_dictionary(list(reversed(SYMBOLS)), tuple(reversed(BASE)), None)
+    second = make_model(words, **options).eval()
+    second.load_state_dict(first.state_dict())
+    assert words.sorts == list(SORTS)
+    sources = ["select T0 from T1 c7 c1", "s1 c0 where T2"]
+    found = [
+        model(**make_sample(model.vocabulary.dictionary, sources, sources)["net_input"])[0]
+        for model in (first, second)
+    ]
+    if kind in ("streams", "canonical"):
+        assert torch.equal(*found)
+    with pytest.raises(UserError, match="the checkpoint has the sorts table, column, value, alias"):
+        make_model(dictionary(r"[Tcvs]\d+"), **options).load_state_dict(first.state_dict())
+
+
+def test_canonical_symbols_are_numbered_within_their_sort():
+    words = make_dictionary(["T0", "T1", "c0", "c1", "c2"], BASE, PATTERN)
+    model = make_model(words, symbol_embedding="canonical", stream_attention="EP-DP-CP", **ROPE)
+    vocabulary = model.vocabulary
+    assert vocabulary.rows_of_sorts == [2, 3, 0, 0]
+    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 T9 s1"]))
+    base, unk = vocabulary.num_base, words.unk()
+    assert canonical[0, :7].tolist() == [base + n for n in (2, 0, 2, 1, 3)] + [unk, unk]
+    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "<unk>"]
+
+
+def test_random_vectors_share_the_part_of_their_sort():
+    words = dictionary()
+    model = build(
+        words, symbol_embedding="random", stream_attention="EP-DP-CP", symbol_code_dim=6, **ROPE
+    )
+    matrix = model.encoder.embed_tokens.table().matrix[model.vocabulary.num_base :, :-6]
+    sorts = torch.tensor([words.sort(name) for name in model.vocabulary.symbol_names()])
+    for one, sort in zip(matrix, sorts):
+        alike = (matrix - one).abs().amax(1) < 1e-6
+        assert torch.equal(alike, sorts == sort)
