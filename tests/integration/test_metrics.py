@@ -30,7 +30,10 @@ HIGHER = "--maximize-best-checkpoint-metric"
         (("--best-checkpoint-metric", "accuracy"), "metric accuracy .* --criterion adacos"),
         (("--best-checkpoint-metric", "risk", *RISK), "--criterion minimum_risk; .*ppl, scale, or"),
         ((*SMOOTHED, "--best-checkpoint-metric", "accuracy"), "from loss, ppl, nll_loss, or"),
-        (("--validate-semantics", "sudoku"), "'sudoku'; known are prop,.* change --validate-semantics"),
+        (
+            ("--validate-semantics", "sudoku"),
+            "'sudoku'; known are prop,.* change --validate-semantics",
+        ),
         ((*ARGUMENTS, '{"bea": 3}'), "^--validate-args .*'bea'"),
         ((*ARGUMENTS, '{"beam": "wide"}'), "^--validate-args .*'wide'"),
         ((*ARGUMENTS, '{"beam": 0}'), "^--validate-args has a beam of 0"),

@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 from conftest import encode, make_dictionary, make_model, make_sample, redraw
+from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
@@ -154,7 +155,9 @@ def test_fresh_symbols_have_names_and_columns_of_their_sort():
         torch.manual_seed(seed)
         model = build(words, fresh_symbols="column=2,alias=1", **ROPE)
         sample = {"net_input": {"src_tokens": tokens}}
-        found = generate([model], words, sample, beam_size=20, max_len_b=5)
+        # Nearly all that may follow is equally likely.
+        options = dict(search_strategy=Sampling(words), beam_size=20, temperature=100.0)
+        found = generate([model], words, sample, max_len_b=8, **options)
         for source, nbest in zip(tokens, found):
             own = set(words.string(source).split())
             for hypothesis in nbest:
