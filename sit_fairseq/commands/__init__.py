@@ -17,10 +17,11 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Tuple
 
 # What each verb does, and each group of verbs.
 VERBS: Dict[str, str] = {
+    "answer": "answers formulas as people write them, verified by a judge",
     "generate": "makes data sets at random",
     "generate binding": "nested applications with their A-normal form, in which inner ones have names",
     "generate copy": "strings to be copied",
@@ -53,8 +54,8 @@ VERBS: Dict[str, str] = {
 }
 
 
-def _parser(words: List[str]) -> argparse.ArgumentParser:
-    """The parser of all verbs; only the verb that is called has its options."""
+def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """The parser of all verbs, and that of the verb that is called, which alone has its options."""
     parser = argparse.ArgumentParser(
         prog="sit",
         description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
@@ -63,6 +64,7 @@ def _parser(words: List[str]) -> argparse.ArgumentParser:
     folder = Path(__file__).resolve().parent.parent
     help_ = "print the folder of the package, for --user-dir of fairseq's commands"
     parser.add_argument("--user-dir", action="version", version=str(folder), help=help_)
+    called = parser
     groups = {"": parser.add_subparsers(metavar="VERB", required=True)}
     for verb, purpose in VERBS.items():
         group, _, name = verb.rpartition(" ")
@@ -78,7 +80,8 @@ def _parser(words: List[str]) -> argparse.ArgumentParser:
             own.description = command.__doc__
             own.set_defaults(main=command.main)
             command.add_arguments(own)
-    return parser
+            called = own
+    return parser, called
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
@@ -93,12 +96,17 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 
-        argcomplete.autocomplete(_parser(os.environ["COMP_LINE"].split()[1:]))
+        argcomplete.autocomplete(_parsers(os.environ["COMP_LINE"].split()[1:])[0])
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     # Before fairseq is imported, which would have every library print its notes.
     level = os.environ.get("LOGLEVEL", "WARNING").upper()
     logging.basicConfig(level=level, format="%(message)s")
-    args = _parser(words).parse_args(words)
+    parser, called = _parsers(words)
+    verb = called.prog.split()[1:]
+    if verb == ["answer"]:  # whose options may stand anywhere among the formulas
+        args = called.parse_intermixed_args(words[1:])
+    else:
+        args = parser.parse_args(words)
     try:
         args.main(args)
         sys.stdout.flush()

@@ -1,0 +1,141 @@
+"""Answers formulas as people write them, and prints answers that a judge has accepted.
+
+    sit answer ltl 'G (req -> F grant)' '!close U open'
+    sit answer prop 'a & (b | !c)' --prefix
+    sit answer ltl --input requirements.txt --output answers
+
+Formulas are read in infix notation (Spot's and others': ``G [] && /\\ and => implies ...``), in
+prefix notation, or, in a file, in DIMACS. Symbols may have any name; in double quotes, any text.
+An answer to an LTL formula is a trace that satisfies it whatever else happens, ``req & !grant; then
+for ever: grant``; one to a propositional formula is a partial assignment, ``a & !c``.
+
+Each formula gets one line, in order: its answer; or *no answer exists*, where the judge has proved
+that; or *not verified*, where the search found nothing that the judge accepts; or why it cannot be
+read. The exit status is 0 if every formula has its answer or can have none, and 1 otherwise.
+
+With ``--output`` the verified pairs go to OUT.src and OUT.tgt, data for fairseq-preprocess; an
+interrupted run goes on where it stopped.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Iterable, Iterator, List
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.journal import Journal
+
+LOGICS = ("ltl", "prop")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("logic", choices=LOGICS)
+    add("formulas", nargs="*", metavar="FORMULA")
+    add(
+        "--input", metavar="FILE", help="read formulas from a file, one a line; - is standard input"
+    )
+    add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
+    add("--restart", action="store_true", help="begin anew instead of going on")
+    add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
+    add(
+        "--beams",
+        default="3,10,25",
+        metavar="3,10,25",
+        help="widths of the search: wider ones for formulas without a verified answer",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--prefix", action="store_true", help="answers as in data sets")
+    form.add_argument("--json", action="store_true", help="one JSON object per formula")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Answers the formulas.
+
+    Raises:
+        UserError: an option or a file cannot be used.
+    """
+    formulas = _formulas(args)
+    answers = _answers(args, formulas)
+    if args.output:
+        answers = _kept(args, formulas)
+    lacking = 0
+    for answer in answers:
+        print(_line(args, answer), flush=True)
+        lacking += answer["status"] not in ("verified", "no answer exists")
+    if lacking:
+        raise SystemExit(1)
+
+
+def _formulas(args: argparse.Namespace) -> List[str]:
+    from sit_fairseq.evaluation.formula_answers import split_formulas
+
+    if bool(args.formulas) == bool(args.input):
+        raise UserError("give formulas, or a file of them by --input, and not both")
+    if args.formulas:
+        return args.formulas
+    try:
+        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{args.input} cannot be read: {error}", "input")
+    return split_formulas(text)
+
+
+def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
+    """What :func:`~sit_fairseq.evaluation.formula_answers.answer_formulas` finds, as plain data."""
+    from sit_fairseq.evaluation.formula_answers import answer_formulas, shipped_model
+    from sit_fairseq.judging.judge import accepting_judge
+    from sit_fairseq.judging.pool import JudgePool
+    from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+
+    path = Path(args.path) if args.path else shipped_model(args.logic) / "model.pt"
+    model = SymbolInvariantTransformerModel.from_pretrained(
+        str(path.parent), path.name, str(path.parent)
+    )
+    with JudgePool(accepting_judge(args.logic)) as judges:
+        for answer in answer_formulas(formulas, args.logic, model, judges, args.beams):
+            yield {**asdict(answer), "status": answer.status.value}
+
+
+def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
+    """The same, noted as they come, and written as pairs at the end."""
+    depends = {"logic": args.logic, "path": args.path, "formulas": formulas}
+    name = f"{args.output}.journal"
+    with Journal(
+        name,
+        "answers",
+        depends,
+        where="--output",
+        restart=args.restart,
+        advice="pass --restart to begin anew",
+    ) as journal:
+        found = list(journal.entries)
+        yield from found
+        for answer in _answers(args, formulas[len(found) :]):
+            journal.append(answer)
+            found.append(answer)
+            yield answer
+        pairs = [answer for answer in found if answer["status"] == "verified"]
+        with replacing(f"{args.output}.src", f"{args.output}.tgt") as (sources, targets):
+            for pair in pairs:
+                sources.write(pair["source"] + "\n")
+                targets.write(pair["answer"] + "\n")
+        journal.remove()
+    print(
+        f"{len(pairs)} verified pairs of {len(found)} formulas in {args.output}.src and .tgt",
+        file=sys.stderr,
+    )
+
+
+def _line(args: argparse.Namespace, answer: dict) -> str:
+    if args.json:
+        return json.dumps(answer, ensure_ascii=False)
+    if answer["status"] == "verified":
+        return answer["answer"] if args.prefix else answer["text"]
+    if answer["status"] in ("cannot be read", "cannot be answered"):
+        return f"{answer['status']}: {answer['reason']}"
+    return answer["status"]
