@@ -7,9 +7,6 @@ import subprocess
 import pytest
 from command_line import ROOT
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import OmegaConf
-
-from sit_fairseq.training.length_ramp import LengthRamp
 
 CHOOSE = 'start prop "$@"; choose_labels depth-first smallest aiger; echo "$labels"; exact_means'
 
@@ -85,26 +82,6 @@ def test_data_of_an_earlier_version_have_the_default_labels(bash, tmp_path):
     assert bash(CHOOSE, "mini", "old")[1].startswith("depth-first\n")
 
 
-def test_self_training_goes_on_from_the_model_of_its_scale(bash, tmp_path):
-    shutil.copy(ROOT / "scripts" / "self_training.sh", tmp_path / "scripts")
-    (tmp_path / "examples" / "prop" / "hydra" / "shipped.yaml").write_text("")
-    begin = 'source scripts/self_training.sh; start prop "$@"; begin 20 10; echo "$base $longest"'
-    for scale, file, longest in (
-        ("mini", "some-mini/model/checkpoint_last.pt", 10),
-        ("paper", "some-paper/model/checkpoint_last.pt", 35),
-        ("shipped", "checkpoints/prop/model.pt", 20),
-    ):
-        folder = tmp_path / f"some-{scale}"
-        status, _, said = bash(begin, scale, folder.name)
-        assert status == 1 and f"{file} is missing; run examples/prop/train.sh first" in said
-        (tmp_path / file).parent.mkdir(parents=True)
-        (tmp_path / file).write_text("")
-        base = file if scale == "shipped" else tmp_path / file
-        assert bash(begin, scale, folder.name)[1] == f"{base} {longest}\n"
-    status, _, said = bash(f"ROUNDS=2; {begin}", "shipped", "some-shipped")
-    assert status == 1 and "begun with other settings, 4 20000" in said
-
-
 def test_refining_takes_the_longer_formulas_of_the_training_data(bash, tmp_path):
     shutil.copy(ROOT / "examples" / "prop" / "refine.sh", tmp_path / "examples" / "prop")
     out = tmp_path / "outputs" / "prop-mini"
@@ -149,14 +126,3 @@ def test_every_script_of_the_table_exists():
     assert len(scripts) >= 8
     for script in scripts:
         assert (ROOT / script).is_file(), script
-
-
-@pytest.mark.parametrize("example", ["prop", "ltl"])
-@pytest.mark.parametrize("scale", ["mini", "medium"])
-def test_self_training_ends_a_rising_length_limit(example, scale):
-    """Its rounds go on from a training that may have had one."""
-    configuration = OmegaConf.load(ROOT / "examples" / example / "hydra" / f"{scale}.yaml")
-    script = (ROOT / "scripts" / "self_training.sh").read_text()
-    configuration.merge_with_dotlist(re.findall(r"\+\+(task\.\S+)", script))
-    task = configuration.task
-    assert LengthRamp.from_options(task.length_ramp_updates, task.length_ramp_start) is None

@@ -16,14 +16,14 @@ recipe=() sizes=() tuned=normal box=()
 case $scale in
     mini)
         rate=0.0017 tuned=reduced  # five epochs of all would be more than the whole training
-        box=(--training-length 13 --full-brightness 10)
+        box=(--training-length 13)
         if [ "$logic" = ltl ]; then
-            box=(--training-length 14 --full-brightness 10)
+            box=(--training-length 14)
             recipe=(++criterion.min_scale=10 optimizer._name=muon 'optimization.lr=[0.005]'
                 optimization.max_update=1500)
         fi
         ;;
-    medium) rate=0.0007 box=(--full-brightness 10) ;;
+    medium) rate=0.0007 box=() ;;
     *)
         rate=0.0003
         if [ "$logic" = prop ]; then

@@ -10,8 +10,8 @@ case $scale in
         needs "$data/train.tgt" prepare
         # The data of this scale have no grid, which the quickstart does not need.
         grid --semantics ltl --max-symbols 7 --max-length 16 --per-cell 10 --exclude "$data/train"
-        figures 128 --training-length 12 --full-brightness 10
+        figures 128 --training-length 12
         ;;
-    medium) figures 128 --full-brightness 5 ;;
+    medium) figures 128 ;;
     *) figures 128 ;;
 esac

@@ -10,8 +10,8 @@ case $scale in
         needs "$data/train.tgt" prepare
         # The data of this scale have no grid, which the quickstart does not need.
         grid --semantics prop --max-symbols 6 --max-length 14 --per-cell 10 --exclude "$data/train"
-        figures 22 --training-symbols 3 --training-length 10 --full-brightness 10
+        figures 22 --training-symbols 3 --training-length 10
         ;;
-    medium) figures 22 --full-brightness 10 ;;
+    medium) figures 22 ;;
     *) figures 22 ;;
 esac

@@ -9,11 +9,11 @@ import torch
 from sit_fairseq.benchmark.bench import PACKAGE, Bench
 from sit_fairseq.benchmark.measuring import medians
 from sit_fairseq.datasets.pair_files import read_pairs
-from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
-from sit_fairseq.evaluation.answering import answer_all
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.answering import Answered, Problem, answer_all
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.storage.journal import Journal
 
 
 def measure_judging(bench: Bench) -> None:
@@ -49,12 +49,13 @@ def _overlap(bench: Bench) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     checkpoint = str(PACKAGE.parent / "checkpoints/prop/model.pt")
-    decoder = CheckpointDecoder(checkpoint, DecodingOptions(beam=25, max_len_b=30))
+    decoder = CheckpointDecoder(checkpoint, beam=25, max_len_b=30)
 
     def answer(judges=None) -> List[Answered]:
         with tempfile.TemporaryDirectory() as folder:
-            with AnswerJournal(os.path.join(folder, "journal"), {}) as journal:
-                return answer_all(decoder, sources, journal, judges)
+            path = os.path.join(folder, "journal")
+            with Journal(path, "answers", {}, advice="", where="") as journal:
+                return answer_all(decoder, list(map(Problem, sources)), journal, judges)
 
     pairs = [(s, answered.answers[0]) for s, answered in zip(sources, answer())]
     with JudgePool(make_judge("prop", "aiger"), workers=1) as judges:

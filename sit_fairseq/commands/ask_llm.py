@@ -15,14 +15,6 @@ and for its alpha-covariance, with all renamings into 5 names:
 ``--prompt paper`` asks by the paper's words, which explain no operators but those of its data;
 its own schema of an assignment is not published. It used the Responses API, mostly in batches.
 
-A heat map is drawn of answers to the formulas of a grid, here of 10 samples a cell:
-
-    sit generate grid data/grid --semantics ltl --per-cell 10
-    sit ask-llm data/grid/grid --semantics ltl --prompt paper --model gpt-5.2 \
-        --reasoning-effort medium --verbosity low --result results/grid.json
-    sit evaluate heat-map data/grid --semantics ltl --generated results/grid.answers.jsonl \
-        --full-brightness 10 --result results/heat_map.json
-
 Each answer is kept as soon as it has come, for results/ltl.json in results/ltl.answers.jsonl: a
 run that ended early goes on where it was when it is started again, and what was answered once is
 not asked (and paid for) again.
@@ -46,7 +38,7 @@ from sit_fairseq.evaluation.llm.problems import (
     choose_samples,
     read_problems,
 )
-from sit_fairseq.evaluation.result_file import Result, file_beside, sha256_of_file, versions
+from sit_fairseq.evaluation.result_file import file_beside, sha256_of_file, versions, write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,7 +155,7 @@ def main(args: argparse.Namespace) -> None:
     replies = replies_to(questions, endpoint, journal, args.concurrency)
     found = measure(args.semantics, samples, read_replies(dialect, replies))
     found.update(expenses(list(replies.values()), args.input_price, args.output_price))
-    Result(
+    content = dict(
         metric="llm",
         command=[os.path.basename(sys.argv[0]), *sys.argv[1:]],
         seed=args.seed,
@@ -184,5 +176,6 @@ def main(args: argparse.Namespace) -> None:
         seconds=sum(reply.seconds for reply in replies.values()),
         result=found,
         versions={**versions(), "openai": openai_version()},
-    ).write(args.result)
+    )
+    write_result(args.result, content)
     print(report(found))

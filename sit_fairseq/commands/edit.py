@@ -24,7 +24,6 @@ from sit_fairseq.datasets.edits import by_first_appearance, numbers_of_symbols, 
 from sit_fairseq.datasets.pair_files import random_pairs, read_pairs, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
-from sit_fairseq.evaluation.imbalance import draw_histograms
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,4 +69,4 @@ def main(args: argparse.Namespace) -> None:
         counts = (f"{number}: {before[number]} -> {after[number]}" for number in sorted(after))
         print("pairs by number of symbols:", ", ".join(counts))
         if figure is not None:
-            draw_histograms({"before": before, "after": after}, figure)
+            plots.draw_histograms({"before": before, "after": after}, figure)

@@ -1,41 +1,140 @@
 """Alpha-covariance: do renamed inputs give renamed outputs?"""
 
-from dataclasses import replace
-from typing import Any, Dict, List, Optional, Sequence, Union
+import math
+import random
+from dataclasses import dataclass
+from itertools import chain, permutations, product
+from typing import Any, Dict, List, Optional, Sequence
 
-from sit_fairseq.evaluation.given_answers import answering
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.evaluation.renamed_problems import (
-    Choice,
-    RenamedProblem,
-    symbols_without_a_model,
-)
-from sit_fairseq.evaluation.run import EvaluationRun
-from sit_fairseq.evaluation.settings import Checkpoint
-from sit_fairseq.logic.syntax import read_sentences
+from sit_fairseq.judging.equality_judges import without_fresh_names
+from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.renaming import Renaming
+
+
+@dataclass
+class RenamedProblem:
+    """A problem and the renamings under which it is to be answered.
+
+    Attributes:
+        source: the problem.
+        num_symbols: how many distinct symbols it has.
+        renamings: at least two.
+    """
+
+    source: str
+    num_symbols: int
+    renamings: List[Renaming]
+
+    @property
+    def sources(self) -> List[str]:
+        """The problem under each renaming."""
+        return [renaming(self.source) for renaming in self.renamings]
+
+    def undone(self, answers: Sequence[str], fresh: Optional[SymbolPattern] = None) -> List[str]:
+        """The answers to ``sources``, each with its renaming undone.
+
+        Args:
+            answers: the answers.
+            fresh: matches symbols, of which those that a source lacks may have any names in its
+                answer; None where they may not.
+        """
+        if fresh is not None:
+            pairs = zip(answers, self.sources)
+            answers = [without_fresh_names(answer, source, fresh) for answer, source in pairs]
+        return [renaming.inverse()(answer) for renaming, answer in zip(self.renamings, answers)]
+
+
+def choose_problems(
+    sources: Sequence[str],
+    pattern: SymbolPattern,
+    names: Sequence[str],
+    counts: Sequence[int],
+    samples: int,
+    max_renamings: int,
+    seed: int,
+) -> List[RenamedProblem]:
+    """Chooses problems and renamings as the paper does (section 5.1.1 and Table 1).
+
+    Args:
+        sources: problems.
+        pattern: tells which tokens are symbols, and of which sort. Symbols get names of their sort.
+        names: the V names that symbols are renamed to.
+        counts: problems with exactly so many symbols are wanted.
+        samples: how many for each count; the first ones are taken.
+        max_renamings: if a problem has more, so many distinct ones are drawn.
+        seed: of the renamings.
+
+    Returns:
+        The problems by count, fewer where there are fewer.
+
+    Raises:
+        UserError: a name is no symbol, there are too few names to rename anything, or no problem.
+    """
+    others = [name for name in names if not pattern.is_symbol(name)]
+    if others:
+        raise UserError(f"{others[0]!r} is no symbol of the model", "names symbols")
+    rng = random.Random(seed)
+    found: Dict[int, List[RenamedProblem]] = {count: [] for count in counts}
+    for source in sources:
+        symbols = pattern.symbols(tokenize(source))
+        chosen = found.get(len(symbols))
+        if chosen is not None and len(chosen) < samples:
+            renamings = _renamings(symbols, names, pattern, max_renamings, rng)
+            chosen.append(RenamedProblem(source, len(symbols), renamings))
+    problems = [problem for count in counts for problem in found[count]]
+    if not problems:
+        wanted = ", ".join(map(str, counts))
+        raise UserError(f"no sentence has {wanted} distinct symbols", "counts")
+    return problems
+
+
+def _renamings(
+    symbols: List[str],
+    names: Sequence[str],
+    pattern: SymbolPattern,
+    most: int,
+    rng: random.Random,
+) -> List[Renaming]:
+    """All renamings within sorts, or a random choice of ``most`` if they are more."""
+    sorts = list(dict.fromkeys(map(pattern.sort, symbols)))
+    own = [[symbol for symbol in symbols if pattern.sort(symbol) == sort] for sort in sorts]
+    pools = [[name for name in names if pattern.sort(name) == sort] for sort in sorts]
+    sizes = [(pool, len(group)) for pool, group in zip(pools, own)]
+    available = math.prod(math.perm(len(pool), size) for pool, size in sizes)
+    if available < 2:
+        reason = f"{len(names)} names allow for no two renamings of {len(symbols)} symbols"
+        raise UserError(reason, "names counts")
+    if available <= most:
+        chosen = list(product(*(permutations(pool, size) for pool, size in sizes)))
+    else:
+        drawn: Dict[tuple, None] = {}
+        while len(drawn) < most:
+            drawn[tuple(tuple(rng.sample(pool, size)) for pool, size in sizes)] = None
+        chosen = list(drawn)
+    old = list(chain(*own))
+    return [Renaming(dict(zip(old, chain(*new)))) for new in chosen]
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:
     """Consistency of one problem's answers under renaming (section 5.1.1, eq. 2).
 
     Args:
-        answers: the answer to each of n renamings of one problem, with the renaming
-            undone.
+        answers: the answer to each of n > 1 renamings of one problem, with the renaming undone.
 
     Returns:
         ``1 - (U - 1) / (n - 1)`` for U distinct answers: 1 if all agree, 0 if all differ.
-
-    Raises:
-        ValueError: for fewer than two answers, where nothing is compared.
     """
-    if len(answers) < 2:
-        raise ValueError("alpha-covariance needs the answers to at least two renamings")
     return 1.0 - (len(set(answers)) - 1) / (len(answers) - 1)
 
 
 def measure_alpha_covariance(
-    problems: Sequence[RenamedProblem], answers: Sequence[str], counts: Sequence[int]
+    problems: Sequence[RenamedProblem],
+    answers: Sequence[str],
+    counts: Sequence[int],
+    fresh: Optional[SymbolPattern] = None,
 ) -> Dict[str, Dict[str, Any]]:
     """Averages the alpha-covariance of problems with equally many symbols.
 
@@ -43,6 +142,7 @@ def measure_alpha_covariance(
         problems: the problems.
         answers: to ``sources`` of the first problem, then to those of the second, ...
         counts: the numbers of symbols to report.
+        fresh: see :meth:`RenamedProblem.undone`.
 
     Returns:
         For each of them the number of samples, of renamings of each sample, the mean (None
@@ -52,8 +152,8 @@ def measure_alpha_covariance(
     renamings = dict.fromkeys(counts, 0)
     rest = iter(answers)
     for problem in problems:
-        own = [next(rest) for _ in problem.renamings]
-        covariances[problem.num_symbols].append(alpha_covariance(problem.undone(own)))
+        own = problem.undone([next(rest) for _ in problem.renamings], fresh)
+        covariances[problem.num_symbols].append(alpha_covariance(own))
         renamings[problem.num_symbols] = len(problem.renamings)
     return {
         str(count): {
@@ -70,46 +170,8 @@ def alpha_covariance_table(result: Dict[str, Dict[str, Any]]) -> List[List[Any]]
     """The rows of a table for people."""
     rows = [["symbols", "samples", "renamings each", "mean alpha-covariance", "all agree"]]
     for count, found in result.items():
-        row = [count, found["samples"]]
+        row = [count, found["samples"], "", "", ""]
         if found["samples"]:
-            row += [found["renamings"], f"{100 * found['mean']:.2f} %", found["all_agree"]]
-        rows.append(row + [""] * (len(rows[0]) - len(row)))
+            row[2:] = [found["renamings"], f"{100 * found['mean']:.2f} %", found["all_agree"]]
+        rows.append(row)
     return rows
-
-
-def evaluate_alpha_covariance(
-    run: EvaluationRun,
-    prefix: str,
-    answers: Union[Checkpoint, str],
-    choice: Choice,
-    symbols: Optional[str] = None,
-) -> None:
-    """Measures whether renamed problems are answered alike.
-
-    Args:
-        run: writes the result file and prints the table.
-        prefix: the problems are in ``prefix.src``.
-        answers: the model to ask, or a file of answers to what
-            :func:`~sit_fairseq.evaluation.renamed_problems.write_questions` writes.
-        choice: which problems and renamings.
-        symbols: see ``symbols_without_a_model``; a model knows its own.
-
-    Raises:
-        UserError: a file or an option cannot be used.
-    """
-    sources = read_sentences(f"{prefix}.src")
-    run.uses_file(f"{prefix}.src")
-    decoder = answering(run, answers)
-    given = isinstance(answers, str)
-    is_symbol = symbols_without_a_model(symbols) if given else decoder.is_symbol
-    problems = choice.of(sources, is_symbol)
-    if not given and decoder.fresh_symbols:
-        pattern = SymbolPattern(decoder.symbols)
-        problems = [replace(problem, fresh=pattern) for problem in problems]
-    names = list(choice.names_in(sources, is_symbol))
-    run.uses_options(names=names, max_renamings=choice.max_renamings)
-    renamed = [source for problem in problems for source in problem.sources]
-    answered = run.answer(decoder, renamed)
-    given_to = [entry.answers[0] for entry in answered]
-    result = measure_alpha_covariance(problems, given_to, choice.counts)
-    run.finish(result, len(renamed), alpha_covariance_table(result))

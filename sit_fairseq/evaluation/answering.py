@@ -1,81 +1,140 @@
-"""Decoding and judging at the same time, with a journal of what has been done."""
+"""Answers to problems: judged while the next ones are made, and kept so that a run can go on."""
 
 import time
-from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Collection, Deque, Iterator, List, Optional, Protocol, Sequence, Tuple
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Collection, Dict, Iterator, List, Optional, Protocol, Sequence
 
 from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
 
-from sit_fairseq.evaluation.answer_journal import Answered, AnswerJournal
-from sit_fairseq.evaluation.decoding import Batch
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.journal import Journal
 
 
-class Decoder(Protocol):
-    """Whatever answers sentences, as ``CheckpointDecoder`` does."""
+@dataclass
+class Answered:
+    """What became of one sentence.
 
-    def decode(self, sources: Sequence[str], skip: Collection[int] = ()) -> Iterator[Batch]:
-        """Yields positions in ``sources`` and the answers to each, best first."""
+    Attributes:
+        answers: best first.
+        verdicts: of the first answers, as far as they are known.
+        seconds: its share of the time that its batch took.
+    """
+
+    answers: List[str]
+    verdicts: List[Verdict] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Answerer(Protocol):
+    """A model, or a file of answers.
+
+    Attributes:
+        symbols: pattern of the interchangeable tokens, None if it is not known.
+        fresh_symbols: how many symbols an answer may hold that its source lacks.
+        judge: the judge of its own verdicts, None if it gives none.
+    """
+
+    symbols: Optional[str]
+    fresh_symbols: int
+    judge: Optional[Judge]
+
+    def decode(
+        self, sources: Sequence[str], skip: Collection[int] = ()
+    ) -> Iterator[Dict[int, Answered]]:
+        """Answers sentences, and yields for each batch the answers by position.
+
+        Which sentences make up a batch depends on ``sources`` alone, so that an interrupted run can
+        be repeated in part: a batch is left out if all its positions are in ``skip``.
+
+        Raises:
+            UserError: a sentence cannot be answered.
+        """
 
 
 def answer_all(
-    decoder: Decoder,
-    sources: Sequence[str],
-    journal: AnswerJournal,
+    answerer: Answerer,
+    problems: Sequence[Problem],
+    journal: Journal,
     judges: Optional[JudgePool] = None,
-    problems: Optional[Sequence[str]] = None,
 ) -> List[Answered]:
-    """Answers sentences that the journal does not have, and judges the answers.
+    """Answers the problems that a journal has no answers to, and judges the answers.
 
-    While a batch is decoded, the one before it is judged; then it is recorded. Whatever
-    interrupts the run, a batch that has been decoded is recorded.
+    While a batch is answered, the one before it is judged; then it is kept. Whatever interrupts
+    the run, a batch that has been answered is kept. A verdict of the answerer is not asked for
+    again if it comes from the same kind of judge.
 
     Args:
-        decoder: answers them.
-        sources: the sentences.
-        journal: takes the answers.
+        answerer: answers.
+        problems: the problems.
+        journal: keeps the answers.
         judges: who judges them, None for nobody.
-        problems: what they are judged against, None for the sentences.
 
     Returns:
-        One entry for each sentence, in order.
+        One entry for each problem, in order.
+
+    Raises:
+        UserError: there are no problems, one cannot be answered, or the journal is damaged.
     """
+    if not problems:
+        raise UserError("there are no sentences to answer")
+    found = _kept(journal)
+    trusts = judges is not None and type(answerer.judge) is type(judges.judge)
 
-    judged_against = sources if problems is None else problems
-
-    def judge(positions: List[int], nbest: List[List[str]]) -> List[List[Verdict]]:
-        if judges is None:
-            return [[] for _ in nbest]
-        return judges.verify_answers([judged_against[position] for position in positions], nbest)
+    def judge(batch: Dict[int, Answered]) -> None:
+        for entry in batch.values():
+            entry.verdicts = entry.verdicts if trusts else []
+        if judges is not None:
+            missing = {at: entry.answers[len(entry.verdicts) :] for at, entry in batch.items()}
+            pairs = [
+                (problems[at], answer) for at, answers in missing.items() for answer in answers
+            ]
+            verdicts = iter(judges.verify_all(pairs))
+            for at, answers in missing.items():
+                batch[at].verdicts += islice(verdicts, len(answers))
 
     last = time.monotonic()
 
-    def settle(positions: List[int], nbest: List[List[str]], judged: Future) -> None:
+    def keep(batch: Dict[int, Answered], judged: Future) -> None:
         nonlocal last
-        verdicts = judged.result()
+        judged.result()
         now = time.monotonic()
-        share, last = (now - last) / len(positions), now
-        entries = (Answered(answers, own, share) for answers, own in zip(nbest, verdicts))
-        journal.record(
-            {position: sources[position] for position in positions}, dict(zip(positions, entries))
-        )
-        bar.update(len(journal.answered) - bar.n)
+        for entry in batch.values():
+            entry.seconds = (now - last) / len(batch)
+        last = now
+        journal.append(*({"index": at, "source": problems[at], **vars(batch[at])} for at in batch))
+        found.update(batch)
+        bar.update(len(found) - bar.n)
 
-    waiting: Deque[Tuple[List[int], List[List[str]], Future]] = deque()
-    done = {
-        position for position, entry in journal.answered.items() if entry.verdicts or judges is None
-    }
-    with ThreadPoolExecutor(max_workers=1) as judging, tqdm(
-        total=len(sources), initial=len(done), unit=" sentences"
-    ) as bar:
+    waiting: List[tuple] = []
+    bar = tqdm(total=len(problems), initial=len(found), unit=" sentences")
+    with ThreadPoolExecutor(max_workers=1) as beside, bar, logging_redirect_tqdm():
         try:
-            for positions, nbest in decoder.decode(sources, skip=done):
-                waiting.append((positions, nbest, judging.submit(judge, positions, nbest)))
+            for batch in answerer.decode(problems, skip=set(found)):
+                waiting.append((batch, beside.submit(judge, batch)))
                 if len(waiting) > 1:
-                    settle(*waiting.popleft())
+                    keep(*waiting.pop(0))
         finally:
             while waiting:
-                settle(*waiting.popleft())
-    return [journal.answered[position] for position in range(len(sources))]
+                keep(*waiting.pop(0))
+    return [found[position] for position in range(len(problems))]
+
+
+def _kept(journal: Journal) -> Dict[int, Answered]:
+    """The answers of a journal, by position."""
+    found = {}
+    for number, entry in enumerate(journal.entries, start=2):
+        try:
+            answers, verdicts = entry["answers"], [Verdict(name) for name in entry["verdicts"]]
+            if not answers or len(verdicts) not in (0, len(answers)):
+                raise ValueError
+            found[int(entry["index"])] = Answered(answers, verdicts, float(entry["seconds"]))
+        except (KeyError, TypeError, ValueError):
+            journal.close()
+            raise journal.damaged(number)
+    return found

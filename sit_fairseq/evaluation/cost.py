@@ -13,11 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 import torch
 from tqdm import tqdm
 
-from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation import plots
-from sit_fairseq.evaluation.answering import Decoder
-from sit_fairseq.evaluation.run import EvaluationRun
-from sit_fairseq.evaluation.settings import Checkpoint
+from sit_fairseq.evaluation.answering import Answerer
 from sit_fairseq.logic.syntax import ARITY, tokenize
 
 _MIB = 2**20
@@ -34,7 +30,7 @@ def synthetic_sentences(
 
     Args:
         symbols: the symbols, at most ``(length + 1) / 2``.
-        base_tokens: what the model knows beside them. If binary operators are among them,
+        base_tokens: the other tokens of the model. If binary operators are among them,
             the sentences are formulas in prefix notation of the least depth, else nothing but
             symbols.
         length: number of tokens; of formulas one more if it is even.
@@ -76,13 +72,14 @@ class PeakMemory:
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._device = device
         gc.collect()
-        self._start = self._now()
+        self._on_gpu = device.type == "cuda"
+        self._device = device
+        self._start = torch.cuda.memory_allocated(device) if self._on_gpu else _status("VmRSS")
 
     def reset(self) -> None:
         """Forgets the peak so far."""
-        if self._device.type == "cuda":
+        if self._on_gpu:
             torch.cuda.reset_peak_memory_stats(self._device)
             return
         try:
@@ -95,27 +92,21 @@ class PeakMemory:
         """The peak since the last reset; None where it cannot be told."""
         if self._start is None:
             return None
-        if self._device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self._device) - self._start
-        return max(0, _status("VmHWM") - self._start)
-
-    def _now(self) -> Optional[int]:
-        if self._device.type == "cuda":
-            return torch.cuda.memory_allocated(self._device)
-        try:
-            return _status("VmRSS")
-        except OSError:  # not Linux
-            return None
+        peak = torch.cuda.max_memory_allocated if self._on_gpu else lambda _: _status("VmHWM")
+        return max(0, peak(self._device) - self._start)
 
 
-def _status(name: str) -> int:
-    """A number of bytes that Linux gives for this process."""
-    with open("/proc/self/status") as file:
-        return 1024 * int(re.search(rf"^{name}:\s+(\d+) kB", file.read(), re.MULTILINE).group(1))
+def _status(name: str) -> Optional[int]:
+    """A number of bytes that Linux gives for this process; None on other systems."""
+    try:
+        with open("/proc/self/status") as file:
+            return 1024 * int(re.search(rf"^{name}:\s+(\d+) kB", file.read(), re.M).group(1))
+    except OSError:
+        return None
 
 
 def measure_cost(
-    decoder: Decoder,
+    answerer: Answerer,
     sentences: Dict[int, List[str]],
     repetitions: int,
     device: torch.device,
@@ -124,19 +115,19 @@ def measure_cost(
     """Answers sentences repeatedly.
 
     Args:
-        decoder: answers them; its answers are complete when it returns them.
-        sentences: as many for each number of symbols, fewest symbols first.
+        answerer: answers them; its answers are complete when it returns them.
+        sentences: as many for each number of symbols.
         repetitions: how often to measure, after once without measuring the time.
-        device: where the decoder computes.
+        device: where the answers are computed.
         clock: seconds.
 
     Returns:
-        For each number of symbols the median seconds for one sentence and those of each
-        repetition, the peak memory in bytes beyond the loaded model (None where it cannot be
+        For each number of symbols, fewest first, the median seconds for one sentence and those of
+        each repetition, the peak memory in bytes beyond the loaded model (None where it cannot be
         told), and the mean lengths of sentences and of answers.
     """
     # What the first use ever allocates belongs to no number of symbols.
-    list(decoder.decode(sentences[min(sentences)][:1]))
+    list(answerer.decode(sentences[min(sentences)][:1]))
     memory = PeakMemory(device)
     result = {}
     with tqdm(total=len(sentences) * (repetitions + 1), unit=" repetitions") as bar:
@@ -145,9 +136,10 @@ def measure_cost(
             seconds: List[float] = []
             for _ in range(repetitions + 1):
                 started = clock()
-                answers = [nbest[0] for _, batch in decoder.decode(sources) for nbest in batch]
+                batches = list(answerer.decode(sources))
                 seconds.append((clock() - started) / len(sources))
                 bar.update()
+            answers = [entry.answers[0] for batch in batches for entry in batch.values()]
             result[str(count)] = {
                 "median_seconds": statistics.median(seconds[1:]),
                 "seconds": seconds[1:],
@@ -162,93 +154,25 @@ def _mean_length(lines: Sequence[str]) -> float:
     return statistics.fmean(len(tokenize(line)) for line in lines)
 
 
-def _mebibytes(entry: Dict[str, Any]) -> Optional[float]:
-    return None if entry["peak_memory"] is None else entry["peak_memory"] / _MIB
+def cost_series(result: Dict[str, Dict[str, Any]]) -> Dict[str, List[Optional[float]]]:
+    """Milliseconds per sentence and mebibytes by number of symbols, named for people.
+
+    Args:
+        result: of :func:`measure_cost`.
+    """
+    memory = [entry["peak_memory"] for entry in result.values()]
+    return {
+        "ms per sentence": [1000 * entry["median_seconds"] for entry in result.values()],
+        "peak memory (MiB)": [None if peak is None else peak / _MIB for peak in memory],
+    }
 
 
 def cost_table(result: Dict[str, Dict[str, Any]]) -> List[List[Any]]:
     """The rows of a table for people."""
-    rows = [["symbols", "ms per sentence", "peak memory (MiB)", "source tokens", "answer tokens"]]
-    for count, entry in result.items():
-        memory = _mebibytes(entry)
-        rows.append(
-            [
-                count,
-                f"{1000 * entry['median_seconds']:.2f}",
-                "unknown" if memory is None else f"{memory:.0f}",
-                f"{entry['mean_source_tokens']:.1f}",
-                f"{entry['mean_answer_tokens']:.1f}",
-            ]
-        )
+    series = cost_series(result)
+    rows = [["symbols", *series, "source tokens", "answer tokens"]]
+    for (count, entry), time_, memory in zip(result.items(), *series.values()):
+        shown = "unknown" if memory is None else f"{memory:.0f}"
+        lengths = (f"{entry[f'mean_{side}_tokens']:.1f}" for side in ("source", "answer"))
+        rows.append([count, f"{time_:.2f}", shown, *lengths])
     return rows
-
-
-def draw_cost(result: Dict[str, Dict[str, Any]], path: str) -> None:
-    """Draws time and memory against the number of symbols.
-
-    Args:
-        result: of :func:`measure_cost`.
-        path: the PNG file to write.
-    """
-    figure = plots.new_figure(9, 3.5)
-    counts = list(map(int, result))
-    series = {
-        "ms per sentence (median)": [1000 * entry["median_seconds"] for entry in result.values()],
-        "peak memory (MiB)": list(map(_mebibytes, result.values())),
-    }
-    for position, (label, values) in enumerate(series.items(), start=1):
-        axes = figure.add_subplot(1, 2, position)
-        if None not in values:
-            axes.plot(counts, values, "o-")
-        axes.set_xticks(counts)
-        axes.set_xlabel("symbols")
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-    plots.save_png(figure, path)
-
-
-def evaluate_cost(
-    run: EvaluationRun,
-    checkpoint: Checkpoint,
-    *,
-    counts: Sequence[int],
-    samples: int,
-    repetitions: int,
-    length: Optional[int],
-    seed: int,
-) -> None:
-    """Measures what a model costs.
-
-    Args:
-        run: writes the result file, the figure and the table.
-        checkpoint: the model to ask.
-        counts: numbers of symbols.
-        samples: sentences for each.
-        repetitions: measurements of each.
-        length: tokens per sentence; None for 35, or more if so many symbols need it.
-        seed: of the sentences.
-
-    Raises:
-        UserError: a file or an option cannot be used.
-    """
-    plots.require_matplotlib()
-    if samples < 1 or repetitions < 1:
-        raise UserError(
-            f"--samples {samples} --repetitions {repetitions}: both must be at least 1."
-        )
-    most = max(counts)
-    length = max(35, 2 * most - 1) if length is None else length
-    if length < 2 * most - 1:
-        raise UserError(f"--length {length}: {most} symbols need at least {2 * most - 1} tokens.")
-    decoder = checkpoint.load(run)
-    run.uses_options(repetitions=repetitions, length=length)
-    names, rng = decoder.symbol_names(most), random.Random(seed)
-    sentences = {
-        count: synthetic_sentences(names[:count], decoder.base_tokens, length, samples, rng)
-        for count in counts
-    }
-    device = torch.device(checkpoint.search.device)
-    result = measure_cost(decoder, sentences, repetitions, device)
-    draw_cost(result, run.beside(".png"))
-    run.finish(result, samples * len(counts), cost_table(result))

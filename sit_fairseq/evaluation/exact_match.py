@@ -14,15 +14,9 @@ def exact(answer: str, target: str) -> bool:
 
 
 def same_literals(answer: str, target: str) -> bool:
-    """Whether two assignments have the same set of literals.
+    """Whether two assignments have the same set of literals, as ``a 1 b 0`` and ``b 0 a 1``.
 
-    Args:
-        answer: ``symbol value`` pairs; if it has an odd number of tokens it has no literals
-            and is compared token by token.
-        target: likewise.
-
-    Returns:
-        True for ``a 1 b 0`` and ``b 0 a 1``. A literal may be repeated.
+    What has an odd number of tokens has no literals, and is compared token by token.
     """
     first, second = tokenize(answer), tokenize(target)
     if len(first) % 2 or len(second) % 2:
@@ -37,11 +31,7 @@ def same_trace(answer: str, target: str) -> bool:
     to swapping the two operands of any ``&`` or ``|``. As in DeepLTL (Hahn et al. 2021)
     operands are not regrouped: ``& a & b c`` equals ``& & c b a`` and not ``& b & a c``.
     That matters: of 3000 labels of ``sit generate ltl --size 3000 --seed 5``, 281 have a step
-    that chains three operands or more.
-
-    Args:
-        answer: a symbolic trace; if it is none, it is compared token by token.
-        target: likewise.
+    that chains three operands or more. What is no trace is compared token by token.
     """
     try:
         first, second = parse_trace(tokenize(answer)), parse_trace(tokenize(target))

@@ -1,10 +1,21 @@
 """Figures in files. The only place that imports matplotlib, which is optional."""
 
 import logging
+import math
 from importlib.util import find_spec
+from typing import Any, Dict, Mapping, Sequence
+
+import numpy
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.storage.files import partial_files
+
+# Colours that the colour-blind tell apart and that a printer keeps in order.
+_COLORS = "viridis"
+
+# Inches: 1050 pixels, which a README shows at its full width.
+_WIDTH = 7.0
 
 
 def require_matplotlib() -> None:
@@ -34,37 +45,13 @@ def new_figure(width: float, height: float):
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def color_map(name: str):
-    """A colour map of matplotlib: from arrays of numbers in [0, 1] to RGBA in [0, 1]."""
-    from matplotlib import colormaps
-
-    return colormaps[name]
-
-
-def add_color_bar(figure, axes, name: str, label: str, lowest: float = 0.0) -> None:
-    """Shows what the colours between a lowest number and 1 mean.
-
-    Args:
-        figure: the figure.
-        axes: what it is put beside.
-        name: the colour map.
-        label: what is shown.
-        lowest: what the first colour means.
-    """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    scale = ScalarMappable(Normalize(lowest, 1.0), color_map(name))
-    figure.colorbar(scale, ax=axes, label=label, pad=0.01)
-
-
-def save_png(figure, path: str, option: str = "--result") -> None:
+def save_png(figure, path: str, option: str = "result") -> None:
     """Writes a figure; a file that was there is replaced.
 
     Args:
         figure: the figure.
         path: the file.
-        option: what names it, for messages.
+        option: the parameter that names it, for messages.
 
     Raises:
         UserError: it cannot be written.
@@ -73,4 +60,138 @@ def save_png(figure, path: str, option: str = "--result") -> None:
         with partial_files(path) as (partial,):
             figure.savefig(partial, format="png", dpi=150)
     except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}; change {option}.")
+        raise UserError(f"Cannot write {path}: {error.strerror}", option)
+
+
+def draw_heat_maps(results: Mapping[str, Dict[str, Any]], path: str, lowest: float = 0.0) -> None:
+    """Draws heat maps, one below the other, each with the box of the training data.
+
+    The colour of a cell is the share of right answers, and its area in proportion to the number of
+    samples. Where there are none it is white. In a grid of every fourth number of symbols and tokens
+    (``sit generate grid --step 4``) cells are four wide and four high, up to their numbers.
+
+    Args:
+        results: of :func:`~sit_fairseq.evaluation.heat_map.measure_heat_map` by the words before
+            their shares in the titles, all of one grid, which has samples.
+        path: the PNG file to write.
+        lowest: the share that has the first colour, as smaller ones do.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    figure = new_figure(_WIDTH, 0.4 + 2.4 * len(results))
+    colors = ScalarMappable(Normalize(100 * lowest, 100), _COLORS)
+    for place, (title, result) in enumerate(results.items(), start=1):
+        axes = figure.add_subplot(len(results), 1, place)
+        most = _draw_cells(axes, result["cells"], colors)
+        right, top = result["box"]["length"] + 0.5, result["box"]["symbols"] + 0.5
+        for color, style, width in (("white", "-", 3), ("black", "--", 1.5)):
+            axes.plot([0, right, right], [top, top, -1], color=color, linestyle=style, lw=width)
+        axes.set_title(f"{title}: {result['overall']}", fontsize="medium")
+        axes.set_ylabel("different symbols")
+    notes = "dashed: sizes of the training data; " + (
+        f"full cells: {most} samples" if most > 1 else "one sample in each cell"
+    )
+    axes.set_xlabel(f"length (tokens)\n{notes}")
+    bar = {"pad": 0.01, "aspect": 16 * len(results), "extend": "min" if lowest else "neither"}
+    figure.colorbar(colors, ax=figure.axes, label="correct (%)", **bar)
+    save_png(figure, path)
+
+
+def _draw_cells(axes, cells: Sequence[Dict[str, int]], colors) -> int:
+    """Draws the cells of a heat map and crops it to them.
+
+    Returns:
+        The largest number of samples of a cell.
+    """
+    tokens, symbols, counts, right = (
+        numpy.array([cell[name] for cell in cells], dtype=float)
+        for name in ("length", "symbols", "count", "correct")
+    )
+    steps = [math.gcd(*map(int, numbers - numbers[0])) or 1 for numbers in (tokens, symbols)]
+    filled = counts > 0
+    tokens, symbols, counts, right = (n[filled] for n in (tokens, symbols, counts, right))
+    left = numpy.maximum(0.5, tokens - steps[0] + 0.5)
+    bottom = numpy.maximum(-0.5, symbols - steps[1] + 0.5)
+    width, height = tokens + 0.5 - left, symbols + 0.5 - bottom
+    side = numpy.maximum(0.2, numpy.sqrt(counts / counts.max()))
+    axes.bar(
+        left + width / 2,
+        side * height,
+        side * width,
+        bottom + (1 - side) * height / 2,
+        color=colors.to_rgba(100 * right / counts),
+    )
+    axes.set_xlim(left.min(), tokens.max() + 0.5)
+    axes.set_ylim(bottom.min(), symbols.max() + 0.5)
+    axes.locator_params(integer=True, min_n_ticks=1)
+    return int(counts.max())
+
+
+def draw_top_n(result: Mapping[str, Proportion], path: str) -> None:
+    """Draws the shares with their 95 % intervals.
+
+    Args:
+        result: of :func:`~sit_fairseq.evaluation.top_n.measure_top_n`.
+        path: the PNG file to write.
+    """
+    figure = new_figure(5.0, 3.4)
+    axes = figure.add_subplot()
+    shares = numpy.array([[found.share, *found.interval()] for found in result.values()])
+    middle, low, high = 100 * shares.T
+    errors = numpy.maximum(0.0, [middle - low, high - middle])
+    axes.errorbar(range(len(result)), middle, yerr=errors, fmt="o-", capsize=4)
+    axes.set_xticks(range(len(result)), list(result))
+    total = next(iter(result.values())).total
+    axes.set_title(f"A right answer among the first n ({total} sentences)", fontsize="medium")
+    axes.set_xlabel("n (answers)")
+    axes.set_ylabel("sentences (%), 95 % intervals")
+    axes.grid(alpha=0.3)
+    save_png(figure, path)
+
+
+def draw_cost(counts: Sequence[int], series: Mapping[str, Sequence[Any]], path: str) -> None:
+    """Draws quantities against the number of symbols, side by side.
+
+    Args:
+        counts: the numbers of symbols.
+        series: by name and unit; one with None, which is unknown, is left out.
+        path: the PNG file to write.
+    """
+    figure = new_figure(_WIDTH, 3.0)
+    figure.suptitle("Cost of an answer", fontsize="medium")
+    known = {name: values for name, values in series.items() if None not in values}
+    for place, (name, values) in enumerate(known.items(), start=1):
+        axes = figure.add_subplot(1, len(known), place)
+        axes.plot(counts, values, "o-")
+        axes.set_xticks(counts)
+        axes.set_ylabel(name)
+        axes.set_xlabel("different symbols in a sentence")
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    save_png(figure, path)
+
+
+def draw_histograms(counts: Mapping[str, Mapping[int, int]], path: str) -> None:
+    """Draws how many samples have how many symbols, for several data sets beside each other.
+
+    Args:
+        counts: for each data set, by its name, the samples by their number of symbols.
+        path: the PNG file to write.
+    """
+    figure = new_figure(_WIDTH, 3.4)
+    axes = figure.add_subplot()
+    numbers = sorted(set().union(*counts.values()))
+    width = 0.8 / len(counts)
+    for place, (name, found) in enumerate(counts.items()):
+        left = [number + width * (place - (len(counts) - 1) / 2) for number in numbers]
+        bars = axes.bar(left, [found.get(number, 0) for number in numbers], width, label=name)
+        axes.bar_label(bars, fontsize="x-small", rotation=90, padding=2)
+    axes.set_yscale("log")
+    axes.margins(y=0.25)
+    axes.set_xticks(numbers)
+    axes.set_title("Samples by number of symbols", fontsize="medium")
+    axes.set_xlabel("different symbols in a sample")
+    axes.set_ylabel("samples")
+    axes.legend()
+    save_png(figure, path, "figure")

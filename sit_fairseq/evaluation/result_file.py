@@ -3,8 +3,7 @@
 import hashlib
 import json
 import platform
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, Iterable, Optional, Sequence
 
 import fairseq
 import torch
@@ -16,9 +15,9 @@ from sit_fairseq.judging.spot_judge import spot_installed, spot_version
 from sit_fairseq.storage.files import replacing
 
 
-def sha256_of(data: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
+def sha256_of(lines: Iterable[str]) -> str:
+    """The SHA-256 of lines of text, in hexadecimal digits."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def sha256_of_file(path: str) -> str:
@@ -27,14 +26,11 @@ def sha256_of_file(path: str) -> str:
     Raises:
         UserError: the file cannot be read.
     """
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
-                digest.update(block)
+            return hashlib.sha256(file.read()).hexdigest()
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")
-    return digest.hexdigest()
 
 
 def file_beside(path: str, ending: str) -> str:
@@ -53,48 +49,23 @@ def versions() -> Dict[str, Optional[str]]:
     }
 
 
-@dataclass
-class Result:
-    """What a metric found, and what it found it with.
+def write_result(path: str, content: Dict[str, Any]) -> None:
+    """Writes a result file; one that was there is replaced.
 
-    Attributes:
-        metric: name of the metric.
-        command: the command line.
-        seed: the seed of everything drawn at random.
-        files: the files read, to their SHA-256; the checkpoint is one of them.
-        options: how answers were found and judged.
-        samples: number of sentences that were answered.
-        seconds: time for answering and judging them, over all runs if there were several.
-        result: the numbers, proportions among them.
+    Args:
+        path: its name.
+        content: the numbers with all that they depend on, as JSON; proportions may be among them.
+
+    Raises:
+        UserError: it cannot be written.
     """
-
-    metric: str
-    command: List[str]
-    seed: int
-    files: Dict[str, str]
-    options: Dict[str, Any]
-    samples: int
-    seconds: float
-    result: Dict[str, Any]
-    versions: Dict[str, Optional[str]] = field(default_factory=versions)
-
-    def write(self, path: str, where: str = "--result") -> None:
-        """Writes the file; one that was there is replaced.
-
-        Args:
-            path: its name.
-            where: the option that names it, for messages.
-
-        Raises:
-            UserError: it cannot be written.
-        """
-        try:
-            text = json.dumps(vars(self), indent=1, ensure_ascii=False, default=Proportion.as_json)
-            with replacing(path) as (file,):
-                # A path may have bytes that are no UTF-8; they become JSON escapes.
-                file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
-        except OSError as error:
-            raise UserError(f"Cannot write {path}: {error.strerror}; change {where}.")
+    text = json.dumps(content, indent=1, ensure_ascii=False, default=Proportion.as_json)
+    try:
+        with replacing(path) as (file,):
+            # A path may have bytes that are no UTF-8; they become JSON escapes.
+            file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+    except OSError as error:
+        raise UserError(f"Cannot write {path}: {error.strerror}", "result")
 
 
 def markdown_table(rows: Sequence[Sequence[Any]]) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, Sentences, compare
@@ -121,7 +121,7 @@ def export_onnx(checkpoint: str, folder: str, sentences: Sentences) -> Agreement
     Raises:
         UserError: the checkpoint cannot be read or exported, or answers differ.
     """
-    decoder = CheckpointDecoder(checkpoint, DecodingOptions())
+    decoder = CheckpointDecoder(checkpoint)
     check_exportable(decoder.model)
     make_folder(folder)  # before what takes minutes
     with explaining_failure(folder, "DIR"), tempfile.TemporaryDirectory() as made:

@@ -14,10 +14,8 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.datasets.grid import Cell, Grid
-from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.llm.endpoint import Endpoint
-from sit_fairseq.logic.infix import infix
 
 PROP = {
     # formula: label, formula for people, what the model writes
@@ -130,8 +128,7 @@ def test_ltl(server, main, tmp_path):
     assert set(server.bodies[0]) == {"model", "messages"}  # nothing that was not asked for
 
 
-def test_the_papers_prompt_and_metrics_of_the_log(server, main, tmp_path, capsys):
-    """What was answered makes the same numbers with sit evaluate, and a heat map."""
+def test_the_papers_prompt(server, main, tmp_path):
     server.answer = model_of(PROP)
     sources, labels = list(PROP), [label for label, _, _ in PROP.values()]
     cells = [Cell(2, 3, 0, 2), Cell(2, 4, 2, 1), Cell(2, 3, 3, 1), Cell(1, 2, 4, 2)]
@@ -142,47 +139,6 @@ def test_the_papers_prompt_and_metrics_of_the_log(server, main, tmp_path, capsys
     assert asked["options"]["prompt"] == "paper" and asked["result"]["correct"]["count"] == 3
     for body in server.bodies:
         assert body["messages"][0]["content"].startswith("Your task is to generate an assignment")
-    given = ["--generated", tmp_path / "out" / "result.answers.jsonl"]
-    for metric, data in (("correct", prefix), ("heat-map", tmp_path / "grid")):
-        result = ["--semantics", "prop", "--result", tmp_path / f"{metric}.json"]
-        sit("evaluate", metric, data, *given, *result)
-    found = json.loads((tmp_path / "correct.json").read_text())["result"]
-    assert found["correct"] == asked["result"]["correct"]
-    assert found["verdicts"] == asked["result"]["verdicts"]
-    heat = json.loads((tmp_path / "heat-map.json").read_text())["result"]
-    assert heat["overall"] == found["correct"]
-    assert [cell["correct"] for cell in heat["cells"]] == [2, 0, 1, 0]
-    assert (tmp_path / "heat-map.png").stat().st_size > 1000
-
-
-def test_alpha_covariance_of_whoever_has_no_checkpoint(server, main, tmp_path, capsys):
-    prefix = write(tmp_path / "test", {"| a b": ("a 1",), "& ! a b": ("a 0 b 1",), "a": ("a 1",)})
-    chosen = [prefix, "--counts", "2", "--names", "a,b,c"]
-    sit("evaluate", "alpha-covariance", *chosen, "--questions", tmp_path / "renamed")
-    pairs = read_pairs(str(tmp_path / "renamed"))
-    assert len(set(pairs)) == 12 and ("| c a", "c 1") in pairs and ("& ! b c", "b 0 c 1") in pairs
-    assert "12 problems" in capsys.readouterr().out
-    # One who answers a 1 whenever there is an a, and else as it should be.
-    answers = ["a 1" if "a" in source.split() else target for source, target in pairs]
-    contents = {
-        infix(source.split()): answer.split() for (source, _), answer in zip(pairs, answers)
-    }
-
-    def write_json(body):
-        words = contents[formula_of(body)]
-        return completion(json.dumps({a: b == "1" for a, b in zip(words[::2], words[1::2])}))
-
-    server.answer = write_json
-    main([str(tmp_path / "renamed"), *options(server, tmp_path)])
-    (tmp_path / "lines.txt").write_text("".join(f"{answer}\n" for answer in answers))
-    for file in ("out/result.answers.jsonl", "lines.txt"):
-        result = ["--result", tmp_path / "covariance.json", "--restart"]
-        sit("evaluate", "alpha-covariance", *chosen, "--generated", tmp_path / file, *result)
-        found = json.loads((tmp_path / "covariance.json").read_text())
-        # Undone: a 1, b 1 and the label of each formula, in six renamings.
-        assert found["result"]["2"]["mean"] == pytest.approx((0.8 + 0.6) / 2)
-    with pytest.raises(UserError, match="--result, or ask for --questions"):
-        sit("evaluate", "alpha-covariance", *chosen, "--generated", tmp_path / "lines.txt")
 
 
 def test_a_server_that_dies_costs_no_answer(server, main, tmp_path, capfd):

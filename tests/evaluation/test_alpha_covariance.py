@@ -1,88 +1,75 @@
-import random
-
 import pytest
-from fake_decoder import FakeDecoder
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.alpha_covariance import (
     alpha_covariance,
     alpha_covariance_table,
+    choose_problems,
     measure_alpha_covariance,
 )
-from sit_fairseq.evaluation.answer_journal import AnswerJournal
-from sit_fairseq.evaluation.answering import answer_all
-from sit_fairseq.evaluation.renamed_problems import choose_problems
 from sit_fairseq.symbols.pattern import SymbolPattern
 
-
-def is_symbol(token):
-    return token in "abcdef"
+PATTERN = SymbolPattern("[a-f]")
 
 
-def choose(sources, names="abc", counts=(1,), samples=10, max_renamings=120, seed=1):
-    rng = random.Random(seed)
-    return choose_problems(
-        sources, is_symbol, list(names), list(counts), samples, max_renamings, rng
-    )
+def choose(sources, names="abc", counts=(1,), samples=10, max_renamings=120, pattern=PATTERN):
+    return choose_problems(sources, pattern, list(names), counts, samples, max_renamings, seed=1)
 
 
-def measured(tmp_path, answer, sources, counts=(1,), **options):
+def measured(answer, sources, counts=(1,), **options):
     """The result for a model that answers by a function."""
     problems = choose(sources, counts=counts, **options)
-    renamed = [source for problem in problems for source in problem.sources]
-    with AnswerJournal(str(tmp_path / "answers.jsonl"), {}) as journal:
-        answered = answer_all(FakeDecoder(lambda source: [answer(source)]), renamed, journal)
-    return measure_alpha_covariance(problems, [entry.answers[0] for entry in answered], counts)
+    answers = [answer(source) for problem in problems for source in problem.sources]
+    return measure_alpha_covariance(problems, answers, counts)
 
 
 def test_definition():
     assert alpha_covariance(["a", "a", "a"]) == 1.0
     assert alpha_covariance(["a", "b", "c"]) == 0.0
     assert alpha_covariance(["a", "b", "a", "a", "c"]) == 0.5
-    with pytest.raises(ValueError):
-        alpha_covariance(["a"])
 
 
-def test_a_model_that_renames_its_answer_has_one(tmp_path):
-    result = measured(tmp_path, lambda source: f"{source.split()[1]} 0", ["! a", "! b"])
+def test_a_model_that_renames_its_answer_has_one():
+    result = measured(lambda source: f"{source.split()[1]} 0", ["! a", "! b"])
     assert result["1"]["mean"] == 1.0
     assert result["1"]["all_agree"].share == 1.0
     assert (result["1"]["samples"], result["1"]["renamings"]) == (2, 3)
 
 
-def test_a_model_that_always_says_the_same_has_zero(tmp_path):
+def test_a_model_that_always_says_the_same_has_zero():
     # ! a, ! b, ! c are all answered a 0: undone, that is a 0, b 0 and c 0.
-    result = measured(tmp_path, lambda source: "a 0", ["! a"])
+    result = measured(lambda source: "a 0", ["! a"])
     assert result["1"]["mean"] == 0.0
     assert result["1"]["all_agree"].share == 0.0
 
 
-def test_a_model_that_fails_on_one_name_of_three_has_a_half(tmp_path):
+def test_a_model_that_fails_on_one_name_of_three_has_a_half():
     def answer(source):
         return "c 1" if "c" in source else f"{source.split()[1]} 0"
 
     # Undone: a 0, a 0, a 1, so two distinct answers to three renamings.
-    assert measured(tmp_path, answer, ["! a"])["1"]["mean"] == 0.5
+    assert measured(answer, ["! a"])["1"]["mean"] == 0.5
 
 
-def test_means_by_number_of_symbols(tmp_path):
+def test_means_by_number_of_symbols():
     def answer(source):
         """Invariant for one symbol, constant for two."""
-        symbols = [token for token in source.split() if is_symbol(token)]
+        symbols = [token for token in source.split() if PATTERN.is_symbol(token)]
         return f"{symbols[0]} 1" if len(set(symbols)) == 1 else "1"
 
     sources = ["a", "& a b", "| a a", "& a & b c"]
-    result = measured(tmp_path, answer, sources, counts=(1, 2))
+    result = measured(answer, sources, counts=(1, 2))
     assert [result[k]["samples"] for k in ("1", "2")] == [2, 1]
     assert [result[k]["renamings"] for k in ("1", "2")] == [3, 6]
     assert [result[k]["mean"] for k in ("1", "2")] == [1.0, 1.0]  # an answer without names is fine
 
 
-def test_the_inverses_are_those_of_the_renamings_that_were_applied(tmp_path):
+def test_the_inverses_are_those_of_the_renamings_that_were_applied():
     sources = ["& a & b & c & d e"]
     result = measured(
-        tmp_path,
-        lambda source: " ".join(token + " 1" for token in source.split() if is_symbol(token)),
+        lambda source: " ".join(
+            token + " 1" for token in source.split() if PATTERN.is_symbol(token)
+        ),
         sources,
         counts=(5,),
         names="abcdef",
@@ -98,8 +85,8 @@ def test_the_first_samples_with_so_many_symbols_are_taken():
     assert [len(problem.renamings) for problem in problems] == [3, 3, 6]
 
 
-def test_a_count_that_no_sentence_has_is_reported_as_such(tmp_path):
-    result = measured(tmp_path, lambda source: source, ["a"], counts=(1, 2))
+def test_a_count_that_no_sentence_has_is_reported_as_such():
+    result = measured(lambda source: source, ["a"], counts=(1, 2))
     assert result["2"]["samples"] == 0 and result["2"]["mean"] is None
     head, ones, twos = alpha_covariance_table(result)
     assert list(map(str, ones))[:4] == ["1", "1", "3", "100.00 %"]
@@ -108,7 +95,12 @@ def test_a_count_that_no_sentence_has_is_reported_as_such(tmp_path):
 
 @pytest.mark.parametrize(
     "counts, names, words",
-    [((4,), "abc", "3 names"), ((1,), "a", "1 names"), ((2,), "abc", "no s")],
+    [
+        ((1,), "", "0 names allow for no two renamings of 1 symbols"),
+        ((1,), "a", "1 names"),
+        ((2,), "abc", "no sentence has 2 distinct symbols; change --counts"),
+        ((1,), "ax", "'x' is no symbol of the model; change --names or --symbols"),
+    ],
 )
 def test_what_cannot_be_measured_is_refused(counts, names, words):
     with pytest.raises(UserError, match=words):
@@ -127,12 +119,22 @@ def test_fresh_symbols_may_have_any_names():
     """Two renamings; the answers have the first name that their source leaves."""
     (problem,) = choose(["! a"], names="bc")
 
-    def covariance(answers):
-        return alpha_covariance(problem.undone(answers))
+    def covariance(answers, fresh=PATTERN):
+        return alpha_covariance(problem.undone(answers, fresh))
 
     answers = [f"{source.split()[1]} {'c' if 'b' in source else 'b'}" for source in problem.sources]
-    assert covariance(answers) == 0.0
-    problem.fresh = SymbolPattern("[a-f]")
+    assert covariance(answers, None) == 0.0
     assert covariance(answers) == 1.0
     assert covariance([answers[0], answers[1].split()[0] * 2]) == 0.0
     assert covariance([answers[0], " ".join(answers[1].split()[::-1])]) == 0.0
+
+
+@pytest.mark.parametrize("most, found", [(120, 6), (5, 5)])
+def test_symbols_get_names_of_their_sort(most, found):
+    pattern = SymbolPattern("small=[a-c]\nlarge=[A-B]")
+    (problem,) = choose(["a B a"], "abcAB", (2,), max_renamings=most, pattern=pattern)
+    assert len(set(problem.sources)) == found
+    assert all(renamed.islower() for source in problem.sources for renamed in source[::4])
+    assert {source.split()[1] for source in problem.sources} == {"A", "B"}
+    with pytest.raises(UserError, match="no two renamings of 2"):
+        choose(["a B a"], "aA", (2,), pattern=pattern)

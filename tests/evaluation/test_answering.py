@@ -2,14 +2,14 @@ import json
 import threading
 
 import pytest
-from fake_decoder import FakeDecoder
+from fake_answerer import FakeAnswerer
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.answer_journal import AnswerJournal
 from sit_fairseq.evaluation.answering import answer_all
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.journal import Journal
 
 SOURCES = [f"| a {name}" for name in "bcdefghijk"]
 
@@ -23,10 +23,11 @@ def path(tmp_path):
     return str(tmp_path / "answers.jsonl")
 
 
-def answer(path, decoder, sources=SOURCES, origin=None, restart=False):
-    with AnswerJournal(path, origin or {"beam": 3}, restart) as journal:
-        with JudgePool(make_judge("prop"), workers=0) as judges:
-            return answer_all(decoder, sources, journal, judges)
+def answer(path, answerer, problems=tuple(map(Problem, SOURCES)), judge=None):
+    """Answers, and verdicts by a judge in this process."""
+    with Journal(path, "answers", {}, advice="pass --restart", where="--result") as journal:
+        with JudgePool(judge or make_judge("prop"), workers=0) as judges:
+            return answer_all(answerer, problems, journal, judges)
 
 
 def seen(answered):
@@ -35,131 +36,109 @@ def seen(answered):
 
 
 def test_answers_come_in_the_order_of_the_sentences(path):
-    answered = answer(path, FakeDecoder(first_symbol))
+    answered = answer(path, FakeAnswerer(first_symbol))
     assert [entry.answers for entry in answered] == [first_symbol(source) for source in SOURCES]
     expected = [Verdict.satisfied, Verdict.satisfied, Verdict.invalid]
     assert all(entry.verdicts == expected for entry in answered)
     assert all(entry.seconds > 0 for entry in answered)
 
 
-def test_an_interrupted_run_continues_where_it_stopped(path):
-    whole = seen(answer(path, FakeDecoder(first_symbol)))
-    interrupted = FakeDecoder(first_symbol, interrupt_after=2)
+def test_an_interrupted_run_continues_where_it_stopped(path, tmp_path):
+    whole = seen(answer(str(tmp_path / "whole"), FakeAnswerer(first_symbol)))
+    interrupted = FakeAnswerer(first_symbol, interrupt_after=2)
     with pytest.raises(KeyboardInterrupt):
-        answer(path, interrupted, restart=True)
-    # Both batches that were decoded are on disk, the one that was being judged too.
-    assert len(interrupted.decoded) == len(open(path).readlines()) - 1 == 6
-    rest = FakeDecoder(first_symbol)
+        answer(path, interrupted)
+    # Both batches that were answered are on disk, the one that was being judged too.
+    assert len(interrupted.answered) == len(open(path).readlines()) - 1 == 6
+    rest = FakeAnswerer(first_symbol)
     assert seen(answer(path, rest)) == whole
-    assert sorted(rest.decoded + interrupted.decoded) == SOURCES
-    complete = FakeDecoder(first_symbol)
-    assert seen(answer(path, complete)) == whole
-    assert complete.decoded == []
-
-
-def test_half_a_line_is_answered_again(path):
-    whole = seen(answer(path, FakeDecoder(first_symbol)))
-    with open(path, "rb+") as file:
-        file.truncate(len(file.read()) - 20)
-    again = FakeDecoder(first_symbol)
-    assert seen(answer(path, again)) == whole
-    assert again.decoded == SOURCES[:1]  # a batch of its own
-    entries = [json.loads(line) for line in open(path)][1:]
-    assert sorted(entry["index"] for entry in entries) == list(range(10))
-
-
-def test_answers_of_another_origin_are_refused_and_kept(path):
-    answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 3})
-    before = open(path).read()
-    with pytest.raises(UserError, match=r"beam 3, not 5\).*--restart"):
-        answer(path, FakeDecoder(first_symbol), origin={"checkpoint": "x", "beam": 5})
-    assert open(path).read() == before
-    decoder = FakeDecoder(first_symbol)
-    answer(path, decoder, origin={"checkpoint": "x", "beam": 5}, restart=True)
-    assert len(decoder.decoded) == 10
+    assert sorted(rest.answered + interrupted.answered) == SOURCES
+    complete = FakeAnswerer(first_symbol)
+    assert seen(answer(path, complete)) == whole and complete.answered == []
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        *({}, {"index": 0}, {"index": 0, "answers": [], "verdicts": [], "seconds": 1}),
-        *(
-            {"index": 0, "answers": answers, "verdicts": verdicts, "seconds": 1}
-            for answers, verdicts in [
-                ("a 1", []),
-                ([1], []),
-                (["a"], ["right"]),
-                (["a", "b"], ["error"]),
-            ]
-        ),
+        {},
+        {"index": 0, "answers": [], "verdicts": [], "seconds": 1},
+        {"index": 0, "answers": ["a"], "verdicts": ["right"], "seconds": 1},
+        {"index": 0, "answers": ["a", "b"], "verdicts": ["error"], "seconds": 1},
     ],
 )
 def test_a_damaged_journal_is_named(path, damage):
-    answer(path, FakeDecoder(first_symbol))
+    answer(path, FakeAnswerer(first_symbol))
     lines = open(path).read().splitlines(keepends=True)
     with open(path, "w") as file:
         file.write(lines[0] + json.dumps(damage) + "\n")
     with pytest.raises(UserError, match="Line 2 of .*answers.jsonl is damaged; .*--restart"):
-        answer(path, FakeDecoder(first_symbol))
+        answer(path, FakeAnswerer(first_symbol))
 
 
-def test_answers_that_nobody_judged_are_answered_again(path):
-    with AnswerJournal(path, {"beam": 3}) as journal:
-        answer_all(FakeDecoder(first_symbol), SOURCES, journal)
-    answered = answer(path, FakeDecoder(first_symbol))
-    assert all(len(entry.verdicts) == 3 for entry in answered)
+def test_there_must_be_problems(path):
+    with pytest.raises(UserError, match="no sentences"):
+        answer(path, FakeAnswerer(first_symbol), [])
 
 
-def test_the_journal_of_version_0_1_is_taken_up(path):
-    whole = seen(answer(path, FakeDecoder(first_symbol)))
-    _, *entries = open(path).read().splitlines(keepends=True)
-    with open(path, "w") as file:
-        file.write('{"hash": "0123", "beam": 3}\n' + "".join(entries))
-    decoder = FakeDecoder(first_symbol)
-    assert seen(answer(path, decoder)) == whole and not decoder.decoded
+class Counting(Judge):
+    """Calls everything violated, and counts how often."""
+
+    semantics, name, quick = "prop", "counting", True
+
+    def __init__(self):
+        self.asked = 0
+
+    def verify(self, problem, answer):
+        self.asked += 1
+        return Verdict.violated
 
 
-def test_two_runs_do_not_share_a_journal(path):
-    with AnswerJournal(path, {"beam": 3}):
-        with pytest.raises(UserError, match="in use by another process; .*--result"):
-            AnswerJournal(path, {"beam": 3})
+@pytest.mark.parametrize(
+    "own, asked",
+    [(None, 30), (make_judge("prop"), 30), (Counting(), 20)],
+    ids=["of nobody", "of another kind", "of the same kind"],
+)
+def test_a_verdict_of_the_same_kind_of_judge_is_not_asked_for_again(path, own, asked):
+    judge = Counting()
+    answerer = FakeAnswerer(first_symbol, judge=own, verdicts=[Verdict.satisfied])
+    answered = answer(path, answerer, judge=judge)
+    first = Verdict.satisfied if asked == 20 else Verdict.violated
+    assert judge.asked == asked
+    assert all(entry.verdicts == [first, *[Verdict.violated] * 2] for entry in answered)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Cannot write .*--result"):
-        AnswerJournal(str(tmp_path / "file" / "answers.jsonl"), {})
+def test_judges_are_told_references_and_symbols(path):
+    problems = [Problem("f a", "let x = f a", "[a-z]"), Problem("f b", "let x = f b", "[a-z]")]
+    answerer = FakeAnswerer(lambda source: ["let y = f a"])
+    answered = answer(path, answerer, problems, make_judge("alpha"))
+    expected = [[Verdict.satisfied], [Verdict.violated]]
+    assert [entry.verdicts for entry in answered] == expected
 
 
-def test_a_batch_is_judged_while_the_next_one_is_decoded(path):
+def test_a_batch_is_judged_while_the_next_one_is_answered(path):
     second_begun = threading.Event()
 
-    class Patient(Judge):
-        semantics, name, quick = "prop", "patient", True
-
+    class Patient(Counting):
         def verify(self, problem, answer):
-            # Would wait in vain if the second batch were decoded after this.
+            # Would wait in vain if the second batch were answered after this.
             return Verdict.satisfied if second_begun.wait(20) else Verdict.timeout
 
-    class Signalling(FakeDecoder):
+    class Signalling(FakeAnswerer):
         def decode(self, sources, skip=()):
             for number, batch in enumerate(super().decode(sources, skip)):
                 if number == 1:
                     second_begun.set()
                 yield batch
 
-    with AnswerJournal(path, {}) as journal, JudgePool(Patient()) as judges:
-        answered = answer_all(Signalling(first_symbol), SOURCES[:6], journal, judges)
+    problems = list(map(Problem, SOURCES[:6]))
+    answered = answer(path, Signalling(first_symbol), problems, Patient())
     assert {verdict for entry in answered for verdict in entry.verdicts} == {Verdict.satisfied}
 
 
 def test_what_the_judge_raises_reaches_the_caller(path):
-    class Broken(Judge):
-        semantics, name, quick = "prop", "broken", True
-
+    class Broken(Counting):
         def verify(self, problem, answer):
             raise RuntimeError("broken judge")
 
-    with AnswerJournal(path, {}) as journal, JudgePool(Broken()) as judges:
-        with pytest.raises(RuntimeError, match="broken judge"):
-            answer_all(FakeDecoder(first_symbol), SOURCES, journal, judges)
+    with pytest.raises(RuntimeError, match="broken judge"):
+        answer(path, FakeAnswerer(first_symbol), judge=Broken())

@@ -1,17 +1,18 @@
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.verdict import Verdict
 
 SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
 TARGETS = ["a 1 b 1", "a 1", "a 1", "a 1", "b 1"]
 ANSWERS = ["b 1 a 1", "a 1", "b 1", "a 1 a 0", "b 2"]
+PROBLEMS = list(map(Problem, SOURCES, TARGETS))
 
 
 def test_every_sentence_is_in_the_denominator():
     judge = make_judge("prop")
     verdicts = list(map(judge.verify, SOURCES, ANSWERS))
-    result = measure_correct(judge, SOURCES, TARGETS, ANSWERS, verdicts)
+    result = measure_correct(judge, PROBLEMS, ANSWERS, verdicts)
     assert result["correct"] == Proportion(3, 5)
     assert result["exact"] == Proportion(1, 5)
     assert result["exact_modulo_order"] == Proportion(2, 5)
@@ -19,18 +20,17 @@ def test_every_sentence_is_in_the_denominator():
     assert counted == {"satisfied": 3, "vacuous": 1, "invalid": 1}
     assert set(result["verdicts"]) == {verdict.value for verdict in Verdict}
     assert "mean_edit_distance" not in result
-    rows = correct_table({"mine": result, "yours": result})
-    assert rows[0] == ["", *("mine", "share and 95 % interval", "yours", "share and 95 % interval")]
+    rows = correct_table(result)
+    assert rows[0] == ["", "sentences", "share and 95 % interval"]
     assert [row[0] for row in rows[1:5]] == ["all", "correct", "exact", "exact modulo order"]
-    assert rows[1] == ["all", 5, "", 5, ""]
-    assert rows[2] == ["correct", *(3, Proportion(3, 5)) * 2]
-    assert ["vacuous", *(1, Proportion(1, 5)) * 2] in rows
+    assert rows[1:3] == [["all", 5, ""], ["correct", 3, Proportion(3, 5)]]
+    assert ["vacuous", 1, Proportion(1, 5)] in rows
 
 
 def test_exact_judges_by_the_references():
     judge = make_judge("exact")
-    verdicts = list(map(judge.verify, judge.problems(SOURCES, TARGETS), ANSWERS))
-    result = measure_correct(judge, SOURCES, TARGETS, ANSWERS, verdicts)
+    verdicts = list(map(judge.verify, PROBLEMS, ANSWERS))
+    result = measure_correct(judge, PROBLEMS, ANSWERS, verdicts)
     assert result["correct"] == result["exact"] == Proportion(1, 5)
     assert result["mean_edit_distance"] == (2 + 0 + 1 + 2 + 1) / 5
 
@@ -45,35 +45,34 @@ def test_distance_where_the_judge_knows_one():
         def distance(self, problem, answer):
             return abs(len(problem) - len(answer))
 
-    judge = LengthJudge()
+    problems = [Problem("a", "a"), Problem("bb", "b"), Problem("cc", "c")]
     verdicts = [Verdict.satisfied, Verdict.violated, Verdict.violated]
-    result = measure_correct(judge, ["a", "bb", "cc"], ["a", "b", "c"], ["a", "b", ""], verdicts)
+    result = measure_correct(LengthJudge(), problems, ["a", "b", ""], verdicts)
     assert result["mean_edit_distance"] == 1.0
     assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
-    assert ["mean edit distance", "", "1.000"] in correct_table({"sentences": result})
+    assert ["mean edit distance", "", "1.000"] in correct_table(result)
 
 
 def test_accuracy_by_number_of_symbols():
     sources = ["& a b", "| a & b a", "xor a & b c", "a", "! 0"]
     verdicts = [Verdict.satisfied, Verdict.violated, Verdict.satisfied, Verdict.invalid]
     verdicts.append(Verdict.satisfied)
-    judge = make_judge("prop")
-    result = measure_correct(judge, sources, TARGETS, ANSWERS, verdicts)
+    problems = list(map(Problem, sources, TARGETS))
+    result = measure_correct(make_judge("prop"), problems, ANSWERS, verdicts)
     by_symbols = result["correct_by_symbols"]
     assert list(by_symbols) == ["0", "1", "2", "3"]
     assert by_symbols["2"] == Proportion(1, 2) and by_symbols["1"] == Proportion(0, 1)
     assert sum(share.total for share in by_symbols.values()) == result["correct"].total
     assert sum(share.count for share in by_symbols.values()) == result["correct"].count
-    few = measure_correct(judge, sources[:1], TARGETS[:1], ANSWERS[:1], verdicts[:1])
-    rows = correct_table({"all": result, "few": few})
-    assert ["correct of those with 1 symbol", "0 of 1", Proportion(0, 1), "", ""] in rows
-    two = ("1 of 2", Proportion(1, 2), "1 of 1", Proportion(1, 1))
-    assert ["correct of those with 2 symbols", *two] in rows
+    rows = correct_table(result)
+    assert ["correct of those with 1 symbol", "0 of 1", Proportion(0, 1)] in rows
+    assert ["correct of those with 2 symbols", "1 of 2", Proportion(1, 2)] in rows
 
 
 def test_symbols_of_any_text_are_known_to_who_says_which_they_are():
-    judge = make_judge("exact")
-    given = (judge, ["<e1> met <e2>"], ["x"], ["x"], [Verdict.satisfied])
-    assert "correct_by_symbols" not in measure_correct(*given)
-    found = measure_correct(*given, lambda token: token.startswith("<"))
-    assert found["correct_by_symbols"] == {"2": Proportion(1, 1)}
+    def measured(symbols):
+        problem = Problem("<e1> met <e2>", "x", symbols)
+        return measure_correct(make_judge("exact"), [problem], ["x"], [Verdict.satisfied])
+
+    assert "correct_by_symbols" not in measured(None)
+    assert measured("<e.>")["correct_by_symbols"] == {"2": Proportion(1, 1)}

@@ -4,12 +4,13 @@ import sys
 
 import pytest
 import torch
-from fake_decoder import FakeDecoder
+from fake_answerer import FakeAnswerer
 
+from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.cost import (
     PeakMemory,
+    cost_series,
     cost_table,
-    draw_cost,
     measure_cost,
     synthetic_sentences,
 )
@@ -38,21 +39,21 @@ def test_without_operators_there_are_only_symbols():
         assert len(sentence.split()) == 7 and set(sentence.split()) == set("abc")
 
 
-def test_median_of_the_repetitions_after_a_first_one(tmp_path):
+def test_median_of_the_repetitions_after_a_first_one():
     # Start and end of: one unmeasured and three measured repetitions, for each count.
     durations = [100.0, 4.0, 2.0, 6.0, 100.0, 8.0, 8.0, 2.0]
     times = list(itertools.accumulate(t for duration in durations for t in (0.0, duration)))
-    decoder = FakeDecoder(lambda source: ["x y", "z"])
+    answerer = FakeAnswerer(lambda source: ["x y", "z"])
     sentences = {5: ["a b c"] * 2, 1: ["a"] * 2}
-    result = measure_cost(decoder, sentences, 3, CPU, clock=iter(times).__next__)
+    result = measure_cost(answerer, sentences, 3, CPU, clock=iter(times).__next__)
     assert list(result) == ["1", "5"]
     assert result["1"]["seconds"] == [2.0, 1.0, 3.0] and result["1"]["median_seconds"] == 2.0
     assert result["5"]["median_seconds"] == 4.0
     assert result["5"]["mean_source_tokens"] == 3.0
     assert result["5"]["mean_answer_tokens"] == 2.0
-    assert [row[:2] for row in cost_table(result)[1:]] == [["1", "2000.00"], ["5", "4000.00"]]
-    draw_cost(result, str(tmp_path / "cost.png"))
-    assert (tmp_path / "cost.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    rows = cost_table(result)
+    assert rows[0][:3] == ["symbols", "ms per sentence", "peak memory (MiB)"]
+    assert [row[:2] for row in rows[1:]] == [["1", "2000.00"], ["5", "4000.00"]]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak cannot be told")
@@ -65,10 +66,12 @@ def test_peak_memory_is_that_since_the_reset():
     assert memory.bytes() < 40 * 2**20
 
 
-def test_unknown_memory_is_shown_as_such(tmp_path):
-    decoder = FakeDecoder(lambda source: ["a"])
-    result = measure_cost(decoder, {1: ["a"]}, 1, CPU)
-    result["1"]["peak_memory"] = None
-    assert cost_table(result)[1][2] == "unknown"
-    draw_cost(result, str(tmp_path / "cost.png"))
-    assert (tmp_path / "cost.png").stat().st_size > 1000
+@pytest.mark.parametrize("peak, shown, drawn", [(3 * 2**20, "3", 2), (None, "unknown", 1)])
+def test_unknown_memory_is_shown_as_such(tmp_path, monkeypatch, peak, shown, drawn):
+    result = measure_cost(FakeAnswerer(lambda source: ["a"]), {1: ["a"]}, 1, CPU)
+    result["1"]["peak_memory"] = peak
+    assert cost_table(result)[1][2] == shown
+    figures = []
+    monkeypatch.setattr(plots, "save_png", lambda figure, path: figures.append(figure))
+    plots.draw_cost([1], cost_series(result), "cost.png")
+    assert [len(axes.lines) for axes in figures[0].axes] == [1] * drawn

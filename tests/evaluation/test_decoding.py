@@ -1,16 +1,16 @@
 """Decoding in process, compared with fairseq-generate."""
 
 import random
-import re
 
 import pytest
 import torch
 from command_line import generate
+from generate_output import read_generate_output
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.cost import synthetic_sentences
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
-from sit_fairseq.evaluation.generate_output import read_generate_output
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.renaming import Renaming
 
 OPTIONS = dict(beam=3, nbest=2, max_len_b=8)
@@ -20,15 +20,15 @@ LONG = synthetic_sentences(["a", "b"], ["&"], 1101, 1, random.Random(1))[0]
 def answers(decoder, sources, skip=()):
     """The answers in order, None where there is none."""
     found = {}
-    for positions, nbest in decoder.decode(sources, skip):
-        assert not found.keys() & set(positions)
-        found.update(zip(positions, nbest))
-    return [found.get(position) for position in range(len(sources))]
+    for batch in decoder.decode(sources, skip):
+        assert not found.keys() & set(batch)
+        found.update(batch)
+    return [found[at].answers if at in found else None for at in range(len(sources))]
 
 
 def load(path, data=None, symbols=None, **options):
-    options = DecodingOptions(**{**OPTIONS, **options})
-    return CheckpointDecoder(str(path), options, data=data and str(data), symbols=symbols)
+    options = {**OPTIONS, **options}
+    return CheckpointDecoder(str(path), data=data and str(data), symbols=symbols, **options)
 
 
 @pytest.mark.parametrize("kind", ["stream", "plain"])
@@ -49,12 +49,12 @@ def test_answers_are_those_of_fairseq_generate(models, kind, tmp_path, capsys):
 def test_every_sentence_in_whatever_batches(models, limit):
     decoder = load(models.stream, **limit)
     batches = list(decoder.decode(models.sources))
-    assert sorted(position for batch, _ in batches for position in batch) == list(range(45))
-    for positions, nbest in batches:
+    assert sorted(position for batch in batches for position in batch) == list(range(45))
+    for positions in batches:
         batch = [models.sources[position].split() for position in positions]
         longest = max(map(len, batch)) + 1
         streams = sum(max(1, len({*"abcde"}.intersection(source))) for source in batch)
-        assert len(positions) <= limit.get("batch_size", 64) and len(positions) == len(nbest)
+        assert len(positions) <= limit.get("batch_size", 64)
         assert longest * streams <= limit.get("max_tokens", 2000)
     assert answers(decoder, models.sources) == answers(load(models.stream), models.sources)
 
@@ -69,17 +69,10 @@ def test_the_judges_of_training_are_not_started(models, tmp_path):
 
 def test_what_is_not_wanted_is_not_decoded(models):
     decoder = load(models.stream, batch_size=5)
-    batches = [positions for positions, _ in decoder.decode(models.sources)]
+    batches = list(map(list, decoder.decode(models.sources)))
     skip = {*batches[0], *batches[1], *batches[2][1:]}
     # A batch is decoded as a whole or not at all: its numbers are those of a complete run.
-    assert [positions for positions, _ in decoder.decode(models.sources, skip)] == batches[2:]
-    assert list(decoder.decode([])) == []
-
-
-def test_what_cannot_be_read_is_told_with_its_number(models):
-    decoder = load(models.stream)
-    with pytest.raises(UserError, match="Sentence 2 cannot be answered: .*is not one formula"):
-        list(decoder.decode(["a", "! " * 40 + "a a"]))
+    assert list(map(list, decoder.decode(models.sources, skip))) == batches[2:]
 
 
 def test_names_never_seen_need_no_more_than_a_pattern(models):
@@ -96,7 +89,7 @@ def test_what_the_model_takes_for_what(models):
     stream, plain = load(models.stream), load(models.plain, models.data)
     assert stream.base_tokens == plain.base_tokens
     assert set(stream.base_tokens) <= {"!", "&", "|", "xor", "<->", "0", "1"}
-    assert stream.is_symbol("q") and not stream.is_symbol("xor")
+    assert stream.symbols == plain.symbols == "[a-z]" and stream.fresh_symbols == 0
     assert stream.symbol_names(3) == ["a", "b", "c"]
     assert sorted(plain.symbol_names(5)) == list("abcde")
     wide = load(models.stream, symbols=r"[a-z]|p\d+").symbol_names(40)
@@ -116,12 +109,12 @@ def test_what_the_model_takes_for_what(models):
         (
             {},
             ["! a", LONG],
-            "Sentence 2 .* 1102 tokens .*, more than the 1024 .*--max-source-positions",
+            "sentence 2 .* 1102 tokens .*, more than the 1024 .*--max-source-positions",
         ),
         (
             {"max_tokens": 5},
             ["& a & b & c d"],
-            "Sentence 1 .* counts 32 tokens .*--max-tokens",
+            "sentence 1 .* counts 32 tokens .*--max-tokens",
         ),
     ],
 )
@@ -132,7 +125,7 @@ def test_sentences_that_cannot_be_read_are_named(models, options, sources, words
 
 def test_a_model_without_streams_knows_the_tokens_of_its_dictionary_only(models):
     with pytest.raises(
-        UserError, match="Sentence 2 .* holds 'z', which the model has no embedding for"
+        UserError, match="sentence 2 .* holds 'z', which the model has no embedding for"
     ):
         list(load(models.plain, models.data).decode(["! a", "! z"]))
 
@@ -145,8 +138,20 @@ def test_a_model_without_streams_counts_plain_tokens(models):
         answers(load(models.plain, models.data, max_tokens=7), [source])
 
 
+def test_fairseqs_own_model_of_its_own_task(models, tmp_path):
+    state = torch.load(models.plain)
+    state["cfg"]["task"].update(_name="translation", symbols=None)
+    torch.save(state, tmp_path / "translation.pt")
+    expected = answers(load(models.plain, models.data), models.sources)
+    assert answers(load(tmp_path / "translation.pt", models.data), models.sources) == expected
+    with pytest.raises(UserError, match="1 symbols are more than the 0 .*--symbols"):
+        load(tmp_path / "translation.pt", models.data).symbol_names(1)
+    wider = load(tmp_path / "translation.pt", models.data, symbols="[a-z]")
+    assert sorted(wider.symbol_names(5)) == list("abcde")
+
+
 def test_unsuitable_checkpoints_are_explained(models, tmp_path):
-    with pytest.raises(UserError, match="no checkpoint .*none.pt.*--path"):
+    with pytest.raises(UserError, match="no checkpoint .*none.pt; change --path"):
         load(tmp_path / "none.pt")
     (tmp_path / "text.pt").write_text("no checkpoint")
     with pytest.raises(UserError, match="not a readable fairseq checkpoint"):
@@ -157,34 +162,19 @@ def test_unsuitable_checkpoints_are_explained(models, tmp_path):
         load(models.plain, tmp_path / "nothing")
     with pytest.raises(UserError, match="matches the operator '!'"):
         load(models.stream, symbols="[a-z!]")
-    state = torch.load(models.plain)
-    state["cfg"]["task"]["symbols"] = None
-    torch.save(state, tmp_path / "unsaid.pt")
-    with pytest.raises(UserError, match="which tokens are interchangeable: pass --symbols"):
-        load(tmp_path / "unsaid.pt", models.data).is_symbol("a")
-    assert load(tmp_path / "unsaid.pt", models.data, symbols="[a-z]").is_symbol("a")
-    state["cfg"]["task"]["_name"] = "translation"
-    torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="--task translation"):
-        load(tmp_path / "other.pt", models.data)
-    state["cfg"]["task"]["_name"] = "stream_translation"
-    table = state["model"]["encoder.embed_tokens.weight"]
-    state["model"]["encoder.embed_tokens.weight"] = torch.cat((table, table))
-    torch.save(state, tmp_path / "large.pt")
-    with pytest.raises(UserError, match="do not fit the dictionary.*size mismatch.*--data"):
-        load(tmp_path / "large.pt", models.data)
+    with pytest.raises(UserError, match="abacus cannot be used here .*; change --device"):
+        load(models.stream, device="abacus")
 
 
-@pytest.mark.parametrize(
-    "option, words",
-    [
-        ({"beam": 0}, "--beam 0"),
-        ({"batch_size": -1}, "--batch-size -1"),
-        ({"max_tokens": 0}, "--max-tokens 0"),
-        ({"max_len_b": 0}, "--max-len-b 0"),
-        ({"device": "abacus"}, "--device abacus"),
-    ],
-)
-def test_options_that_cannot_be_used_are_named(models, option, words):
-    with pytest.raises(UserError, match=re.escape(words)):
-        load(models.stream, **option)
+def test_verdicts_of_a_verified_search_come_with_the_answers(models):
+    """But for those that another judge may not give: of formulas that cannot be read, say."""
+    plain = load(models.stream, nbest=1)
+    decoder = load(models.stream, nbest=1, beam=2, verify="prop", verify_beams="2,5")
+    assert plain.judge is None and decoder.judge.semantics == "prop"
+    found = {at: entry for batch in decoder.decode(models.sources) for at, entry in batch.items()}
+    verdicts = {at: entry.verdicts for at, entry in found.items()}
+    assert [Verdict.satisfied] in verdicts.values() and len(verdicts) == 45
+    for at, source in enumerate(models.sources):
+        judged = decoder.judge.verify(source, found[at].answers[0])
+        assert verdicts[at] == [judged] or (not verdicts[at] and judged is Verdict.invalid)
+    assert all(not e.verdicts for batch in plain.decode(["a", "b"]) for e in batch.values())

@@ -9,7 +9,7 @@ from command_line import ROOT, sit
 from export.conftest import save_checkpoint
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.exporting import FILES, export_onnx
 from sit_fairseq.export.self_check import Sentences, compare
@@ -88,14 +88,14 @@ def test_the_command_says_what_it_compared(tmp_path, capsys):
 
 
 def test_the_shipped_files_are_those_of_the_shipped_model():
-    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"), DecodingOptions())
+    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"))
     agreement = compare(decoder, str(SHIPPED), Sentences(number=15, tokens=20))
     assert agreement.sentences == 15 and agreement.ties == 0
 
 
 def test_another_model_is_told_from_its_files(default):
     checkpoint, folder = default
-    decoder = CheckpointDecoder(str(checkpoint), DecodingOptions())
+    decoder = CheckpointDecoder(str(checkpoint))
     with torch.no_grad():
         decoder.model.decoder.layers[0].fc1.bias.add_(0.01)
     with pytest.raises(UserError, match="the exported files answer .* fairseq with"):
@@ -187,9 +187,5 @@ def test_arguments_are_checked(tmp_path):
 def test_deeper_formulas_are_read_as_by_fairseq(default):
     checkpoint, folder = default
     deep = "! " * 14 + "& a b"
-    (expected,) = [
-        answers
-        for _, batch in CheckpointDecoder(str(checkpoint), DecodingOptions()).decode([deep])
-        for answers in batch
-    ]
-    assert [ExportedModel(folder).answer(deep).text] == expected[:1]
+    (batch,) = CheckpointDecoder(str(checkpoint), beam=3).decode([deep])
+    assert ExportedModel(folder).answer(deep).text == batch[0].answers[0]

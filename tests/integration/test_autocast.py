@@ -16,8 +16,8 @@ from command_line import (
     sit,
     train,
 )
+from generate_output import read_generate_output
 
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.tasks import precision
 
 AUTOCAST = ("--autocast", "bfloat16")

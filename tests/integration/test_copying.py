@@ -4,8 +4,8 @@ import re
 
 import pytest
 from command_line import generate, preprocess, sit, train
+from generate_output import read_generate_output
 
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.equality_judges import edit_distance
 
 

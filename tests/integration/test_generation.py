@@ -16,9 +16,9 @@ from command_line import (
     sit,
     train,
 )
+from generate_output import read_generate_output
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 

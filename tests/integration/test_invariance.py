@@ -6,8 +6,8 @@ import string
 
 import pytest
 from command_line import generate, preprocess_lines
+from generate_output import read_generate_output
 
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.symbols.renaming import random_renamings
 
 COPIES = 5

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from command_line import generate, interactive, preprocess_lines, sit, train
+from generate_output import read_generate_output
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.generate_output import read_generate_output
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unverified

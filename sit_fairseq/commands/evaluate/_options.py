@@ -1,202 +1,200 @@
-"""What the metrics have in common: their options, and one run of a metric."""
+"""What the verbs of evaluation share: options, answers of a model or a file, result files."""
 
 import argparse
+import logging
 import os
 import sys
 from contextlib import contextmanager
-from typing import Iterator, List, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 import torch
 
-from sit_fairseq.commands._options import add_judge
+from sit_fairseq.commands._options import add_judge, at_least
+from sit_fairseq.datasets.grid import MANIFEST
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import DecodingOptions
-from sit_fairseq.evaluation.heat_map import Box
-from sit_fairseq.evaluation.run import EvaluationRun
-from sit_fairseq.evaluation.settings import Checkpoint, Judging
-from sit_fairseq.storage.files import only_writer
-from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.evaluation.answering import Answered, answer_all
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.given_answers import GivenAnswers
+from sit_fairseq.evaluation.result_file import (
+    file_beside,
+    markdown_table,
+    sha256_of,
+    sha256_of_file,
+    versions,
+    write_result,
+)
+from sit_fairseq.judging.judge import Problem, make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.storage.files import make_folder
+from sit_fairseq.storage.journal import Journal
+
+# Options that answers and verdicts depend on, in result files and journals: how a model answers,
+# and the others.
+_OF_MODELS = ("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams")
+_OF_MODELS += ("batch_size", "max_tokens", "device", "data", "symbols", "fresh_names")
+_OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
 
 def numbers(text: str) -> List[int]:
-    """Reads distinct positive numbers separated by commas, in ascending order."""
-    found = sorted(set(map(int, text.split(","))))
-    if found[0] < 1:
-        raise ValueError
-    return found
+    """The type of distinct positive numbers separated by commas, in ascending order."""
+    return sorted(set(map(at_least(1), text.split(","))))
 
 
-def add_result_options(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Adds the options of a run that :func:`evaluation_run` reads."""
+def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Adds the result file, and how to come to it."""
     add = parser.add_argument
     add("--result", required=required, metavar="FILE", help="the JSON file to write")
     add("--seed", type=int, default=1, help="of what is drawn at random (default: %(default)s)")
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
 
-@contextmanager
-def evaluation_run(
-    metric: str, args: argparse.Namespace, where: str = "--result"
-) -> Iterator[EvaluationRun]:
-    """One run of a metric; Ctrl-C ends it in one sentence.
+def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = False) -> Any:
+    """Adds the model and how it searches, and returns the group of ``--path``.
 
-    Args:
-        metric: its name.
-        args: has what :func:`add_result_options` adds.
-        where: the option that names the result file, for messages.
-
-    Yields:
-        The run.
-
-    Raises:
-        UserError: there can be no result file of that name, another process is about to write
-            it, or the run was interrupted.
+    One of the group must be given. With ``given`` a file may stand in the place of the model, and
+    without ``beam`` the width of the beam is no option.
     """
-    command = [os.path.basename(sys.argv[0]), *sys.argv[1:]]
-    run = EvaluationRun(metric, command, args.seed, args.result, args.restart, where)
+    answers = parser.add_mutually_exclusive_group(required=True)
+    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
+    if given:
+        help_ = "or its answers: a text with one a line, or .jsonl with source and answer"
+        answers.add_argument("--generated", metavar="FILE", help=help_)
+    add, count = parser.add_argument, {"type": at_least(1), "metavar": "N"}
+    if beam:
+        add("--beam", **count, default=3, help="(default: %(default)s)")
+    add("--lenpen", type=float, default=1.0, help="length penalty (default: %(default)s)")
+    help_ = "answers have at most A * source length + B tokens (default: %(default)s)"
+    add("--max-len-a", type=at_least(0, float), default=0.0, metavar="A", help=help_)
+    add("--max-len-b", type=at_least(0), default=200, metavar="B", help="(default: %(default)s)")
+    add("--batch-size", **count, default=64, help="sentences (default: %(default)s)")
+    add("--max-tokens", **count, help="tokens times streams in a batch (default: no limit)")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    add("--device", default=device, help="where to compute (default: %(default)s)")
+    add("--data", metavar="DIR", help="folder of fairseq-preprocess; not needed with streams")
+    add("--symbols", metavar="REGEX", help="which tokens are symbols (default: as in training)")
+    add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
+    return answers
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """Adds who judges."""
+    add_judge(parser)
+    help_ = "judging processes (default: as many as the judge needs)"
+    parser.add_argument("--workers", type=at_least(0), help=help_)
+
+
+def add_box(parser: argparse.ArgumentParser) -> None:
+    """Adds the sizes of the training data, for heat maps."""
+    for name, default in (("symbols", 5), ("length", 35)):
+        help_ = f"most {name.replace('length', 'tokens')} in training (default: %(default)s)"
+        parser.add_argument(f"--training-{name}", type=int, default=default, help=help_)
+
+
+@contextmanager
+def run(args: argparse.Namespace) -> Iterator[None]:
+    """Context manager: there is a folder for the result, and Ctrl-C ends in one sentence."""
+    make_folder(os.path.dirname(args.result) or ".")
+    logging.getLogger("sit_fairseq.tasks.run").setLevel(logging.INFO)  # it counts what is verified
     try:
-        with only_writer(args.result):
-            yield run
+        yield
     except KeyboardInterrupt:
         raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 
 
-def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that :func:`checkpoint` reads, all but ``--path`` and ``--beam``."""
-    add = parser.add_argument
-    add("--data", metavar="DIR", help="directory of fairseq-preprocess; not needed with streams")
-    add("--symbols", metavar="REGEX", help="which tokens are symbols (default: as in training)")
-    add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
-    add("--lenpen", type=float, default=1.0, help="length penalty (default: %(default)s)")
-    add(
-        "--max-len-a",
-        type=float,
-        default=0.0,
-        metavar="A",
-        help="answers have at most A * source length + B tokens (default: %(default)s)",
-    )
-    add("--max-len-b", type=int, default=200, metavar="B", help="(default: %(default)s)")
-    add("--batch-size", type=int, default=64, help="sentences (default: %(default)s)")
-    add("--max-tokens", type=int, help="tokens times streams in a batch (default: no limit)")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    add("--device", default=device, help="where to compute (default: %(default)s)")
-
-
-def add_path(parser: argparse.ArgumentParser) -> None:
-    """Adds the checkpoint, for metrics that can ask nobody else."""
-    parser.add_argument("--path", metavar="CHECKPOINT", required=True, help="the model")
-
-
-def add_answers(parser: argparse.ArgumentParser):
-    """Adds the checkpoint, and in its place a file, for metrics that need one answer each.
-
-    Returns:
-        The group, one of which must be given.
-    """
-    answers = parser.add_mutually_exclusive_group(required=True)
-    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
-    answers.add_argument(
-        "--generated",
-        metavar="FILE",
-        help="or answers, one a line; or what fairseq-generate printed; or the answer log of "
-        "sit ask-llm",
-    )
-    return answers
-
-
-def answers(args: argparse.Namespace) -> Union[Checkpoint, str]:
-    """The model that the command line names, or the file of answers.
-
-    Raises:
-        UserError: answers of a file are to be searched for.
-    """
-    if args.generated is None:
-        return checkpoint(args, args.beam)
+def answerer(args: argparse.Namespace) -> Union[CheckpointDecoder, GivenAnswers]:
+    """The model that the command line names, or the file of answers."""
+    if getattr(args, "generated", None) is None:
+        return CheckpointDecoder(args.path, **_values(args, _OF_MODELS))
     if getattr(args, "verify", None) is not None:
-        raise UserError(
-            "--verify needs a model to search with: name it by --path, not --generated."
-        )
-    return args.generated
+        raise UserError("answers of a file are not searched for", "verify generated")
+    if getattr(args, "semantics", None) == "alpha" and args.symbols is None:
+        raise UserError("a file of answers does not say which tokens are symbols", "symbols")
+    return GivenAnswers(args.generated, args.symbols)
 
 
-def add_beam(parser: argparse.ArgumentParser) -> None:
-    """Adds the width of the beam, for metrics that do not depend on it."""
-    parser.add_argument("--beam", type=int, default=3, help="(default: %(default)s)")
+def judges(args: argparse.Namespace) -> JudgePool:
+    """The judges that the command line names; use them as a context manager."""
+    judge = make_judge(args.semantics, args.judge)
+    args.judge = judge.name
+    return JudgePool(judge, args.workers, args.timeout)
 
 
-def add_verify_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the choice of verified answers, for metrics that may ask for them."""
-    help_ = "answer by what a judge of these accepts"
-    parser.add_argument("--verify", metavar="SEMANTICS", help=help_)
-    add_verify_beams(parser)
+def answer(
+    args: argparse.Namespace,
+    asked: Union[CheckpointDecoder, GivenAnswers],
+    problems: Sequence[Problem],
+    judges: Optional[JudgePool] = None,
+) -> List[Answered]:
+    """Answers problems and judges the answers, those of an interrupted run excepted."""
+    depends = {**_settings(args), "answerer": sha256_of_file(_source(args))}
+    depends["sentences"] = sha256_of(problems)
+    if judges is not None and judges.judge.on_references:
+        depends["references"] = sha256_of(str(problem.reference) for problem in problems)
+    advice = "pass --restart to discard them, or another --result to keep them"
+    with Journal(
+        file_beside(args.result, ".answers.jsonl"),
+        "answers",
+        depends,
+        advice=advice,
+        where="--result",
+        restart=args.restart,
+    ) as journal:
+        return answer_all(asked, problems, journal, judges)
 
 
-def add_verify_beams(parser: argparse.ArgumentParser) -> None:
-    """Adds how far to search for an answer that is accepted."""
-    parser.add_argument(
-        "--verify-beams",
-        metavar="3,25",
-        help="widths for that: what is not verified is searched again, wider (default: --beam)",
-    )
-
-
-def checkpoint(args: argparse.Namespace, beam: int, nbest: int = 1) -> Checkpoint:
-    """The model that the command line names.
+def report(
+    args: argparse.Namespace,
+    metric: str,
+    files: Sequence[str],
+    result: Dict[str, Any],
+    table: Sequence[Sequence[Any]],
+    samples: int,
+    seconds: float,
+) -> None:
+    """Writes the result file and prints a table.
 
     Args:
-        args: the parsed options.
-        beam: width of the beam.
-        nbest: number of answers to each sentence.
+        args: the options.
+        metric: its name.
+        files: the files that were read, but for model and answers.
+        result: the numbers.
+        table: rows for people.
+        samples: number of sentences that were answered.
+        seconds: time for answering and judging them, over all runs if there were several.
     """
-    search = DecodingOptions(
-        beam=beam,
-        nbest=nbest,
-        lenpen=args.lenpen,
-        max_len_a=args.max_len_a,
-        max_len_b=args.max_len_b,
-        batch_size=args.batch_size,
-        max_tokens=args.max_tokens,
-        device=args.device,
-        verify=getattr(args, "verify", None),
-        verify_beams=getattr(args, "verify_beams", None),
-    )
-    return Checkpoint(args.path, search, args.data, args.symbols, args.fresh_names)
+    content = {
+        "metric": metric,
+        "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
+        "seed": args.seed,
+        "files": {path: sha256_of_file(path) for path in (*files, _source(args))},
+        "options": _settings(args),
+        "samples": samples,
+        "seconds": seconds,
+        "result": result,
+        "versions": versions(),
+    }
+    write_result(args.result, content)
+    print(markdown_table(table))
 
 
-def add_grid_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of figures of a grid."""
-    add = parser.add_argument
-    add("--training-symbols", type=int, default=5, help="most in training (default: %(default)s)")
-    add("--training-length", type=int, default=35, help="longest there (default: %(default)s)")
-    add(
-        "--full-brightness",
-        type=int,
-        default=100,
-        help="samples of a cell of full brightness (default: %(default)s)",
-    )
+def figure(args: argparse.Namespace) -> str:
+    """The name of the figure beside the result file."""
+    return file_beside(args.result, ".png")
 
 
-def box(args: argparse.Namespace) -> Box:
-    """What was trained on, as the command line says."""
-    return Box(args.training_symbols, args.training_length)
+def grid_files(folder: str) -> List[str]:
+    """The files of a grid."""
+    return [f"{folder}/{name}" for name in ("grid.src", "grid.tgt", MANIFEST)]
 
 
-def add_judge_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that :func:`judging` reads."""
-    add_judge(parser)
-    parser.add_argument(
-        "--workers", type=int, help="judging processes (default: as many as the judge needs)"
-    )
+def _source(args: argparse.Namespace) -> str:
+    """The file of the model or of the answers."""
+    return args.path or args.generated
 
 
-def judging(args: argparse.Namespace) -> Judging:
-    """Who judges, as the command line says.
+def _settings(args: argparse.Namespace) -> Dict[str, Any]:
+    return _values(args, ("symbols", *_OTHERS) if args.path is None else (*_OF_MODELS, *_OTHERS))
 
-    Raises:
-        UserError: nobody says which tokens are symbols, to a judge that has to know.
-    """
-    given = getattr(args, "generated", None) is not None
-    if args.semantics == "alpha" and given and args.symbols is None:
-        raise UserError("--semantics alpha with --generated needs --symbols REGEX.")
-    symbols = None if args.symbols is None else SymbolPattern(args.symbols).text
-    return Judging(args.semantics, args.judge, args.timeout, args.workers, symbols)
+
+def _values(args: argparse.Namespace, names: Sequence[str]) -> Dict[str, Any]:
+    return {name: getattr(args, name) for name in names if hasattr(args, name)}

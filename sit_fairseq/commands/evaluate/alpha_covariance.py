@@ -3,73 +3,81 @@ r"""Measures whether renamed problems get renamed answers.
     sit evaluate alpha-covariance data/test --path model/checkpoint_best.pt --names a,b,c,d,e \
         --result results/covariance.json
 
-writes a JSON file and prints a table, as ``sit evaluate correct``. Whoever has no checkpoint, a
-language model for instance, gets the renamed problems as a data set of its own, and its answers
-to them, in their order, are measured with the same options:
+writes a JSON file and prints a table, as ``sit evaluate correct``. The renamed problems are also
+written as a data set of their own, for language models to answer, and their answers measured with
+the same options:
 
-    sit evaluate alpha-covariance data/test --names a,b,c,d,e --questions data/renamed
-    sit evaluate alpha-covariance data/test --names a,b,c,d,e --generated answers.txt \
+    sit evaluate alpha-covariance data/test --symbols '[a-e]' --questions data/renamed
+    sit evaluate alpha-covariance data/test --symbols '[a-e]' --generated answers.txt \
         --result results/covariance.json
-
-Symbols are then all tokens of formulas but operators and constants, unless ``--symbols`` says
-which tokens are.
 """
 
 import argparse
 
+from sit_fairseq.commands._options import at_least
 from sit_fairseq.commands.evaluate import _options as options
+from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.alpha_covariance import evaluate_alpha_covariance
-from sit_fairseq.evaluation.renamed_problems import Choice, write_questions
+from sit_fairseq.evaluation.alpha_covariance import (
+    alpha_covariance_table,
+    choose_problems,
+    measure_alpha_covariance,
+)
+from sit_fairseq.judging.judge import Problem
+from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    add = parser.add_argument
+    add, count = parser.add_argument, {"metavar": "N"}
     add("prefix", metavar="PREFIX", help="problems in PREFIX.src, text")
-    add(
-        "--counts",
-        type=options.numbers,
-        default="3,4,5",
-        help="numbers of distinct symbols (default: %(default)s)",
-    )
-    add("--samples", type=int, default=1000, help="problems for each (default: %(default)s)")
-    add("--names", help="a,b,c,...: rename to these (default: the symbols in PREFIX.src)")
-    add(
-        "--max-renamings",
-        type=int,
-        default=120,
-        help="draw so many where there are more (default: %(default)s)",
-    )
-    answers = options.add_answers(parser)
-    answers.add_argument(
-        "--questions",
-        metavar="OUT_PREFIX",
-        help="or write the renamed problems to OUT_PREFIX.src and .tgt, and ask nobody",
-    )
-    options.add_beam(parser)
-    options.add_result_options(parser, required=False)
-    options.add_checkpoint_options(parser)
+    help_ = "numbers of distinct symbols (default: %(default)s)"
+    add("--counts", type=options.numbers, default="3,4,5", help=help_)
+    help_ = "problems for each (default: %(default)s)"
+    add("--samples", type=at_least(1), default=1000, **count, help=help_)
+    help_ = "a,b,c,...: rename to these (default: the symbols in PREFIX.src)"
+    add("--names", type=lambda text: list(dict.fromkeys(text.split(","))), help=help_)
+    help_ = "draw so many where there are more (default: %(default)s)"
+    add("--max-renamings", type=at_least(2), default=120, **count, help=help_)
+    answers = options.add_model(parser, given=True)
+    help_ = "or write the renamed problems to OUT_PREFIX.src and .tgt, and ask nobody"
+    answers.add_argument("--questions", metavar="OUT_PREFIX", help=help_)
+    options.add_result(parser, required=False)
 
 
 def main(args: argparse.Namespace) -> None:
-    """Does what the verb says.
-
-    Raises:
-        UserError: an option or a file cannot be used, or the run was interrupted.
-    """
-    choice = Choice(
-        args.counts,
-        args.samples,
-        args.max_renamings,
-        args.names and list(dict.fromkeys(args.names.split(","))),
-        args.seed,
-    )
-    if args.questions is not None:
-        lines = write_questions(args.prefix, args.questions, choice, args.symbols)
-        print(f"{lines} problems in {args.questions}.src and .tgt")
+    """Reads and renames problems, asks, measures and writes."""
+    path = f"{args.prefix}.src"
+    asked, regex = None, args.symbols
+    if args.questions is None:
+        if args.result is None:
+            raise UserError("nothing says where the numbers go", "result questions")
+        asked = options.answerer(args)
+        regex = asked.symbols
+    if regex is None:
+        raise UserError("nothing says which tokens are symbols", "symbols")
+    pattern, sources = SymbolPattern(regex), read_sentences(path)
+    known = sorted({t for source in sources for t in tokenize(source) if pattern.is_symbol(t)})
+    args.names = args.names or known
+    choice = (args.names, args.counts, args.samples, args.max_renamings, args.seed)
+    problems = choose_problems(sources, pattern, *choice)
+    if asked is None:
+        targets = {source: target for source, target in reversed(read_pairs(args.prefix))}
+        questions = [
+            (renaming(problem.source), renaming(targets[problem.source]))
+            for problem in problems
+            for renaming in problem.renamings
+        ]
+        write_pairs(args.questions, questions)
+        print(f"{len(questions)} problems in {args.questions}.src and .tgt")
         return
-    if args.result is None:
-        raise UserError("Name the file to be written with --result, or ask for --questions.")
-    with options.evaluation_run("alpha-covariance", args) as run:
-        evaluate_alpha_covariance(run, args.prefix, options.answers(args), choice, args.symbols)
+    renamed = [Problem(source) for problem in problems for source in problem.sources]
+    with options.run(args):
+        answered = options.answer(args, asked, renamed)
+    fresh = pattern if asked.fresh_symbols else None
+    answers = [entry.answers[0] for entry in answered]
+    result = measure_alpha_covariance(problems, answers, args.counts, fresh)
+    table = alpha_covariance_table(result)
+    seconds = sum(entry.seconds for entry in answered)
+    options.report(args, "alpha-covariance", [path], result, table, len(answered), seconds)

@@ -6,30 +6,41 @@ r"""Counts correct answers, exact ones and every verdict.
 writes a JSON file and prints a table. With ``--verify prop --verify-beams 3,25`` the answers are
 the verified ones. Answers are kept in ``results/test.answers.jsonl``: the same command goes on
 where an interrupted one stopped.
+
+No model is needed with ``--generated FILE``: a text with one answer a line, or ``*.jsonl`` with
+lines such as ``{"source": "! a", "answer": "a 0"}`` in any order.
 """
 
 import argparse
 
 from sit_fairseq.commands.evaluate import _options as options
-from sit_fairseq.evaluation.correct import evaluate_correct
+from sit_fairseq.datasets.pair_files import read_pairs
+from sit_fairseq.evaluation.correct import correct_table, measure_correct
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    parser.add_argument("prefix", metavar="PREFIX", help="PREFIX.src and PREFIX.tgt, text")
-    options.add_answers(parser)
-    options.add_judge_options(parser)
-    options.add_beam(parser)
-    options.add_verify_options(parser)
-    options.add_result_options(parser)
-    options.add_checkpoint_options(parser)
+    add = parser.add_argument
+    add("prefix", metavar="PREFIX", help="PREFIX.src and PREFIX.tgt, text")
+    options.add_model(parser, given=True)
+    options.add_judging(parser)
+    add("--verify", metavar="SEMANTICS", help="answer by what a judge of these accepts")
+    help_ = "widths for that: what is not verified is searched again, wider (default: --beam)"
+    add("--verify-beams", metavar="3,25", help=help_)
+    options.add_result(parser)
 
 
 def main(args: argparse.Namespace) -> None:
-    """Does what the verb says.
-
-    Raises:
-        UserError: an option or a file cannot be used, or the run was interrupted.
-    """
-    with options.evaluation_run("correct", args) as run:
-        evaluate_correct(run, args.prefix, options.answers(args), options.judging(args))
+    """Reads the pairs, asks, judges, measures and writes."""
+    with options.run(args), options.judges(args) as judges:
+        pairs = read_pairs(args.prefix)
+        asked = options.answerer(args)
+        sides = ([pair[side] for pair in pairs] for side in (0, 1))
+        problems = judges.judge.problems(*sides, asked.symbols)
+        answered = options.answer(args, asked, problems, judges)
+    answers = [entry.answers[0] for entry in answered]
+    verdicts = [entry.verdicts[0] for entry in answered]
+    result = measure_correct(judges.judge, problems, answers, verdicts)
+    files = [f"{args.prefix}.src", f"{args.prefix}.tgt"]
+    seconds = sum(entry.seconds for entry in answered)
+    options.report(args, "correct", files, result, correct_table(result), len(answered), seconds)

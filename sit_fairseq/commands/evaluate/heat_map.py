@@ -3,39 +3,38 @@ r"""Counts correct answers by number of symbols and length.
     sit evaluate heat-map data/grid --path model/checkpoint_best.pt --semantics prop \
         --result results/grid.json
 
-writes a JSON file and a figure beside it, and prints a table, as ``sit evaluate correct``. No
-model is needed with ``--generated FILE``, answers to the lines of ``data/grid/grid.src``.
+writes a JSON file and a figure beside it, and prints a table, as ``sit evaluate correct``.
 """
 
 import argparse
 
 from sit_fairseq.commands.evaluate import _options as options
-from sit_fairseq.evaluation.heat_map import evaluate_heat_map
+from sit_fairseq.datasets.grid import Grid
+from sit_fairseq.evaluation import plots
+from sit_fairseq.evaluation.heat_map import Box, heat_map_table, measure_heat_map
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
     parser.add_argument("folder", metavar="FOLDER", help="has grid.src, grid.tgt, manifest.json")
-    options.add_grid_options(parser)
-    options.add_answers(parser)
-    options.add_judge_options(parser)
-    options.add_beam(parser)
-    options.add_result_options(parser)
-    options.add_checkpoint_options(parser)
+    options.add_model(parser, given=True)
+    options.add_judging(parser)
+    options.add_box(parser)
+    options.add_result(parser)
 
 
 def main(args: argparse.Namespace) -> None:
-    """Does what the verb says.
-
-    Raises:
-        UserError: an option or a file cannot be used, or the run was interrupted.
-    """
-    with options.evaluation_run("heat-map", args) as run:
-        evaluate_heat_map(
-            run,
-            args.folder,
-            options.answers(args),
-            options.judging(args),
-            options.box(args),
-            args.full_brightness,
-        )
+    """Reads the grid, asks, judges, measures, draws and writes."""
+    plots.require_matplotlib()
+    with options.run(args), options.judges(args) as judges:
+        grid = Grid.read(args.folder)
+        asked = options.answerer(args)
+        problems = judges.judge.problems(grid.sources, grid.targets, asked.symbols)
+        answered = options.answer(args, asked, problems, judges)
+    box = Box(args.training_symbols, args.training_length)
+    verdicts = [entry.verdicts[0] for entry in answered]
+    result = measure_heat_map(grid.cells, verdicts, box)
+    plots.draw_heat_maps({"Correct": result}, options.figure(args))
+    files = options.grid_files(args.folder)
+    seconds = sum(entry.seconds for entry in answered)
+    options.report(args, "heat-map", files, result, heat_map_table(result), len(answered), seconds)

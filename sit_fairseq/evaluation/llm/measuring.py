@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any, Dict, Optional, Sequence
 
 from sit_fairseq.evaluation.alpha_covariance import (
+    RenamedProblem,
     alpha_covariance_table,
     measure_alpha_covariance,
 )
@@ -12,9 +13,8 @@ from sit_fairseq.evaluation.llm import expense
 from sit_fairseq.evaluation.llm.dialect import Dialect, readable
 from sit_fairseq.evaluation.llm.endpoint import Reply
 from sit_fairseq.evaluation.llm.problems import Sample
-from sit_fairseq.evaluation.renamed_problems import RenamedProblem
 from sit_fairseq.evaluation.result_file import markdown_table
-from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.judge import Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
 
@@ -44,12 +44,13 @@ def measure(semantics: str, samples: Sequence[Sample], answers: Dict[str, str]) 
     Returns:
         The numbers for the result file.
     """
+    asked = [Problem(sample.source, sample.target) for sample in samples]
     sources = [sample.source for sample in samples]
     judge = make_judge(semantics)
     with JudgePool(judge) as pool:
         verdicts = pool.verify_all((source, answers[source]) for source in sources)
     given = [answers[source] for source in sources]
-    found = measure_correct(judge, sources, [sample.target for sample in samples], given, verdicts)
+    found = measure_correct(judge, asked, given, verdicts)
     # Nothing can be compared where there is only one name.
     problems = [
         RenamedProblem(source, len(formula_symbols(tokenize(source))), renamings)
@@ -95,7 +96,7 @@ def report(found: Dict[str, Any]) -> str:
     Args:
         found: what :func:`measure` and :func:`expenses` have found.
     """
-    parts = [markdown_table(correct_table({"sentences": found}))]
+    parts = [markdown_table(correct_table(found))]
     if "alpha_covariance" in found:
         parts.append(markdown_table(alpha_covariance_table(found["alpha_covariance"])))
     latency, tokens = found["latency"], found["tokens"]

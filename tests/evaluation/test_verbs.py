@@ -5,40 +5,35 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import UNVALIDATED, generate, preprocess_lines, sit, train
+from command_line import ROOT, sit
 from conftest import needs_spot
 
+from sit_fairseq.commands.evaluate import _options
 from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
 
 SHORT = ("--device", "cpu", "--max-len-b", 8)
 PROP = ("--semantics", "prop", *SHORT)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A hardly trained model."""
-    root = tmp_path_factory.mktemp("evaluate")
-    options = ("--max-length", 9, "--workers", 1)
-    sit("generate", "prop", root / "train", "--size", 300, "--seed", 1, *options)
-    sources, targets = (
-        (root / f"train.{side}").read_text().splitlines() for side in ("src", "tgt")
-    )
-    data = preprocess_lines(root / "data", sources, targets, split="valid")
-    return train(data, root / "model", "--max-update", 8, *UNVALIDATED)
+SOURCES = ["& a b", "! a", "| & a b c", "a", "xor a b", "<-> b c", "! ! d", "& ! a ! e"]
+TARGETS = ["a 1 b 1", "a 0", "c 1", "a 1", "a 1 b 0", "b 1 c 1", "d 1", "a 0 e 0"]
 
 
 @pytest.fixture
-def evaluate(model, tmp_path, capsys, monkeypatch):
+def evaluate(models, tmp_path, capsys, monkeypatch):
     """Runs a verb on the model; returns the result file's content and the table, in which
     nothing is aligned."""
 
-    def run(*arguments, path=("--path", model), result=tmp_path / "out" / "result.json"):
+    def run(*arguments, path=("--path", models.stream), result=tmp_path / "out" / "result.json"):
         capsys.readouterr()
         words = list(map(str, ["evaluate", *arguments, *path, "--result", result]))
         monkeypatch.setattr(sys, "argv", ["/bin/sit", *words])
@@ -49,6 +44,17 @@ def evaluate(model, tmp_path, capsys, monkeypatch):
     return run
 
 
+@pytest.fixture
+def journal(tmp_path):
+    """The answers kept beside the result file, as JSON."""
+
+    def read():
+        lines = (tmp_path / "out" / "result.answers.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines[1:]]
+
+    return read
+
+
 def write(tmp_path, sources, targets=None):
     """Writes text files and returns their prefix."""
     for side, lines in (("src", sources), ("tgt", targets)):
@@ -57,39 +63,46 @@ def write(tmp_path, sources, targets=None):
     return tmp_path / "text"
 
 
-SOURCES = ["& a b", "! a", "| & a b c", "a", "xor a b", "<-> b c", "! ! d", "& ! a ! e"]
-TARGETS = ["a 1 b 1", "a 0", "c 1", "a 1", "a 1 b 0", "b 1 c 1", "d 1", "a 0 e 0"]
+@pytest.fixture
+def prefix(tmp_path):
+    """A few formulas with assignments."""
+    return write(tmp_path, SOURCES, TARGETS)
 
 
-def test_correct(evaluate, model, tmp_path):
-    prefix = write(tmp_path, SOURCES, TARGETS)
+def test_correct(evaluate, models, prefix, journal):
     found, table = evaluate("correct", prefix, *PROP, "--seed", 7)
     assert found["metric"] == "correct" and found["seed"] == 7 and found["samples"] == 8
     assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "correct"]
     assert set(found["versions"]) == {"sit_fairseq", "fairseq", "torch", "spot", "python"}
-    for path in (f"{prefix}.src", f"{prefix}.tgt", model):
+    for path in (f"{prefix}.src", f"{prefix}.tgt", models.stream):
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         assert found["files"][str(path)] == digest
+    options = {"beam": 3, "max_len_b": 8, "semantics": "prop", "judge": "bits", "verify": None}
+    assert found["options"].items() >= options.items()
     assert sum(found["result"]["verdicts"].values()) == found["result"]["correct"]["total"] == 8
     assert found["result"]["correct"]["count"] == found["result"]["verdicts"]["satisfied"]
     assert "| correct | " in table and "| exact modulo order | " in table
-    answers = [json.loads(line) for line in open(tmp_path / "out" / "result.answers.jsonl")][1:]
-    assert sorted((entry["index"], entry["source"]) for entry in answers) == list(
-        enumerate(SOURCES)
-    )
+    answers = sorted((entry["index"], entry["source"]) for entry in journal())
+    assert answers == list(enumerate(SOURCES))
 
 
-def test_generated_output_gives_the_same_numbers(evaluate, model, tmp_path, capsys):
-    prefix = write(tmp_path, SOURCES, TARGETS)
+def test_the_answers_of_a_run_are_those_of_a_file(evaluate, prefix, journal, tmp_path):
+    """One a line, or JSON lines."""
     expected, _ = evaluate("correct", prefix, *PROP)
-    data = preprocess_lines(tmp_path / "data", SOURCES, TARGETS)
-    capsys.readouterr()
-    generate(data, model, "--beam", 3, "--max-len-b", 8)
-    (tmp_path / "printed.txt").write_text(capsys.readouterr().out)
-    given = ("--generated", tmp_path / "printed.txt")
-    found, _ = evaluate("correct", prefix, *PROP, path=given, result=tmp_path / "given.json")
-    assert found["result"] == expected["result"]
-    assert str(tmp_path / "printed.txt") in found["files"]
+    lines = [entry["answers"][0] for entry in sorted(journal(), key=lambda e: e["index"])]
+    (tmp_path / "lines").write_text("".join(f"{line}\n" for line in lines))
+    entries = [{"source": entry["source"], "answer": entry["answers"][0]} for entry in journal()]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    cells = [Cell(2, number, number - 1, 1) for number in range(1, 9)]
+    Grid(cells, SOURCES, TARGETS).write(str(tmp_path / "grid"))
+    for name in ("lines", "a.jsonl"):
+        given = {"path": ("--generated", tmp_path / name), "result": tmp_path / "given.json"}
+        found, _ = evaluate("correct", prefix, "--semantics", "prop", "--restart", **given)
+        assert found["result"]["verdicts"] == expected["result"]["verdicts"]
+        assert found["result"]["exact"] == expected["result"]["exact"]
+        assert str(tmp_path / name) in found["files"] and "beam" not in found["options"]
+        drawn, _ = evaluate("heat-map", tmp_path / "grid", *PROP, "--restart", **given)
+        assert drawn["result"]["overall"] == expected["result"]["correct"]
 
 
 def test_given_answers_up_to_the_names_of_fresh_symbols(evaluate, tmp_path):
@@ -101,50 +114,54 @@ def test_given_answers_up_to_the_names_of_fresh_symbols(evaluate, tmp_path):
     assert found["result"]["correct"] == {**found["result"]["correct"], "count": 1, "total": 2}
     assert found["options"]["symbols"] == "[a-e]|x"
     assert "| correct of those with 1 symbol | 1 of 2 |" in table
-    with pytest.raises(UserError, match="alpha with --generated needs --symbols"):
+    with pytest.raises(UserError, match="does not say which tokens are symbols; change --symbols"):
         evaluate("correct", prefix, *alpha, path=given)
 
 
-def test_given_answers_are_not_searched_for(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES, TARGETS)
-    given = ("--generated", f"{prefix}.tgt")
-    with pytest.raises(UserError, match="--verify needs a model .* not --generated"):
-        evaluate("correct", prefix, *PROP, "--verify", "prop", path=given)
-    with pytest.raises(UserError, match="name a file with --generated"):
-        evaluate("correct", prefix, *PROP, path=("--generated", ""))
-
-
-def test_answers_that_equal_the_references(evaluate, tmp_path):
+def test_answers_that_equal_the_references(evaluate, tmp_path, prefix, journal):
     """No source is read as a formula, and the answers kept are those of these references."""
     exact = ("--semantics", "exact", *SHORT)
-    prefix = write(tmp_path, SOURCES, TARGETS)
     asked, _ = evaluate("correct", prefix, *exact)
     assert asked["result"]["correct"] == asked["result"]["exact"]
-    answers = [""] * len(SOURCES)
-    for line in list(open(tmp_path / "out" / "result.answers.jsonl"))[1:]:
-        entry = json.loads(line)
-        answers[entry["index"]] = entry["answers"][0]
-    prefix = write(tmp_path, SOURCES, [answers[0], "no 1 such 1", *answers[2:]])
+    answers = [e["answers"][0] for e in sorted(journal(), key=lambda entry: entry["index"])]
+    write(tmp_path, SOURCES, [answers[0], "no 1 such 1", *answers[2:]])
     with pytest.raises(UserError, match="--restart"):
         evaluate("correct", prefix, *exact)
     found, _ = evaluate("correct", prefix, *exact, "--restart")
     assert found["result"]["correct"]["count"] == len(SOURCES) - 1
     top, _ = evaluate("top-n", prefix, *exact, "--n", "1,3", result=tmp_path / "top.json")
     assert top["result"]["3"]["count"] >= len(SOURCES) - 1 and f"{prefix}.tgt" in top["files"]
-    lengths = [len(source.split()) for source in SOURCES]
-    cells = [Cell(5, length, place, 1) for place, length in enumerate(lengths)]
-    grid = Grid(cells, SOURCES, [*answers[:-1], "no"], {})
-    grid.write(str(tmp_path / "grid"))
-    drawn, _ = evaluate("heat-map", tmp_path / "grid", *exact, result=tmp_path / "grid.json")
-    assert drawn["result"]["overall"]["count"] == len(SOURCES) - 1
+    (tmp_path / "text.tgt").unlink()
+    with pytest.raises(UserError, match="compares answers with references"):
+        evaluate("top-n", prefix, *exact, result=tmp_path / "none.json")
+
+
+class EvenJudge(Judge):
+    """A judge of a task of its own: answers have an even number of tokens."""
+
+    quick = True
+
+    def verify(self, problem, answer):
+        return Verdict.violated if len(answer.split()) % 2 else Verdict.satisfied
+
+
+def test_a_heat_map_of_any_task_and_judge(evaluate, tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    cells = [Cell(1, 3, 0, 2), Cell(2, 40, 2, 1)]
+    Grid(cells, ["x y z", "y z x", "long"], ["", "", ""]).write(str(tmp_path / "grid"))
+    (tmp_path / "answers").write_text("p q\np\np q r s\n")
+    path = ("--generated", tmp_path / "answers")
+    found, _ = evaluate(
+        "heat-map", tmp_path / "grid", "--semantics", "test_verbs:EvenJudge", path=path
+    )
+    assert [cell["correct"] for cell in found["result"]["cells"]] == [1, 1]
+    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
 
 
 @needs_spot
 def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
-    formulas = ["U a b", "G a", "& a ! a"]
-    prefix = write(tmp_path, formulas, ["{ b }", "{ a }", "{ 0 }"])
-    lines = [f"S-{i}\t{formula}\nH-{i}\t-0.1\t{{ 0 }}\n" for i, formula in enumerate(formulas)]
-    (tmp_path / "cheat.txt").write_text("".join(lines))
+    prefix = write(tmp_path, ["U a b", "G a", "& a ! a"], ["{ b }", "{ a }", "{ 0 }"])
+    (tmp_path / "cheat.txt").write_text("{ 0 }\n" * 3)
     path = ("--generated", tmp_path / "cheat.txt")
     found, table = evaluate("correct", prefix, "--semantics", "ltl", "--workers", 0, path=path)
     assert found["result"]["correct"]["count"] == 0
@@ -153,10 +170,39 @@ def test_a_cheat_by_impossible_traces_scores_nothing(evaluate, tmp_path):
     assert "| vacuous | 3 | 100.00 %" in table
 
 
+def test_verified_answers_are_judged_once(evaluate, prefix, monkeypatch):
+    """Unless another judge is asked for, or none of them was decided."""
+    judged = []
+
+    class Counting(JudgePool):
+        def verify_all(self, pairs):
+            pairs = list(pairs)
+            judged.extend(pairs)
+            return super().verify_all(pairs)
+
+    monkeypatch.setattr(_options, "JudgePool", Counting)
+    verify = (*PROP, "--verify", "prop", "--verify-beams", "2,5")
+    found, _ = evaluate("correct", prefix, *verify)
+    decided = sum(found["result"]["verdicts"][v] for v in ("satisfied", "violated", "vacuous"))
+    assert decided and len(judged) == len(SOURCES) - decided
+    judged.clear()
+    again, _ = evaluate("correct", prefix, *verify, "--judge", "aiger", "--restart")
+    assert len(judged) == len(SOURCES) and again["result"] == found["result"]
+
+
+def test_a_run_is_quiet(models, prefix, tmp_path):
+    """A bar, a table, and how many answers were verified."""
+    command = [sys.executable, "-m", "sit_fairseq", "evaluate", "correct", prefix, *PROP]
+    command += ["--path", models.stream, "--result", tmp_path / "result.json", "--verify", "prop"]
+    done = subprocess.run(map(str, command), cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("|")
+    lines = [line for line in re.split("[\r\n]", done.stderr) if " sentences/s]" not in line]
+    assert [line[:8] for line in lines if line.strip()] == ["Verified"], done.stderr
+
+
 @pytest.mark.parametrize("full", ["answers.jsonl", "png", "json"])
-def test_full_disk(evaluate, tmp_path, monkeypatch, full):
+def test_full_disk(evaluate, tmp_path, prefix, monkeypatch, full):
     """One sentence, nothing half written, and the answers so far are kept."""
-    prefix = write(tmp_path, SOURCES)
     replace, fsync = os.replace, os.fsync
 
     def no_space():
@@ -171,7 +217,7 @@ def test_full_disk(evaluate, tmp_path, monkeypatch, full):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_or_fail)
         patch.setattr(os, "fsync", fsync_or_fail)
-        message = rf"^Cannot write .*result\.{full}: No space left on device; change --result\.$"
+        message = rf"^Cannot write .*result\.{full}: No space left on device; change --result"
         with pytest.raises(UserError, match=message):
             evaluate("top-n", prefix, *PROP, "--n", "1,3")
     left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
@@ -180,8 +226,7 @@ def test_full_disk(evaluate, tmp_path, monkeypatch, full):
     assert found["samples"] == len(SOURCES)
 
 
-def test_alpha_covariance(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES)
+def test_alpha_covariance(evaluate, prefix, tmp_path):
     found, table = evaluate(
         "alpha-covariance", prefix, *SHORT, "--counts", "2,3", "--names", "a,b,c,d,e,q"
     )
@@ -200,22 +245,42 @@ def test_alpha_covariance(evaluate, tmp_path):
     assert fewer["options"]["names"] == list("abcde") and fewer["samples"] == 14
 
 
-def test_top_n(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES)
+def test_alpha_covariance_of_whoever_has_no_checkpoint(evaluate, tmp_path, capsys):
+    prefix = write(tmp_path, ["| a b", "& ! a b", "a"], ["a 1", "a 0 b 1", "a 1"])
+    chosen = ["alpha-covariance", prefix, "--counts", "2", "--names", "a,b,c", "--symbols", "[a-z]"]
+    sit("evaluate", *chosen, "--questions", tmp_path / "renamed")
+    assert "12 problems" in capsys.readouterr().out
+    sources, targets = (
+        (tmp_path / f"renamed.{side}").read_text().splitlines() for side in ("src", "tgt")
+    )
+    pairs = list(zip(sources, targets))
+    assert len(set(pairs)) == 12 and ("| c a", "c 1") in pairs and ("& ! b c", "b 0 c 1") in pairs
+    # One who answers a 1 whenever there is an a, and else as it should be.
+    answers = ["a 1" if "a" in source.split() else target for source, target in pairs]
+    (tmp_path / "lines").write_text("".join(f"{answer}\n" for answer in answers))
+    found, _ = evaluate(*chosen, path=("--generated", tmp_path / "lines"))
+    # Undone: a 1, b 1 and the label of each formula, in six renamings.
+    assert found["result"]["2"]["mean"] == pytest.approx((0.8 + 0.6) / 2)
+    with pytest.raises(UserError, match="where the numbers go; change --result or --questions"):
+        sit("evaluate", *chosen, "--generated", tmp_path / "lines")
+    with pytest.raises(UserError, match="which tokens are symbols; change --symbols"):
+        sit("evaluate", *chosen[:-2], "--questions", tmp_path / "renamed")
+
+
+def test_top_n(evaluate, tmp_path, prefix, journal):
+    (tmp_path / "text.tgt").unlink()
     found, _ = evaluate("top-n", prefix, *PROP, "--n", "3,1,10")
     assert list(found["result"]) == ["1", "3", "10"]
     assert (tmp_path / "out" / "result.png").stat().st_size > 1000
     counts = [entry["count"] for entry in found["result"].values()]
     assert counts == sorted(counts) and counts[-1] > 0
     assert found["options"]["beam"] == found["options"]["nbest"] == 10
-    answers = [json.loads(line) for line in open(tmp_path / "out" / "result.answers.jsonl")][1:]
     for n in (1, 3, 10):
-        assert found["result"][str(n)]["count"] == sum(
-            "satisfied" in entry["verdicts"][:n] for entry in answers
-        )
+        right = sum("satisfied" in entry["verdicts"][:n] for entry in journal())
+        assert found["result"][str(n)]["count"] == right
 
 
-def test_heat_map(evaluate, tmp_path):
+def test_grids(evaluate, tmp_path):
     sources = ["! a", "! b", "& a b", "xor & a b c"]
     cells = [Cell(1, 2, 0, 2), Cell(2, 3, 2, 1), Cell(3, 5, 3, 1), Cell(3, 6, 4, 0)]
     Grid(cells, sources, ["a 0", "b 0", "a 1 b 1", "c 1 a 0"]).write(str(tmp_path / "grid"))
@@ -224,20 +289,20 @@ def test_heat_map(evaluate, tmp_path):
     result = found["result"]
     assert [cell["count"] for cell in result["cells"]] == [2, 1, 1, 0]
     assert (result["inside_box"]["total"], result["outside_box"]["total"]) == (3, 1)
+    assert result["overall"]["count"] == sum(cell["correct"] for cell in result["cells"])
+    assert "| overall | 4 |" in table
+    names = {Path(path).name for path in found["files"]}
+    assert names == {"grid.src", "grid.tgt", "manifest.json", "checkpoint_last.pt"}
     top, lines = evaluate(
         *("top-n", tmp_path / "grid", *PROP, *box, "--n", "1,3"), result=tmp_path / "top.json"
     )
     assert top["result"]["1"]["box"] == {"symbols": 2, "length": 3}
     assert top["result"]["3"]["overall"]["count"] >= top["result"]["1"]["overall"]["count"]
     assert "| first n | sentences | inside box | outside box | overall |" in lines
-    assert (tmp_path / "top.png").stat().st_size > 1000
-    with pytest.raises(UserError, match="--lowest 1.0"):
+    for figure in (tmp_path / "out" / "result.png", tmp_path / "top.png"):
+        assert figure.stat().st_size > 1000
+    with pytest.raises(UserError, match="1.0 is no share below 1; change --lowest"):
         evaluate("top-n", tmp_path / "grid", *PROP, "--lowest", 1)
-    assert result["overall"]["count"] == sum(cell["correct"] for cell in result["cells"])
-    assert "| overall | 4 |" in table
-    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
-    names = {Path(path).name for path in found["files"]}
-    assert names == {"grid.src", "grid.tgt", "manifest.json", "checkpoint_last.pt"}
 
 
 def test_cost(evaluate, tmp_path):
@@ -255,8 +320,7 @@ def without_time(result):
     return {name: value for name, value in result.items() if name != "seconds"}
 
 
-def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES, TARGETS)
+def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path, prefix):
     command = ("correct", prefix, *PROP, "--batch-size", 3)
     whole, _ = evaluate(*command)
     journal, result = tmp_path / "out" / "result.answers.jsonl", tmp_path / "out" / "result.json"
@@ -275,22 +339,20 @@ def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path):
     assert fresh["result"] == whole["result"]
 
 
-def test_ctrl_c_is_no_traceback(evaluate, tmp_path, monkeypatch):
+def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
     def interrupted(decoder, sources, skip=()):
-        yield [3], [["a 1"]]
+        yield {3: Answered(["a 1"])}
         raise KeyboardInterrupt
 
-    prefix = write(tmp_path, SOURCES, TARGETS)
     with monkeypatch.context() as patch:
         patch.setattr(CheckpointDecoder, "decode", interrupted)
-        with pytest.raises(UserError, match="Interrupted"):
+        with pytest.raises(UserError, match="Interrupted; the same command goes on"):
             evaluate("correct", prefix, *PROP)
-    header, kept = (tmp_path / "out" / "result.answers.jsonl").read_text().splitlines()
-    assert json.loads(kept)["verdicts"] == ["satisfied"]
+    (kept,) = journal()
+    assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
 
 
-def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES, TARGETS)
+def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path, prefix):
     evaluate("correct", prefix, *PROP)
     with pytest.raises(UserError, match=r"beam 3, not 2\).*--restart"):
         evaluate("correct", prefix, *PROP, "--beam", 2)
@@ -304,17 +366,33 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path):
     [
         ("correct", ("--semantics", "prpo"), "unknown semantics 'prpo'"),
         ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
+        ("correct", (*PROP, "--fresh-names", "x"), "--fresh-names 'x' name the symbols of answers"),
         ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),
         ("alpha-covariance", (*SHORT, "--names", "a,b"), "2 names allow for no two renamings of 3"),
-        ("alpha-covariance", (*SHORT, "--counts", "5"), "no sentence has so many"),
-        ("alpha-covariance", (*SHORT, "--max-renamings", 1), "--max-renamings 1"),
+        ("alpha-covariance", (*SHORT, "--counts", "5"), "no sentence has 5"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(evaluate, tmp_path, command, options, words):
-    prefix = write(tmp_path, SOURCES, TARGETS)
-    with pytest.raises(UserError, match=words):
+def test_mistakes_are_told_in_one_sentence(evaluate, tmp_path, prefix, command, options, words):
+    with pytest.raises(UserError, match=words) as error:
         evaluate(command, prefix, *options)
-    assert not (tmp_path / "out" / "result.json").exists()
+    assert "\n" not in str(error.value) and not (tmp_path / "out" / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    "command, options",
+    [
+        ("correct", ("--beam", 0)),
+        ("correct", ("--max-len-a", -1)),
+        ("top-n", ("--n", "1,x")),
+        ("alpha-covariance", ("--max-renamings", 1)),
+        ("cost", ("--counts", "0,1")),
+    ],
+)
+def test_numbers_are_checked_as_they_are_read(evaluate, prefix, capsys, command, options):
+    judged = () if command in ("alpha-covariance", "cost") else PROP[:2]
+    with pytest.raises(SystemExit) as usage:
+        evaluate(command, *([] if command == "cost" else [prefix]), *judged, *options)
+    assert usage.value.code == 2 and f"argument {options[0]}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -326,32 +404,19 @@ def test_unsuitable_files_are_told(evaluate, tmp_path, sources, targets, words):
         evaluate("correct", write(tmp_path, sources, targets), *PROP)
 
 
-def test_other_mistakes(evaluate, tmp_path):
-    prefix = write(tmp_path, SOURCES, TARGETS)
+def test_other_mistakes(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="no checkpoint none.pt"):
         evaluate("correct", prefix, *PROP, path=("--path", "none.pt"))
-    with pytest.raises(UserError, match="Cannot write .*--result"):
+    with pytest.raises(UserError, match="text.src is a file|Cannot make .*text.src"):
         evaluate("correct", prefix, *PROP, result=f"{prefix}.src/result.json")
     with pytest.raises(UserError, match="missing.src"):
         evaluate("top-n", tmp_path / "missing", *PROP)
     with pytest.raises(UserError, match="manifest.json"):
         evaluate("heat-map", tmp_path / "missing", *PROP)
-    with pytest.raises(UserError, match="20 symbols need at least 39"):
+    with pytest.raises(UserError, match="20 symbols need at least 39 tokens; change --length"):
         evaluate("cost", *SHORT, "--length", 9)
     with pytest.raises(UserError, match="30 symbols are more than the 26"):
         evaluate("cost", *SHORT, "--counts", "30")
-    with pytest.raises(SystemExit) as usage:
-        evaluate("top-n", tmp_path / "missing", *PROP, "--n", "1,x")
-    assert usage.value.code == 2
-
-
-def test_generated(tmp_path, capsys):
-    lines = "S-0\t! a\nT-0\ta 0\nH-0\t-0.1\ta 0\nI-0\tsatisfied\n"
-    (tmp_path / "test.txt").write_text(lines)
-    sit("evaluate", "generated", tmp_path, "--semantics", "prop", "test=Some = few")
-    table = re.sub(" +", " ", capsys.readouterr().out)
-    assert "| | Some = few | share and 95 % interval |\n" in table
-    assert "| correct | 1 | 100.00 % [20.65, 100.00] |\n" in table
-    with pytest.raises(SystemExit) as usage:
-        sit("evaluate", "generated", tmp_path, "--semantics", "prop", "test")
-    assert usage.value.code == 2
+    given = ("--generated", f"{prefix}.tgt")
+    with pytest.raises(UserError, match="file are not searched for; change --verify or --gen"):
+        evaluate("correct", prefix, *PROP, "--verify", "prop", path=given)
