@@ -146,15 +146,17 @@ class EvenJudge(Judge):
 
 
 def test_a_heat_map_of_any_task_and_judge(evaluate, tmp_path, monkeypatch):
+    """A grid of pairs of one's own, judged by a judge of one's own."""
     monkeypatch.chdir(Path(__file__).parent)
-    cells = [Cell(1, 3, 0, 2), Cell(2, 40, 2, 1)]
-    Grid(cells, ["x y z", "y z x", "long"], ["", "", ""]).write(str(tmp_path / "grid"))
-    (tmp_path / "answers").write_text("p q\np\np q r s\n")
-    path = ("--generated", tmp_path / "answers")
-    found, _ = evaluate(
-        "heat-map", tmp_path / "grid", "--semantics", "test_verbs:EvenJudge", path=path
-    )
-    assert [cell["correct"] for cell in found["result"]["cells"]] == [1, 1]
+    prefix = write(tmp_path, ["x then y", "y then x", "x x x x"], ["", "", ""])
+    sit("generate", "grid", tmp_path / "grid", "--from", prefix, "--symbols", "[x-z]")
+    sources = (tmp_path / "grid" / "grid.src").read_text().splitlines()
+    answers = ["p" if source.startswith("y") else "p q" for source in sources]
+    (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers))
+    judge, path = ("--semantics", "test_verbs:EvenJudge"), ("--generated", tmp_path / "answers")
+    found, _ = evaluate("heat-map", tmp_path / "grid", *judge, path=path)
+    cells = [tuple(cell.values()) for cell in found["result"]["cells"]]
+    assert sorted(cells) == [(1, 4, 1, 1), (2, 3, 2, 1)]
     assert (tmp_path / "out" / "result.png").stat().st_size > 1000
 
 
