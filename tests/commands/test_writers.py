@@ -7,7 +7,7 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import only_writer, partial_files
+from sit_fairseq.storage.files import partial_files
 from sit_fairseq.storage.journal import Journal
 
 SHIPPED = ROOT / "checkpoints" / "prop"
@@ -50,10 +50,6 @@ def inputs(tmp_path):
         ("rename IN OUT --symbols [a-z] --names p,q,r", pair),
         ("edit renamed IN OUT", pair),
         ("import pairs PUBLISHED OUT --semantics prop", pair),
-        (
-            "evaluate cost --path CHECKPOINT --result OUT --samples 2",
-            lambda folder: only_writer(str(folder / "out")),
-        ),
         ("export CHECKPOINT OUT", lambda folder: partial_files(str(folder / "out" / "model.pt"))),
     ],
 )
