@@ -2,16 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List
-
-from sit_fairseq.errors import UserError
+from pathlib import Path
+from typing import Dict, List, NamedTuple
 
 _LINE = re.compile(r"([STVHDPI])-(\d+)\t(.*)")
 
 
-@dataclass
-class Hypothesis:
-    """One answer: its text, its score as printed, and its verdict if it was judged or verified."""
+class Hypothesis(NamedTuple):
+    """One answer: its score as printed, its text, and its verdict if it was judged or verified."""
 
     score: str
     text: str
@@ -29,48 +27,30 @@ class Sentence:
 
     @property
     def best(self) -> Hypothesis:
-        """The hypothesis with the highest score."""
         return self.hypotheses[0]
 
 
 def read_generate_output(path: str) -> List[Sentence]:
-    """Parses the output of one run.
-
-    Args:
-        path: a file that holds the standard output, or ``generate-<subset>.txt`` of
-            ``--results-path``.
-
-    Returns:
-        the sentences in the order of the data, whatever the order of decoding.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
+    """The sentences of a run in the order of the data, from a file of what it printed."""
     sentences: Dict[int, Sentence] = {}
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.readlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"Cannot read {path} ({error}); name an output of fairseq-generate.")
-    for line in lines:
-        match = _LINE.match(line.rstrip("\n"))
+    for line in Path(path).read_text(encoding="utf-8").split("\n"):
+        match = _LINE.match(line)
         if match is None:
             continue
         kind, number, rest = match.groups()
+        first, _, second = rest.partition("\t")
         sentence = sentences.setdefault(int(number), Sentence())
+        hypotheses = sentence.hypotheses
         if kind == "S":
             sentence.source = rest
-        elif kind == "V":
-            sentence.verdict = rest.partition("\t")[0]
         elif kind == "T":
             sentence.target = rest
+        elif kind == "V":
+            sentence.verdict = first
         elif kind == "H":
-            score, _, text = rest.partition("\t")
-            verdict = "" if sentence.hypotheses else sentence.verdict
-            sentence.hypotheses.append(Hypothesis(score, text, verdict))
-        elif kind == "D" and sentence.hypotheses:
-            # As S- and T- lines are: what a tokenizer or subwords had divided is one again.
-            sentence.hypotheses[-1].text = rest.partition("\t")[2]
-        elif kind == "I" and sentence.hypotheses:
-            sentence.hypotheses[-1].verdict = rest
+            hypotheses.append(Hypothesis(first, second, "" if hypotheses else sentence.verdict))
+        elif kind == "D":  # what a tokenizer or subwords had divided is one again
+            hypotheses[-1] = hypotheses[-1]._replace(text=second)
+        elif kind == "I":
+            hypotheses[-1] = hypotheses[-1]._replace(verdict=rest)
     return [sentences[number] for number in sorted(sentences)]
