@@ -1,9 +1,7 @@
 """Alpha-covariance: do renamed inputs give renamed outputs?"""
 
-import math
 import random
 from dataclasses import dataclass
-from itertools import chain, permutations, product
 from typing import Any, Dict, List, Optional, Sequence
 
 from sit_fairseq.errors import UserError
@@ -11,7 +9,7 @@ from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.equality_judges import without_fresh_names
 from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
-from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 
 @dataclass
@@ -82,40 +80,16 @@ def choose_problems(
         symbols = pattern.symbols(tokenize(source))
         chosen = found.get(len(symbols))
         if chosen is not None and len(chosen) < samples:
-            renamings = _renamings(symbols, names, pattern, max_renamings, rng)
+            renamings = renamings_into(symbols, names, max_renamings, rng, pattern)
+            if len(renamings) < 2:
+                reason = f"{len(names)} names allow for no two renamings of {source!r}"
+                raise UserError(reason, "names counts")
             chosen.append(RenamedProblem(source, len(symbols), renamings))
     problems = [problem for count in counts for problem in found[count]]
     if not problems:
         wanted = ", ".join(map(str, counts))
         raise UserError(f"no sentence has {wanted} distinct symbols", "counts")
     return problems
-
-
-def _renamings(
-    symbols: List[str],
-    names: Sequence[str],
-    pattern: SymbolPattern,
-    most: int,
-    rng: random.Random,
-) -> List[Renaming]:
-    """All renamings within sorts, or a random choice of ``most`` if they are more."""
-    sorts = list(dict.fromkeys(map(pattern.sort, symbols)))
-    own = [[symbol for symbol in symbols if pattern.sort(symbol) == sort] for sort in sorts]
-    pools = [[name for name in names if pattern.sort(name) == sort] for sort in sorts]
-    sizes = [(pool, len(group)) for pool, group in zip(pools, own)]
-    available = math.prod(math.perm(len(pool), size) for pool, size in sizes)
-    if available < 2:
-        reason = f"{len(names)} names allow for no two renamings of {len(symbols)} symbols"
-        raise UserError(reason, "names counts")
-    if available <= most:
-        chosen = list(product(*(permutations(pool, size) for pool, size in sizes)))
-    else:
-        drawn: Dict[tuple, None] = {}
-        while len(drawn) < most:
-            drawn[tuple(tuple(rng.sample(pool, size)) for pool, size in sizes)] = None
-        chosen = list(drawn)
-    old = list(chain(*own))
-    return [Renaming(dict(zip(old, chain(*new)))) for new in chosen]
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:

@@ -370,7 +370,11 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path, prefix):
         ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
         ("correct", (*PROP, "--fresh-names", "x"), "--fresh-names 'x' name the symbols of answers"),
         ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),
-        ("alpha-covariance", (*SHORT, "--names", "a,b"), "2 names allow for no two renamings of 3"),
+        (
+            "alpha-covariance",
+            (*SHORT, "--names", "a,b"),
+            "3 symbols cannot have different ones of 2 names",
+        ),
         ("alpha-covariance", (*SHORT, "--counts", "5"), "no sentence has 5"),
     ],
 )
