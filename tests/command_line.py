@@ -5,8 +5,10 @@ in one of their own is tested in test_processes.py.
 """
 
 import contextlib
+import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import List
 from unittest import mock
 
@@ -52,6 +54,16 @@ def hydra_train(*arguments) -> None:
         for module in ("hydra._internal.hydra", "hydra.core.utils"):
             patches.enter_context(mock.patch(f"{module}.configure_log"))
         fairseq_cli.hydra_train.cli_main()
+
+
+def load_script(path: str) -> ModuleType:
+    """Imports a script of this repository, which is in no package, by its path."""
+    name = path.replace("/", "_").removesuffix(".py")
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
 
 
 def sit(*arguments) -> None:

@@ -20,7 +20,7 @@ FLOORS = [
     {"tasks"},
     {ADAPTER},
     {"conversion", "evaluation", "testing"},
-    {"benchmark", "export"},
+    {"export"},
     {"commands"},
     {"__main__"},
 ]

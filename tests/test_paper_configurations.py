@@ -6,17 +6,20 @@ of the two tables.
 """
 
 import json
+from typing import List
 
 import pytest
-from command_line import ROOT
+from command_line import ROOT, load_script
 from fairseq import options
 from fairseq.dataclass.configs import FairseqConfig
 from fairseq.dataclass.initialize import add_defaults
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import OmegaConf
 
-from sit_fairseq.evaluation.experiments.specification import read_specification
+from sit_fairseq.evaluation.experiments import Run, make_experiments, make_runs
+from sit_fairseq.models.config import AttentionPattern
 
+PAPER = load_script("examples/paper/run.py")
 TASKS = ("copying", "ltl", "prop")
 
 # Where the paper says it.
@@ -146,7 +149,15 @@ OURS = {
 
 def path_of(task: str):
     """The file with the paper's configuration."""
-    return ROOT / "examples" / task / "hydra" / "paper.yaml"
+    return ROOT / "examples" / "paper" / "hydra" / f"{task}.yaml"
+
+
+def runs_of(task: str, table: str) -> List[Run]:
+    """The runs of a table at the scale paper, which has no other configuration."""
+    content = PAPER.read_task(task, "paper", [], ROOT)["tables"][table]
+    experiments = make_experiments(content, table, PAPER.HERE)
+    assert experiments.hydra == [str(path_of(task))]
+    return make_runs(experiments, ROOT)
 
 
 def complete(task: str, *overrides: str) -> dict:
@@ -240,8 +251,7 @@ MODELS = {
 
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_models_of_the_table_of_results_are_the_papers(task):
-    path = path_of(task).parent.parent / "results.yaml"
-    runs = {run.model: run for run in read_specification(str(path), ROOT, "paper").runs}
+    runs = {run.model: run for run in runs_of(task, "results")}
     assert runs.keys() == MODELS.keys()
     for run in runs.values():
         differences = MODELS[run.model]
@@ -255,10 +265,17 @@ def test_models_of_the_table_of_results_are_the_papers(task):
 
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_patterns_of_the_ablation_are_all_that_differs(task):
-    path = path_of(task).parent.parent / "ablation.yaml"
-    paper = complete(task)
-    for run in read_specification(str(path), ROOT, "paper").runs:
+    paper, runs = complete(task), runs_of(task, "ablation")
+    assert len({AttentionPattern.parse(run.model) for run in runs}) == len(runs) == 19
+    for run in runs:
         cfg = complete(task, *run.overrides)
         assert cfg["model"]["stream_attention"] == run.model
         cfg["model"]["stream_attention"] = paper["model"]["stream_attention"]
         assert cfg == paper
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("table", ["model", "figures"])
+def test_the_proposed_model_is_trained_by_the_configuration_alone(task, table):
+    [run] = runs_of(task, table)
+    assert run.overrides == ["common.seed=46"]

@@ -34,7 +34,7 @@ def two_ranks(data, directory, *arguments):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", port]
-    command += ["bash", ROOT / "examples/distributed/rank.sh", data, "--save-dir", directory]
+    command += ["bash", ROOT / "examples/distributed/run.sh", data, "--save-dir", directory]
     command += [*PLUG_IN, *TRAINING, *LOGGING, *arguments]
     command += ["--ddp-backend", "legacy_ddp", "--distributed-backend", "gloo"]
     result = subprocess.run(

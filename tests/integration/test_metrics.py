@@ -68,8 +68,8 @@ def test_metrics_that_are_reported_choose_the_best(data, tmp_path, options):
 
 def test_refused_under_hydra(data, tmp_path):
     words = [
-        *("--config-dir", ROOT / "examples/prop/hydra"),
-        *("--config-name", "mini", f"task.data={data}", "task.validate_semantics=null"),
+        *("--config-dir", ROOT / "examples/paper/hydra"),
+        *("--config-name", "prop", f"task.data={data}", "task.validate_semantics=null"),
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", f"common.tensorboard_logdir={tmp_path}"),
         *("common.cpu=true", f"hydra.run.dir={tmp_path}", f"checkpoint.save_dir={tmp_path}"),
     ]

@@ -24,7 +24,7 @@ def call(*command, cwd=ROOT, **variables) -> subprocess.CompletedProcess:
 def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
     result = call(
         BIN / "fairseq-hydra-train",
-        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "paper"),
+        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
         f"common.user_dir={ROOT / 'sit_fairseq'}",
         f"task.data={prop.data}",
         f"checkpoint.save_dir={tmp_path / 'out'}",
@@ -47,7 +47,7 @@ def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
 def test_hydra_trains_with_muon_instead(prop, tmp_path):
     result = call(
         BIN / "fairseq-hydra-train",
-        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "ladder"),
+        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
         *("optimizer._name=muon", f"common.user_dir={ROOT / 'sit_fairseq'}"),
         *(f"task.data={prop.data}", f"checkpoint.save_dir={tmp_path / 'out'}"),
         *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
@@ -59,7 +59,7 @@ def test_hydra_trains_with_muon_instead(prop, tmp_path):
     state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
     assert state["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
     rates = {group["lr"] for group in state["last_optimizer_state"]["param_groups"]}
-    assert rates == {2 * 0.002 / 200}  # after two updates of the warm-up
+    assert rates == {2 * 0.001 / 1000}  # after two updates of the warm-up
 
 
 @needs_spot

@@ -1,9 +1,0 @@
-#!/usr/bin/env bash
-# The paper's table of models and training conditions, its heat maps and its alpha-covariance.
-# What is done is not done again, so that the same command goes on after an interruption.
-#   bash examples/prop/results.sh [mini|medium|paper] [DIR] [--labels depth-first|smallest|aiger]
-purpose=-tables
-source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
-start prop "$@"
-bash examples/prop/tables.sh "$@"
-table results

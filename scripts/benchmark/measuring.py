@@ -1,0 +1,84 @@
+"""Times, operations and memory, so that they can be compared within one run."""
+
+import logging
+import statistics
+import time
+import warnings
+from multiprocessing import get_context
+from typing import Any, Callable, Dict, List
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+from tqdm import tqdm
+
+from sit_fairseq.evaluation.cost import PeakMemory
+
+Cases = Dict[str, Callable[[], object]]
+
+
+def interleaved(cases: Cases, repetitions: int, device: torch.device) -> Dict[str, float]:
+    """Times several things in turn.
+
+    Args:
+        cases: what to time, by name; each is called once before, for what the first use costs.
+        repetitions: how often.
+        device: its work is waited for.
+
+    Returns:
+        The median seconds of each.
+    """
+    finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    seconds: Dict[str, List[float]] = {name: [] for name in cases}
+    for repetition in tqdm(range(repetitions + 1), unit=" rounds", leave=False):
+        for name, case in cases.items():
+            finish()
+            started = time.perf_counter()
+            case()
+            finish()
+            if repetition:
+                seconds[name].append(time.perf_counter() - started)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def operations(case: Callable[[], object]) -> int:
+    """The floating-point operations of the matrix products of a case, two for a multiply-add.
+
+    Custom backward passes may compute things twice: count a forward pass.
+    """
+    # The kernel that torch's counter does not know.
+    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    count = lambda query, key, value, *args, **kwargs: sdpa_flop_count(
+        query, key, value
+    )  # noqa: E731
+    with FlopCounterMode(display=False, custom_mapping={fused: count}) as counter:
+        case()
+    return counter.get_total_flops()
+
+
+def peak_memory(prepare: Callable[..., Any], *args: Any) -> int:
+    """The most bytes that a case needs beyond what it was prepared with.
+
+    Measured in a process of its own, since memory that was freed is not given back.
+
+    Args:
+        prepare: a function of a module; it returns the case and its device.
+        args: its arguments.
+    """
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_peak_memory, (prepare, torch.get_num_threads(), args))
+
+
+def _peak_memory(prepare: Callable[..., Any], threads: int, args: Any) -> int:
+    be_quiet()
+    torch.set_num_threads(threads)
+    case, device = prepare(*args)
+    memory = PeakMemory(device)
+    memory.reset()
+    case()
+    return memory.bytes()
+
+
+def be_quiet() -> None:
+    """Keeps fairseq's log and its warnings of deprecations out of the tables."""
+    logging.disable(logging.INFO)
+    warnings.simplefilter("ignore")

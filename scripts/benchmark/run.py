@@ -1,0 +1,275 @@
+"""Speed and memory, against the algorithms as written and fairseq's transformer.
+
+    python scripts/benchmark/run.py outputs/benchmark
+    python scripts/benchmark/run.py outputs/benchmark --parts growth
+
+compares three models in one process, interleaved, each with random weights and fairseq's own trainer
+and generator: the *package*; the *literal* algorithms, a plain tensor program in which every symbol
+of the dictionary is a stream (``literal_model.py``); and fairseq's *stock* transformer, with the size
+of the paper's baselines. Writes ``benchmark.md`` and ``benchmark.json`` into the folder. Only ratios
+of one run mean anything. Parts:
+
+- ``models``: training, validation and generation on formulas of up to 35 tokens; operations
+- ``memory``: the peak of training
+- ``growth``: time and memory against the number of symbols in a sentence
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
+
+import torch  # noqa: E402
+from measuring import Cases, be_quiet, interleaved, operations, peak_memory  # noqa: E402
+from subjects import KINDS, Subject  # noqa: E402
+
+from sit_fairseq.evaluation.cost import synthetic_sentences  # noqa: E402
+from sit_fairseq.evaluation.result_file import markdown_table  # noqa: E402
+
+MIB = 2**20
+# Data by name: the options of the generator, whose sizes the models have, tokens of an answer,
+# about as many as the longest ones have.
+DATA = {
+    "prop, 5 symbols": (["prop", "--symbols", "5"], "prop", 20),
+    "prop, 10 symbols": (["prop", "--symbols", "10"], "prop", 20),
+    "ltl, 5 symbols": (["ltl", "--symbols", "5"], "ltl", 30),
+}
+GROWTH, LENGTH = [1, 2, 5, 10, 20, 50, 100], 199
+
+
+class Bench:
+    """Where data is, and what was found so far.
+
+    Args:
+        args: the command line.
+        folder: for data.
+
+    Attributes:
+        found: by part, what goes into the JSON file.
+        report: the lines of the report.
+    """
+
+    def __init__(self, args: argparse.Namespace, folder: Path) -> None:
+        self.args, self._folder = args, folder
+        self.found: Dict[str, Any] = {}
+        self.report: List[str] = []
+
+    def data(self, name: str) -> str:
+        """The folder of a set of data, made when first asked for."""
+        folder = self._folder / name.replace(", ", "-").replace(" ", "-")
+        if not folder.is_dir():
+            text = f"{folder}.text"
+            words = ["sit_fairseq", "generate", DATA[name][0][0], text, *DATA[name][0][1:]]
+            self._run(*words, "--size", "1000", "--seed", "1")
+            words = ["fairseq_cli.preprocess", "--source-lang", "src", "--target-lang", "tgt"]
+            self._run(*words, "--joined-dictionary", "--trainpref", text, "--destdir", str(folder))
+        return str(folder)
+
+    def _run(self, module: str, *words: str) -> None:
+        command = [sys.executable, "-m", module, *words]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+    def options(self, kind: str, name: str) -> List[str]:
+        """The arguments of a subject for a set of data."""
+        return [kind, DATA[name][1], self.data(name), self.args.device, self.args.dtype]
+
+    def time(self, cases: Cases) -> Dict[str, float]:
+        """The median seconds of several things, which take turns: a slow minute meets all."""
+        return interleaved(cases, self.args.repetitions, torch.device(self.args.device))
+
+    def table(self, title: str, rows: List[List[Any]]) -> None:
+        """Adds a table to the report."""
+        print(f"\n{title}\n\n{markdown_table(rows)}")
+        self.report += [f"### {title}", "", markdown_table(rows), ""]
+
+
+def compare_models(bench: Bench) -> None:
+    """Training, validation and generation; operations and their rate."""
+    size, found = bench.args.batch_size, bench.found.setdefault("models", {})
+    for name, (_, _, answer) in DATA.items():
+        subjects = {kind: Subject(*bench.options(kind, name)) for kind in KINDS}
+        batches = {k: s.batches(size, bench.args.batches) for k, s in subjects.items()}
+        # Many hypotheses of many streams: fewer sentences, and not by the literal program.
+        few = {k: subjects[k].batches(max(1, size // 4), 1) for k in ("package", "stock")}
+        jobs: Dict[str, Any] = {
+            "training": ({k: subjects[k].train for k in KINDS}, batches),
+            "validation": ({k: subjects[k].validate for k in KINDS}, batches),
+        }
+        for beam, samples in ((3, batches), (25, few)):
+            searches = {k: subjects[k].generator(beam, answer) for k in samples}
+            generate = {
+                k: lambda b, k=k, s=s: subjects[k].generate(s, b) for k, s in searches.items()
+            }
+            jobs[f"beam {beam}"] = (generate, samples)
+        seconds = found[name] = {
+            job: bench.time({k: lambda c=c, b=samples[k]: c(b) for k, c in calls.items()})
+            for job, (calls, samples) in jobs.items()
+        }
+        rows = [["", *(f"{kind}, sentences/s" for kind in KINDS)]]
+        rows[0] += ["literal / package", "package / stock"]
+        for job, (_, samples) in jobs.items():
+            middle, answered = seconds[job], sum(len(b["id"]) for b in samples["stock"])
+            rows.append(
+                [job, *(f"{answered / middle[k]:.1f}" if k in middle else "" for k in KINDS)]
+            )
+            for above, below in (("literal", "package"), ("package", "stock")):
+                rows[-1].append(f"{middle[above] / middle[below]:.2f}" if above in middle else "")
+        bench.table(f"{name}: batches of {size}, answers of {answer} tokens", rows)
+        _rates(bench, name, subjects, batches)
+
+
+def _rates(bench: Bench, name: str, subjects: Dict, batches: Dict) -> None:
+    """Operations of training against its time, beside what a matrix product achieves."""
+    tokens = sum(sample["net_input"]["src_tokens"].numel() for sample in batches["package"])
+    layer = subjects["package"].model.encoder.layers[0].fc1
+    product = matrix_product(tokens, layer.in_features, layer.out_features, 50, bench.args)
+    # In turn with training, for the same weather.
+    cases: Cases = {k: lambda k=k: subjects[k].train(batches[k]) for k in KINDS}
+    seconds = bench.time({"product": product, **cases})
+    # A forward pass, and twice as many operations for the gradients.
+    count = {k: 3 * operations(lambda k=k: subjects[k].forward(batches[k])) for k in KINDS}
+    best = operations(product) / seconds["product"] / 1e9
+    bench.found["models"][name].update(operations=count, product_gflops=best)
+    rows = [["training", "GFLOP for each sentence", "GFLOP/s", "of the matrix product"]]
+    for kind in KINDS:
+        each = count[kind] / sum(len(sample["id"]) for sample in batches[kind]) / 1e9
+        rate = count[kind] / seconds[kind] / 1e9
+        rows.append([kind, f"{each:.3f}", f"{rate:.1f}", f"{rate / best:.0%}"])
+    shape = f"{tokens} x {layer.in_features} x {layer.out_features}"
+    rows.append([f"matrix product, {shape}", "", f"{best:.1f}", ""])
+    bench.table(f"{name}: operations", rows)
+
+
+def matrix_product(
+    rows: int, width: int, hidden: int, times: int, args: argparse.Namespace
+) -> Callable[[], object]:
+    """Products of (rows, width) and (width, hidden) matrices: what the machine can do."""
+    options = {"device": args.device, "dtype": getattr(torch, args.dtype)}
+    left, right = torch.randn(rows, width, **options), torch.randn(width, hidden, **options)
+    out = torch.empty(rows, hidden, **options)
+
+    def case() -> None:
+        for _ in range(times):
+            torch.mm(left, right, out=out)
+
+    return case
+
+
+def training_case(options: List[str], size: int):
+    """A case for :func:`peak_memory`: a training step, after one on two sentences."""
+    subject = Subject(*options)
+    subject.train(subject.batches(2, 1))
+    batches = subject.batches(size, 1)
+    return lambda: subject.train(batches), subject.device
+
+
+def compare_memory(bench: Bench) -> None:
+    """The peak of training."""
+    found = bench.found["memory"] = {}
+    rows = [["peak of training, MiB", *KINDS, "package / literal"]]
+    for name in DATA:
+        sizes = found[name] = {
+            kind: peak_memory(training_case, bench.options(kind, name), bench.args.batch_size)
+            for kind in KINDS
+        }
+        cells = [f"{sizes[kind] / MIB:.0f}" for kind in KINDS]
+        rows.append([name, *cells, f"{sizes['package'] / sizes['literal']:.2f}"])
+    bench.table("Memory beyond the model", rows)
+
+
+def _formulas(symbols: int, length: int, count: int) -> List:
+    """Pairs of a formula of that length with so many symbols, and an answer of 20 tokens."""
+    names = [f"p{number}" for number in range(symbols)]
+    operators = ["&", "|", "xor", "<->"]
+    sources = synthetic_sentences(names, operators, length, count, random.Random(1))
+    answer = " ".join(f"{names[number % symbols]} 1" for number in range(10))
+    return [(source, answer) for source in sources]
+
+
+def _job(subject: Subject, job: str) -> Callable[[List], None]:
+    if job == "training":
+        return subject.train
+    search = subject.generator(3, 20)
+    return lambda batches: subject.generate(search, batches)
+
+
+def growth_case(options: List[str], job: str, symbols: int):
+    """A case for :func:`peak_memory`: one formula, to train on or to answer."""
+    subject = Subject(*options)
+    case = _job(subject, job)
+    case([subject.sentences(_formulas(2, 9, 1))])
+    batch = [subject.sentences(_formulas(symbols, LENGTH, 1))]
+    return lambda: case(batch), subject.device
+
+
+def measure_growth(bench: Bench) -> None:
+    """Time and memory against the number of symbols in a sentence."""
+    options, jobs = bench.options("package", "prop, 5 symbols"), ("training", "beam 3")
+    subject = Subject(*options)
+    found = bench.found["growth"] = {}
+    rows = [["symbols", *(f"{job}, {unit}" for job in jobs for unit in ("ms", "MiB"))]]
+    rows += [[count] for count in GROWTH]
+    for job in jobs:
+        case = _job(subject, job)
+        batches = {count: [subject.sentences(_formulas(count, LENGTH, 1))] for count in GROWTH}
+        seconds = bench.time({str(n): lambda b=b: case(b) for n, b in batches.items()})
+        memory = {str(n): peak_memory(growth_case, options, job, n) for n in GROWTH}
+        for row, count in zip(rows[1:], map(str, GROWTH)):
+            row += [f"{1000 * seconds[count]:.0f}", f"{memory[count] / MIB:.0f}"]
+        found[job] = {"seconds": seconds, "bytes": memory}
+    bench.table(f"One formula of {LENGTH} tokens, answers of 20 tokens", rows)
+
+
+PARTS = {"models": compare_models, "memory": compare_memory, "growth": measure_growth}
+
+
+def _machine(args: argparse.Namespace) -> Dict[str, Any]:
+    """What was measured on."""
+    name = platform.processor()
+    if os.path.exists("/proc/cpuinfo"):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((line.split(": ")[1] for line in lines if line.startswith("model name")), name)
+    found = {"machine": torch.cuda.get_device_name() if args.device == "cuda" else name}
+    found.update(cores=os.cpu_count(), threads=torch.get_num_threads(), dtype=args.dtype)
+    return {**found, "load before": os.getloadavg()[0], "torch": torch.__version__}
+
+
+def main() -> None:
+    """Measures, and writes the results."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("result", type=Path, help="folder for the results")
+    add("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    add("--repetitions", type=int, default=7)
+    add("--threads", type=int, default=os.cpu_count())
+    add("--device", choices=("cpu", "cuda"), default="cpu")
+    add("--dtype", choices=("float32", "float16", "bfloat16"), default="float32")
+    add("--batch-size", type=int, default=64, help="sentences in a batch")
+    add("--batches", type=int, default=1, help="batches, from short to long")
+    args = parser.parse_args()
+    be_quiet()
+    torch.set_num_threads(args.threads)
+    args.result.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(args, Path(folder))
+        bench.found["machine"] = _machine(args)
+        for part in args.parts:
+            PARTS[part](bench)
+    head = "; ".join(f"{key}: {value}" for key, value in bench.found["machine"].items())
+    (args.result / "benchmark.md").write_text("\n".join([head, "", *bench.report]))
+    (args.result / "benchmark.json").write_text(json.dumps(bench.found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What ``sit benchmark`` compares, and how it measures."""

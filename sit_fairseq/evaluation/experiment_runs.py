@@ -1,0 +1,262 @@
+"""Carries out the runs of a table of experiments, each only once.
+
+Every training is a process of its own. fairseq keeps state between trainings in one process, so
+that hydra's multirun would carry the best score of one run over to the next.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from omegaconf import OmegaConf
+
+import sit_fairseq
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.experiments import (
+    Experiments,
+    Results,
+    Run,
+    experiments_table,
+    make_runs,
+    read_yaml,
+)
+from sit_fairseq.evaluation.result_file import markdown_table, sha256_of_file
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.judging.workers import end_with_parent
+from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.journal import Journal
+
+# The measurement that a training makes by itself.
+TRAINING = "training"
+
+_PACKAGE = Path(sit_fairseq.__file__).parent
+_PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
+_METRICS = ("correct", "exact", *(verdict.value for verdict in Verdict))
+
+
+class Runner:
+    """Carries out runs, from any number of threads; ``folder`` has the data."""
+
+    def __init__(self, experiments: Experiments, folder: Path, jobs: int) -> None:
+        self._experiments, self._folder = experiments, folder
+        files = OmegaConf.merge({}, *map(read_yaml, experiments.hydra))
+        self._configuration = OmegaConf.to_container(files)
+        self.runs = make_runs(experiments, folder)
+        folders = {run.data: run.condition for run in self.runs}
+        for data, condition in folders.items():
+            if not data.is_dir():
+                raise UserError(f"{data} is missing; prepare the data of {condition!r} first")
+        self._contents = {data: _fingerprint(data) for data in folders}
+        self._environment = {
+            # Threads that wait actively for long are ruinous where cores are shared.
+            "GOMP_SPINCOUNT": "3000",
+            **os.environ,
+            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // min(jobs, len(self.runs)))),
+            "PYTHONWARNINGS": "ignore",
+            "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+        }
+        self._running: List[subprocess.Popen] = []
+        self._stopped = False
+        self._changing = Lock()
+
+    def open_journal(self, run: Run) -> Journal:
+        """The journal of a run, whose one entry is its training; refused for other settings."""
+        depends = {
+            "condition": run.condition,
+            "model": run.model,
+            "configuration": self._configuration,
+            "overrides": run.overrides,
+            "data": os.path.relpath(run.data, self._folder),
+            "content_of_the_data": self._contents[run.data],
+        }
+        advice = f"name another DIR, or remove {run.folder}"
+        path = str(run.folder / "journal.jsonl")
+        return Journal(path, "trainings", depends, advice=advice, where="DIR")
+
+    def __call__(self, run: Run) -> Results:
+        """Does what of a run is not done; None, and a message, if a command failed."""
+        results: Dict[str, Dict[str, Any]] = {}
+        try:
+            with self.open_journal(run) as journal:
+                if run.checkpoint is None:
+                    results[TRAINING] = self._train(run, journal)
+                for name, measurement in self._experiments.measurements.items():
+                    meant = run.model in (measurement.models or [run.model])
+                    meant &= run.condition in (measurement.conditions or [run.condition])
+                    if meant and name != TRAINING:
+                        results[name] = self._measure(run, name, measurement.command)
+        except subprocess.CalledProcessError as error:
+            return _say(f"{run.name} FAILED, see {error.output}")
+        _say(f"{run.name} done")
+        return results
+
+    def stop(self) -> None:
+        """Ends the commands that are running, and starts no others; trainings resume later."""
+        with self._changing:
+            self._stopped = True
+            for process in self._running:
+                process.terminate()
+
+    def _call(self, log: Path, words: Sequence[str], see: Callable[[str], None]) -> float:
+        """CPU seconds of a command, whose lines are seen and logged; it ends with this process."""
+        options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
+        options["preexec_fn"] = partial(end_with_parent, signal.SIGTERM)
+        output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with open(log, "a", encoding="utf-8") as file:
+            with self._changing:
+                if self._stopped:
+                    raise subprocess.CalledProcessError(1, words[0], str(log))
+                process = subprocess.Popen(words, **options, **output)
+                self._running.append(process)
+            for line in process.stdout:
+                print(line, end="", file=file, flush=True)
+                see(line)
+        _, status, usage = os.wait4(process.pid, 0)
+        with self._changing:
+            self._running.remove(process)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, words[0], str(log))
+        return usage.ru_utime + usage.ru_stime
+
+    def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
+        """Trains a model, unless that is done, and returns what was seen of it."""
+        if journal.entries:
+            return journal.entries[0]
+        configuration = OmegaConf.create(self._configuration)
+        configuration.merge_with_dotlist(run.overrides)
+        places = {
+            "common": {
+                "user_dir": str(_PACKAGE),
+                "log_format": "json",
+                "tensorboard_logdir": str(run.folder / "tensorboard"),
+            },
+            "task": {"data": str(run.data)},
+            "checkpoint": {"save_dir": str(run.folder / "model")},
+            "hydra": {"run": {"dir": str(run.folder / "hydra")}},
+        }
+        configuration.merge_with(places)
+        # A file, as hydra's grammar of command lines takes few names of folders.
+        with replacing(str(run.folder / "train.yaml")) as (file,):
+            file.write(OmegaConf.to_yaml(configuration))
+        words = [str(Path(sys.executable).with_name("fairseq-hydra-train")), "--config-dir"]
+        words += [str(run.folder.absolute()), "--config-name", "train"]
+        log = run.folder / "train.log"
+        _say(f"{run.name}: training, see {log}")
+
+        def show(line: str) -> None:
+            for updates, found in read_validation([line]).items():
+                if updates != "last" and "correct" in found:
+                    _say(f"{run.name}: {updates} updates, {found['correct']:.1%} correct")
+
+        seconds = self._call(log, words, show)
+        lines = log.read_text(encoding="utf-8").splitlines()
+        weights = [match[1].replace(",", "") for match in map(_PARAMETERS.search, lines) if match]
+        result = {
+            "cpu_minutes": seconds / 60,
+            "parameters": int(weights[-1]) if weights else None,
+            "validation": read_validation(lines),
+        }
+        journal.append(result)
+        return result
+
+    def _measure(self, run: Run, name: str, command: str) -> Dict[str, Any]:
+        """Measures a model, unless that is done by the same command with the same files."""
+        path = run.folder / f"{name}.json"
+        checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
+        words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
+        words += ["--data", str(run.data), "--result", str(path)]
+        if path.exists():
+            found = json.loads(path.read_text(encoding="utf-8"))
+            files = {self._folder / file: digest for file, digest in found["files"].items()}
+            # What has been removed has not changed.
+            same = [sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()]
+            if [word for word in found["command"][1:] if word != "--restart"] == words and all(
+                same
+            ):
+                return found["result"]
+            words.append("--restart")
+        words = [sys.executable, "-m", "sit_fairseq", *words]
+        self._call(run.folder / f"{name}.log", words, lambda line: None)
+        return json.loads(path.read_text(encoding="utf-8"))["result"]
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _fingerprint(data: Path) -> str:
+    """A hash of what fairseq-preprocess has written into a folder, but for its log."""
+    digest = hashlib.sha256()
+    for path in sorted(data.iterdir()):
+        if path.suffix in (".bin", ".idx") or path.match("dict.*.txt"):
+            digest.update(f"{path.name} {sha256_of_file(str(path))}\n".encode())
+    return digest.hexdigest()
+
+
+def read_validation(log: Sequence[str]) -> Dict[str, Dict[str, float]]:
+    """Shares that fairseq-train printed of the validation data, in lines of its log.
+
+    They are keyed by the number of updates, and the last ones by ``last`` as well, and then by
+    their names: *correct*, *exact* and each verdict.
+    """
+    found: Dict[str, Dict[str, float]] = {}
+    for line in log:
+        _, mark, data = line.partition("[valid][INFO] - {")
+        with contextlib.suppress(ValueError, KeyError):  # an interruption may cut a line off
+            values = json.loads("{" + data) if mark else {}
+            found[values["valid_num_updates"]] = found["last"] = {
+                name: float(values[f"valid_{name}"]) / 100
+                for name in _METRICS
+                if f"valid_{name}" in values
+            }
+    return found
+
+
+def run_experiments(
+    experiments: Experiments, folder: Path, name: str, jobs: int
+) -> Tuple[str, int]:
+    """Carries out all runs and writes the table into the folder after each.
+
+    Args:
+        experiments: what to run.
+        folder: has the data, and gets ``NAME.md``.
+        name: of the table.
+        jobs: runs at a time.
+
+    Returns:
+        The table in Markdown, and how many runs failed and are left out there.
+
+    Raises:
+        UserError: something cannot be used, or the runs were interrupted.
+    """
+    runner = Runner(experiments, folder, jobs)
+    for run in runner.runs:  # before anything is paid for
+        runner.open_journal(run).close()
+    results: List[Results] = []
+    text = ""
+    with ThreadPoolExecutor(jobs) as executor:
+        try:
+            for result in executor.map(runner, runner.runs):
+                results.append(result)
+                text = markdown_table(experiments_table(experiments, runner.runs, results))
+                with replacing(f"{folder / name}.md") as (file,):
+                    file.write(text + "\n")
+        except BaseException as error:
+            executor.shutdown(wait=False, cancel_futures=True)
+            runner.stop()
+            if isinstance(error, KeyboardInterrupt):
+                raise UserError("Interrupted; the same command goes on from there")
+            raise
+    return text, results.count(None)

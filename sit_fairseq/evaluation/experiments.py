@@ -1,0 +1,196 @@
+"""Files of experiments: what to train and to measure, and the table of the results."""
+
+import re
+import shlex
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from omegaconf import MISSING, OmegaConf
+
+from sit_fairseq.errors import UserError
+
+# The result of each measurement of a run, by its name; None if the run failed.
+Results = Optional[Dict[str, Dict[str, Any]]]
+
+
+@dataclass
+class Condition:
+    """Training data: a folder of fairseq-preprocess. Without models, all of them."""
+
+    data: str = MISSING
+    models: Optional[List[str]] = None
+    seeds: Optional[List[int]] = None
+
+
+@dataclass
+class Measurement:
+    """A command of ``sit evaluate`` without a model, and what its columns show of the result."""
+
+    command: str = ""
+    columns: Dict[str, Any] = field(default_factory=dict)
+    models: Optional[List[str]] = None
+    conditions: Optional[List[str]] = None
+
+
+@dataclass
+class Experiments:
+    """What a file of experiments says; ``sit experiments --help`` describes its parts."""
+
+    hydra: List[str] = field(default_factory=list)
+    overrides: str = ""
+    seeds: List[int] = field(default_factory=lambda: [1])
+    heading: List[str] = field(default_factory=lambda: ["Data", "Model"])
+    conditions: Dict[str, Condition] = MISSING
+    models: Dict[str, str] = field(default_factory=dict)
+    checkpoints: Dict[str, str] = field(default_factory=dict)
+    measurements: Dict[str, Measurement] = MISSING
+
+
+class Run(NamedTuple):
+    """One model under one condition with one seed; the checkpoint is None if it is trained."""
+
+    condition: str
+    model: str
+    seed: int
+    data: Path
+    overrides: List[str]
+    checkpoint: Optional[Path]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.condition} / {self.model} / seed {self.seed}"
+
+
+def read_experiments(path: str) -> Experiments:
+    """Reads a file of experiments, in YAML.
+
+    Raises:
+        UserError: it cannot be read, or says something that cannot be meant.
+    """
+    return make_experiments(read_yaml(path), path, Path(path).parent)
+
+
+def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
+    """Checks what a file of experiments says.
+
+    Args:
+        content: what YAML makes of the file.
+        name: of the file, for messages.
+        folder: has the hydra configurations.
+
+    Raises:
+        UserError: it says something that cannot be meant.
+    """
+    try:
+        found = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Experiments), content))
+    except Exception as error:  # omegaconf has a dozen of them
+        raise UserError(f"{name}: {_first_line(error)}")
+    found.hydra = [str(folder.absolute() / file) for file in found.hydra]
+    known = {*found.models, *found.checkpoints}
+    asked = {m for c in found.conditions.values() for m in c.models or ()}
+    for measurement in found.measurements.values():
+        asked.update(measurement.models or ())
+        known.update(found.conditions)
+        asked.update(measurement.conditions or ())
+    if asked - known:
+        raise UserError(f"{name} has no models or conditions {', '.join(sorted(asked - known))}")
+    return found
+
+
+def make_runs(experiments: Experiments, folder: Path) -> List[Run]:
+    """All runs, every row of the table with its first seed before any with its second.
+
+    Args:
+        experiments: what a file says.
+        folder: has the data, and gets the results.
+    """
+    turns = []
+    for name, condition in experiments.conditions.items():
+        for model in condition.models or [*experiments.models, *experiments.checkpoints]:
+            words = f"{experiments.overrides} {experiments.models.get(model, '')}"
+            given = experiments.checkpoints.get(model)
+            for turn, seed in enumerate(condition.seeds or experiments.seeds):
+                run = Run(
+                    condition=name,
+                    model=model,
+                    seed=seed,
+                    data=folder / condition.data,
+                    overrides=[*shlex.split(words), f"common.seed={seed}"],
+                    checkpoint=None if given is None else folder / given,
+                    folder=folder / "runs" / _slug(name) / _slug(model) / f"seed{seed}",
+                )
+                turns.append((turn, run))
+    return [run for _, run in sorted(turns, key=lambda pair: pair[0])]
+
+
+def read_yaml(path: str) -> Any:
+    """Reads a file in YAML, which may hold interpolations.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        return OmegaConf.load(path)
+    except Exception as error:  # of the system and of the YAML parser
+        raise UserError(f"Cannot read {path}: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    """What is wrong, without omegaconf's details, and where."""
+    place = getattr(error, "full_key", None)
+    return (str(error) or "unreadable").splitlines()[0] + (f" in {place}" if place else "")
+
+
+def _slug(name: str) -> str:
+    """A name that is good for a folder."""
+    return re.sub(r"[^\w.-]", "_", name)
+
+
+def experiments_table(
+    experiments: Experiments, runs: Sequence[Run], results: Sequence[Results]
+) -> List[List[str]]:
+    """The cells of the table: the head, then conditions and models down, columns across.
+
+    Raises:
+        UserError: a column asks for what a result does not have.
+    """
+    columns = [(m, *c) for m, v in experiments.measurements.items() for c in v.columns.items()]
+    rows = [[*experiments.heading, *(title for _, title, _ in columns)]]
+    groups: Dict[Tuple[str, str], List[Dict[str, Any]]] = {}
+    for run, result in zip(runs, results):
+        groups.setdefault((run.condition, run.model), []).append(result or {})
+    for key, group in groups.items():
+        rows.append([*key])
+        for name, _, path in columns:
+            share = isinstance(path, str)
+            path = path if share else path["number"]
+            rows[-1].append(_cell([_value_at(r[name], path) for r in group if name in r], share))
+    return rows
+
+
+def _value_at(result: Mapping[str, Any], path: str) -> Optional[float]:
+    """The number at a dotted path of a result, None if it is known that there is none."""
+    value: Any = result
+    for key in path.split("."):
+        value = value.get(key, "") if isinstance(value, dict) else ""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise UserError(f"A column asks for {path!r}, where the result has no number")
+    return value
+
+
+def _cell(values: Sequence[Optional[float]], share: bool) -> str:
+    """A percentage or plain number; of several seeds the mean, and the least and the greatest."""
+    factor, unit = (100, " %") if share else (1, "")
+    known = [factor * value for value in values if value is not None]
+    if not known:
+        return "—"
+    if not share and all(isinstance(value, int) and value == known[0] for value in known):
+        return f"{known[0]:,}"
+    if len(known) == 1:
+        return f"{known[0]:.2f}{unit}"
+    mean = f"{statistics.mean(known):.2f}{unit}"
+    return f"{mean} ({min(known):.2f}–{max(known):.2f})"

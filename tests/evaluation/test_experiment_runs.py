@@ -1,0 +1,233 @@
+"""Runs are carried out, each only once, and what was done otherwise is not taken over."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import ROOT
+from conftest import gone
+from experiment_content import CONTENT, experiments
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.experiment_runs import (
+    Runner,
+    read_validation,
+    run_experiments,
+)
+from sit_fairseq.evaluation.result_file import sha256_of_file
+
+LOG = """a warning
+[INFO] - num. shared model params: 2,906,496 (num. trained: 2,906,496)
+[2026][train_inner][INFO] - {"correct": "1", "num_updates": "500"}
+[2026][valid][INFO] - {"valid_loss": "2.1", "valid_corr
+[2026][valid][INFO] - {"valid_correct": "54.5", "valid_timeout": "0", "valid_num_updates": "500"}
+[2026][valid][INFO] - {"valid_correct": "60", "valid_num_updates": "1000"}
+"""
+# Of one condition and seed, so that a table is two trainings and three measurements.
+ONE = {"conditions": {"All": {"data": "bin"}}, "seeds": [1]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Data, and a configuration."""
+    for name in ("bin", "bin.few"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.src-tgt.src.bin").write_text(name)
+        (tmp_path / name / "preprocess.log").write_text("now")
+    (tmp_path / "x.src").write_text("a\n")
+    (tmp_path / "some-hydra.yaml").write_text("a: 1")
+    return tmp_path
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The commands that would have been called; files are written as they do."""
+    calls = []
+
+    def call(self, log, words, see):
+        calls.append(log.stem)
+        log.write_text(LOG)
+        if "--result" in words:
+            calls[-1] += " anew" * ("--restart" in words)
+            files = {"x.src": sha256_of_file(str(self._folder / "x.src"))}
+            result = {"correct": {"share": 0.5}, "3": {"mean": 1.0}}
+            found = {"command": ["sit", *words[3:]], "files": files, "result": result}
+            Path(words[words.index("--result") + 1]).write_text(json.dumps(found))
+        return 60.0
+
+    monkeypatch.setattr(Runner, "_call", call)
+    return calls
+
+
+def carry_out(folder, calls, **parts):
+    """Carries out a small table and returns the commands that were called for it."""
+    calls.clear()
+    _, failed = run_experiments(experiments(folder, **{**ONE, **parts}), folder, "some", 1)
+    assert not failed
+    return list(calls)
+
+
+def test_what_is_done_is_not_done_again(folder, calls):
+    assert carry_out(folder, calls) == ["train", "test", "train", "test", "covariance"]
+    assert carry_out(folder, calls) == []
+    (folder / "bin" / "preprocess.log").write_text("later")
+    (folder / "some-hydra.yaml").write_text("# explained\na: 1\n")
+    (folder / "x.src").rename(folder / "moved.src")
+    assert carry_out(folder, calls) == []
+
+
+def test_a_checkpoint_is_measured_without_a_training(folder, calls):
+    given = {"models": {}, "checkpoints": {"A": "a.pt", "B": "b.pt"}}
+    assert carry_out(folder, calls, **given) == ["test", "test", "covariance"]
+
+
+def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
+    few = {"covariance": {**CONTENT["measurements"]["covariance"], "conditions": ["Few"]}}
+    conditions = {"All": {"data": "bin"}, "Few": {"data": "bin.few"}}
+    done = carry_out(folder, calls, conditions=conditions, models={"B": ""}, measurements=few)
+    assert done == ["train", "train", "covariance"]
+
+
+def test_what_was_measured_otherwise_is_measured_again(folder, calls):
+    carry_out(folder, calls)
+    (folder / "x.src").write_text("b\n")
+    assert carry_out(folder, calls) == ["test anew", "test anew", "covariance anew"]
+    test = {"command": "correct y", "columns": {"Correct": "correct.share"}}
+    other = {**CONTENT["measurements"], "test": test}
+    assert carry_out(folder, calls, measurements=other) == ["test anew", "test anew"]
+    assert carry_out(folder, calls, measurements=other) == []
+
+
+@pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])
+def test_results_of_other_settings_are_not_taken_over(folder, calls, changed):
+    carry_out(folder, calls)
+    parts = {}
+    if changed == "configuration":
+        (folder / "some-hydra.yaml").write_text("a: 2")
+    elif changed == "overrides":
+        parts["overrides"] = "b=1"
+    elif changed == "data":
+        parts["conditions"] = {"All": {"data": "bin.few"}}
+    else:
+        (folder / "bin" / "train.src-tgt.src.bin").write_text("more")
+    with pytest.raises(UserError, match=f"trainings of another run .*{changed}.*another DIR"):
+        carry_out(folder, calls, **parts)
+
+
+@pytest.mark.parametrize("missing", ["bin", "some-hydra.yaml"])
+def test_what_is_missing_is_named_before_anything_runs(folder, calls, missing):
+    (folder / missing).rename(folder / "moved")
+    with pytest.raises(UserError, match=missing):
+        carry_out(folder, calls)
+    assert calls == []
+
+
+def test_two_of_a_kind_do_not_train_at_once(folder, calls):
+    runner = Runner(experiments(folder, **ONE), folder, 1)
+    with runner.open_journal(runner.runs[0]):
+        with pytest.raises(UserError, match="in use by another process"):
+            carry_out(folder, calls)
+
+
+def test_a_wrong_column_ends_the_table(folder, calls):
+    wrong = {"test": {"command": "x", "columns": {"Correct": "correct.shares"}}}
+    with pytest.raises(UserError, match="'correct.shares'"):
+        carry_out(folder, calls, measurements=wrong)
+    assert not (folder / "some.md").exists()
+
+
+def test_a_run_that_fails_is_named_and_left_out(folder, calls, monkeypatch, capsys):
+    call = Runner._call
+
+    def failing(self, log, words, see):
+        if "/A/" in str(log):
+            raise subprocess.CalledProcessError(1, words[0], str(log))
+        return call(self, log, words, see)
+
+    monkeypatch.setattr(Runner, "_call", failing)
+    text, failed = run_experiments(experiments(folder, **ONE), folder, "some", 1)
+    assert failed == 1 and "50.00 %" in text
+    assert "All / A / seed 1 FAILED, see" in capsys.readouterr().err
+
+
+def test_the_table_is_written_after_each_run(folder, calls, monkeypatch):
+    """What was finished before an interruption can be read."""
+    call = Runner._call
+
+    def interrupted(self, log, words, see):
+        if "seed2" in str(log):
+            raise KeyboardInterrupt
+        return call(self, log, words, see)
+
+    monkeypatch.setattr(Runner, "_call", interrupted)
+    with pytest.raises(UserError, match="Interrupted"):
+        run_experiments(experiments(folder, conditions=ONE["conditions"]), folder, "some", 1)
+    rows = [row.split() for row in (folder / "some.md").read_text().splitlines()]
+    assert [row[1:4] for row in rows[2:]] == [["All", "|", "A"], ["All", "|", "B"]]
+
+
+def test_what_training_said_is_read_from_its_log(folder, calls):
+    assert read_validation(LOG.splitlines()) == {
+        "500": {"correct": 0.545, "timeout": 0.0},
+        "1000": {"correct": 0.6},
+        "last": {"correct": 0.6},
+    }
+    columns = {"Last": "validation.last.correct", "Weights": {"number": "parameters"}}
+    training = {"training": {"columns": columns}}
+    carry_out(folder, calls, models={"A": ""}, measurements=training)
+    assert (folder / "some.md").read_text().splitlines()[2].split("|")[3:5] == [
+        " 60.00 % ",
+        " 2,906,496 ",
+    ]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGINT"])
+def test_commands_end_with_the_process_that_asked_for_them(folder, name):
+    log = folder / "log"
+    program = (
+        "import signal, sys\n"
+        # A shell starts what runs in the background deaf to it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from pathlib import Path\n"
+        "from experiment_content import experiments\n"
+        "from sit_fairseq.evaluation import experiment_runs\n"
+        "words = [sys.executable, '-c', 'import os, time; print(os.getpid(), flush=True); "
+        "time.sleep(600)']\n"
+        f"train = lambda self, run, journal: self._call(Path({str(log)!r}), words, print)\n"
+        "experiment_runs.Runner._train = train\n"
+        f"folder = Path({str(folder)!r})\n"
+        "experiment_runs.run_experiments(experiments(folder), folder, 'some', 1)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    runner = subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.DEVNULL
+    )
+    try:
+        while not (log.exists() and log.read_text().endswith("\n")):
+            assert runner.poll() is None
+            time.sleep(0.05)
+        runner.send_signal(getattr(signal, name))
+        runner.wait(30)
+        assert gone(int(log.read_text()))
+    finally:
+        runner.kill()
+        runner.wait()
+
+
+def test_a_command_that_fails_names_its_log(folder):
+    runner = Runner(experiments(folder, **ONE), folder, 1)
+    program = "print('why', flush=True); raise SystemExit(3)"
+    seen = []
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        runner._call(folder / "log", [sys.executable, "-S", "-c", program], seen.append)
+    assert (error.value.returncode, error.value.output) == (3, str(folder / "log"))
+    assert seen == ["why\n"] and (folder / "log").read_text() == "why\n"
+    runner.stop()
+    with pytest.raises(subprocess.CalledProcessError):
+        runner._call(folder / "log", [sys.executable, "-c", "print('never')"], seen.append)
+    assert (folder / "log").read_text() == "why\n"

@@ -1,0 +1,155 @@
+"""The benchmark: its yardstick computes what the paper's algorithms say, and it measures."""
+
+import json
+import logging
+import sys
+from types import SimpleNamespace
+
+import literal
+import pytest
+import torch
+import torch.nn.functional as F
+from command_line import load_script
+from conftest import make_dictionary, make_model, make_sample, redraw
+from fairseq.sequence_generator import SequenceGenerator
+
+from sit_fairseq.logic.syntax import ARITY
+
+BENCHMARK = load_script("scripts/benchmark/run.py")
+MEASURING = sys.modules["measuring"]
+LiteralModel = sys.modules["literal_model"].LiteralModel
+CPU = torch.device("cpu")
+MIB = 2**20
+
+
+def build(pattern: str, positions: str = "tree"):
+    """The yardstick, and a sample for it."""
+    dictionary = make_dictionary()
+    options = SimpleNamespace(
+        encoder_embed_dim=24,
+        encoder_ffn_embed_dim=40,
+        encoder_layers=2,
+        encoder_attention_heads=3,
+        encoder_positions=positions,
+        tree_depth=0,
+        stream_attention=pattern,
+        dropout=0.0,
+        layer_norm_eps=0.1,
+    )
+    model = LiteralModel(options, dictionary).double().eval()
+    redraw(model)
+    return model, make_sample(dictionary)
+
+
+@pytest.mark.parametrize(
+    "pattern, positions",
+    [
+        ("EP-DP-EA-DA-CP", "tree"),
+        ("EP-DP-EA-CP", "rope"),
+        ("EA-DA-CP-CA", "tree"),
+        ("EP-DP-DA-CA", "rope"),
+    ],
+)
+def test_logits_are_those_of_the_algorithms(pattern, positions):
+    model, sample = build(pattern, positions)
+    config = literal.LiteralConfig(
+        pattern=pattern, layers=2, heads=3, eps=0.1, encoder_positions=positions
+    )
+    embedding, dictionary = model.encoder.embed_tokens, model.encoder.dictionary
+    weights = model.state_dict()
+    weights["decoder.output_projection.weight"] = embedding.weight
+    base, symbols = embedding.vocabulary.num_base, embedding.symbols
+    columns = torch.cat((embedding.vocabulary.index_of_row, symbols))
+    number_of = {index: number for number, index in enumerate(columns.tolist())}
+    found = model(**sample["net_input"])[0] / model.decoder.scale
+    inputs = sample["net_input"]
+    for row, previous, logits in zip(inputs["src_tokens"], inputs["prev_output_tokens"], found):
+        x, y = (
+            [number_of[token] for token in tokens.tolist() if token != dictionary.pad()]
+            for tokens in (row, previous)
+        )
+        arities = [ARITY.get(token, 0) for token in embedding.vocabulary.row_tokens]
+        arities += [0] * symbols.numel()
+        formula = [arities[token] for token in x[:-1]] if positions == "tree" else None
+        truth = literal.forward(weights, config, x, y, symbols.numel(), formula)
+        assert truth.shape[1] == base + symbols.numel()
+        torch.testing.assert_close(logits[: len(y)][:, columns], truth, rtol=1e-9, atol=1e-9)
+
+
+def test_parameters_are_those_of_the_package():
+    """So that both are measured with the same amount of work per stream."""
+    ours = dict(make_model().named_parameters(remove_duplicate=False))
+    theirs = dict(build("EP-DP-EA-DA-CP")[0].named_parameters(remove_duplicate=False))
+    assert {k: v.shape for k, v in ours.items()} == {k: v.shape for k, v in theirs.items()}
+
+
+def test_steps_of_beam_search_are_those_of_teacher_forcing():
+    model, sample = build("EP-DP-EA-DA-CP-CA")
+    dictionary = model.encoder.dictionary
+    generator = SequenceGenerator([model], dictionary, beam_size=3, max_len_a=0, max_len_b=7)
+    inputs = {"src_tokens": sample["net_input"]["src_tokens"]}
+    inputs["src_lengths"] = sample["net_input"]["src_lengths"]
+    answers = generator.generate([model], {"net_input": inputs})
+    for number, hypotheses in enumerate(answers):
+        for hypothesis in hypotheses:
+            target = hypothesis["tokens"]
+            previous = torch.cat((target.new_tensor([dictionary.eos()]), target[:-1]))
+            source = inputs["src_tokens"][number : number + 1]
+            logits = model(source, inputs["src_lengths"][number : number + 1], previous[None])[0]
+            scores = logits[0].log_softmax(1).gather(1, target[:, None]).squeeze(1)
+            torch.testing.assert_close(
+                hypothesis["positional_scores"].double(), scores, rtol=1e-5, atol=1e-5
+            )
+
+
+def test_cases_take_turns_and_the_first_round_does_not_count():
+    order = []
+    cases = {name: lambda name=name: order.append(name) for name in ("one", "two")}
+    assert MEASURING.interleaved(cases, 3, CPU).keys() == {"one", "two"}
+    assert order == ["one", "two"] * 4
+
+
+def test_operations_of_products_and_of_fused_attention():
+    args = SimpleNamespace(device="cpu", dtype="float32")
+    assert MEASURING.operations(BENCHMARK.matrix_product(3, 5, 7, 11, args)) == 11 * 2 * 3 * 5 * 7
+    queries, keys = torch.randn(2, 3, 40, 8), torch.randn(2, 3, 50, 8)
+    found = MEASURING.operations(lambda: F.scaled_dot_product_attention(queries, keys, keys))
+    assert found == 2 * (2 * 2 * 3 * 40 * 50 * 8)
+
+
+def allocating(mebibytes: int):
+    """Needs that much, after it has had twice as much and given it back."""
+    torch.ones(2 * mebibytes * MIB, dtype=torch.uint8)
+    return lambda: torch.ones(mebibytes * MIB, dtype=torch.uint8), CPU
+
+
+def test_peak_memory():
+    assert MEASURING.peak_memory(allocating, 64) == pytest.approx(64 * MIB, rel=0.1)
+
+
+@pytest.mark.parametrize("part", ["models", "growth"])
+def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
+    """At a size at which figures mean nothing."""
+    monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 2])
+    monkeypatch.setattr(BENCHMARK, "LENGTH", 19)
+    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: MIB)
+    words, recipe, _ = BENCHMARK.DATA["prop, 5 symbols"]
+    monkeypatch.setattr(BENCHMARK, "DATA", {"prop, 5 symbols": (words, recipe, 4)})
+    sizes = ["--batch-size", "3", "--repetitions", "1", "--threads", "1"]
+    monkeypatch.setattr(sys, "argv", ["run.py", str(tmp_path), "--parts", part, *sizes])
+    try:
+        BENCHMARK.main()
+    finally:
+        logging.disable(logging.NOTSET)
+    found = json.loads((tmp_path / "benchmark.json").read_text())
+    report = (tmp_path / "benchmark.md").read_text()
+    assert found["machine"]["torch"] == torch.__version__
+    if part == "models":
+        own = found["models"]["prop, 5 symbols"]
+        assert {"training", "validation", "beam 3", "beam 25"} < own.keys()
+        # Every symbol of the dictionary is a stream of the literal algorithms.
+        assert own["operations"]["literal"] > own["operations"]["package"] > 0
+        assert "| beam 25 " in report
+    else:
+        assert found["growth"]["training"]["seconds"].keys() == {"1", "2"}
+        assert "One formula of 19 tokens" in report
