@@ -43,13 +43,15 @@ def make_client(base_url: str, retries: int):
         UserError: the library or the key is missing.
     """
     try:
-        import httpx
         import openai
     except ImportError:
         raise UserError("asking a language model needs openai: pip install openai")
     key = os.environ.get(_KEY, "").strip()  # files of keys have line ends
     if not key:
         raise UserError(f"{_KEY} is not set; set it, to any word if the server needs no key")
+
+    # Its transport, httpx, has another name in each major version.
+    httpx = sys.modules[openai.DefaultAsyncHttpxClient.__base__.__module__.partition(".")[0]]
 
     class Bounded(httpx.AsyncByteStream):
         def __init__(self, stream) -> None:
@@ -141,7 +143,7 @@ async def ask_all(
                 answer = read_answer(content, args.semantics)
             except ValueError:
                 answer = f"unreadable ? {number}"  # invalid for every judge, and equal to no other
-            journal.append({"source": source, "content": content, "answer": answer})
+            journal.append({"source": source, "content": content, "answers": [answer]})
             bar.update()
 
     with tqdm(total=len(requests), unit=" answers") as bar:

@@ -1,1 +1,0 @@
-"""Putting the problems to a language model behind an OpenAI-compatible endpoint."""
