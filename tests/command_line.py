@@ -71,14 +71,19 @@ def sit(*arguments) -> None:
     commands.main([str(argument) for argument in arguments])
 
 
-def preprocess(directory: Path, *arguments) -> Path:
-    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary."""
-    arguments = ("--joined-dictionary", *arguments) if "--srcdict" not in arguments else arguments
-    run(fairseq_cli.preprocess, "-s", "src", "-t", "tgt", "--destdir", directory, *arguments)
+def run_preprocess(*arguments) -> None:
+    """Runs fairseq-preprocess."""
+    run(fairseq_cli.preprocess, *arguments)
     # It would write to the log of every earlier folder too, there or not.
     for handler in list(fairseq_cli.preprocess.logger.handlers):
         fairseq_cli.preprocess.logger.removeHandler(handler)
         handler.close()
+
+
+def preprocess(directory: Path, *arguments) -> Path:
+    """Binarises files of the two languages ``src`` and ``tgt`` with a joined dictionary."""
+    arguments = ("--joined-dictionary", *arguments) if "--srcdict" not in arguments else arguments
+    run_preprocess("-s", "src", "-t", "tgt", "--destdir", directory, *arguments)
     return directory
 
 

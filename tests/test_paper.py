@@ -1,0 +1,273 @@
+"""The runner of the paper's tables: every step once, at a size at which figures mean nothing."""
+
+import contextlib
+import logging
+import re
+import shlex
+import subprocess
+import sys
+from unittest import mock
+
+import fairseq_cli.train
+import pytest
+from command_line import ROOT, hydra_train, load_script, run, run_preprocess, sit
+from conftest import needs_spot
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import experiment_runs
+from sit_fairseq.evaluation.experiments import make_runs
+
+PAPER = load_script("examples/paper/run.py")
+PACE = sys.modules["pace"]
+
+
+def in_process(folder, words) -> None:
+    """Does in this process what commands do, which would be seconds for each import of fairseq."""
+    with contextlib.chdir(folder), mock.patch.object(sys, "argv", ["sit", *words[1:]]):
+        if words[0] == "fairseq-hydra-train":
+            with mock.patch("logging.config.dictConfig"):  # would take away the handler below
+                hydra_train(*words[1:])
+        elif words[0] == "fairseq-preprocess":
+            run_preprocess(*words[1:])
+        elif words[0] == "fairseq-train":
+            run(fairseq_cli.train, *words[1:], "--cpu")
+        else:
+            sit(*words[1:])
+
+
+class LogFile(logging.FileHandler):
+    """What a command prints in the form that hydra gives it."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] - %(message)s"))
+
+
+def call(self, log, words, see):
+    """In place of the runner's own: a training or a measurement in this process."""
+    handler, root = LogFile(log), logging.getLogger()
+    root.addHandler(handler)
+    level = root.level
+    root.setLevel(logging.INFO)
+    try:
+        name = words[0].rpartition("/")[2]
+        in_process(self._folder, [name, *words[1:]] if "hydra" in name else words[2:])
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+    return 60.0
+
+
+def command(self, *words, **options):
+    """In place of the runner's own: a line of a step in this process, if it is no shell's."""
+    simple = words[-1].split()[0] in ("sit", "fairseq-train") and ">" not in words[-1]
+    if words[0] == "bash" and not simple:
+        subprocess.run(words, cwd=self._out, env=self._environment, check=True)
+    else:
+        in_process(self._out, shlex.split(words[-1]) if words[0] == "bash" else words)
+
+
+def one_of_each_condition(experiments, folder):
+    """The last model of each condition; the configurations of all have a test of their own."""
+    runs = make_runs(experiments, folder)
+    last = {run.condition: run for run in runs if run.checkpoint is None}
+    return [run for run in runs if run.checkpoint is not None or run is last[run.condition]]
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    return tmp_path_factory.mktemp("paper")
+
+
+@pytest.fixture
+def carry_out(outputs, monkeypatch, capsys):
+    """Carries out a step and returns its table; the steps of a task share their data."""
+    monkeypatch.setattr(experiment_runs.Runner, "_call", call)
+    monkeypatch.setattr(experiment_runs, "make_runs", one_of_each_condition)
+    monkeypatch.setattr(PAPER.Paper, "_call", command)
+
+    def carry_out(task, step, *words, scale="tiny"):
+        out = outputs / f"{task}, (a=1) ~"  # which shells and hydra's command line would not take
+        monkeypatch.setattr(
+            sys, "argv", ["run.py", task, scale, step, *words, "--jobs", "1", "--out", str(out)]
+        )
+        PAPER.main()
+        return out, capsys.readouterr().out
+
+    return carry_out
+
+
+STEPS = {
+    "prop": [
+        "results",
+        "ablation",
+        "figures",
+        "conversion",
+        "refine",
+        "ladder",
+        "labels",
+        "shipped",
+    ],
+    "ltl": ["results", "ablation", "figures", "conversion", "ladder", "shipped"],
+    "copying": ["model", "figures", "shipped"],
+    "conversion": ["model"],
+}
+
+
+@needs_spot
+@pytest.mark.parametrize("task, step", [(task, step) for task in STEPS for step in STEPS[task]])
+def test_every_table_can_be_made(carry_out, task, step):
+    out, printed = carry_out(task, step)
+    table = re.findall(r"^\|.*\|$", printed, re.MULTILINE)
+    assert len(table) > 2 and "FAILED" not in printed
+    names = [
+        line.split()[1]
+        for line in PAPER.read_task(task, "tiny", [], out)["steps"][step]
+        if line.startswith("table ")
+    ]
+    for name in names:
+        rows = (out / f"{name}.md").read_text().splitlines()[2:]
+        cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+        assert rows and all(any(cell != "—" for cell in row[2:]) or len(row) == 2 for row in cells)
+    if step == "figures":
+        assert list(out.glob("runs/*/*/*/heat_map.png"))
+    if (task, step) == ("ltl", "results"):
+        assert (out / "imbalance.png").is_file()
+    if (task, step) == ("prop", "shipped"):  # the model itself is no trifle
+        assert float(cells[0][2].removesuffix(" %")) > 80
+
+
+def test_what_is_done_is_not_done_again(carry_out, monkeypatch):
+    carry_out("copying", "model")
+    monkeypatch.setattr(PAPER.Paper, "_call", None)
+    monkeypatch.setattr(experiment_runs.Runner, "_call", None)
+    carry_out("copying", "model")
+
+
+def test_a_command_that_is_done_again_has_the_later_ones_follow(tmp_path):
+    task = {"steps": {"all": ["first", "echo b >>said"], "first": ["echo a >>said"]}}
+    journal = mock.Mock(entries=[{"line": "echo b >>said"}])
+    PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+    assert (tmp_path / "said").read_text() == "a\nb\n"
+    journal.entries = [call.args[0] for call in journal.append.call_args_list]
+    PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+    assert (tmp_path / "said").read_text() == "a\nb\n"
+
+
+def test_a_command_that_fails_is_not_done(tmp_path):
+    journal = mock.Mock(entries=[])
+    task = {"steps": {"all": ["true", "false | true", "touch later"]}}
+    with pytest.raises(UserError, match="the same command goes on"):
+        PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+    journal.append.assert_called_once_with({"line": "true"})
+    assert not (tmp_path / "later").exists()
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (["none"], "no task none, but conversion, copying, ltl, prop"),
+        (["prop", "huge"], "no scale huge, but mini, medium, paper, tiny"),
+        (["prop", "mini", "none"], "no step none, but model, results, ablation"),
+    ],
+)
+def test_what_there_is_not_is_named(words, reason, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py", *words, "--out", str(tmp_path)])
+    with pytest.raises(UserError, match=reason):
+        PAPER.main()
+
+
+def test_other_settings_need_another_folder(carry_out):
+    carry_out("copying", "model")
+    with pytest.raises(UserError, match="settings.*name another folder by --out"):
+        carry_out("copying", "model", "size=99")
+    with pytest.raises(UserError, match="of another run.*scale"):
+        carry_out("copying", "model", scale="mini")
+
+
+def test_the_steps_of_every_scale_can_be_read(tmp_path):
+    for task in STEPS:
+        for scale in ("mini", "medium", "paper"):
+            with contextlib.suppress(UserError):  # not every task has each
+                steps = PAPER.read_task(task, scale, [], tmp_path)["steps"]
+                assert not re.search(r"\$\{", str(steps))
+
+
+# The quickstart's number of updates.
+
+
+@pytest.mark.parametrize(
+    "seconds_each, minutes, most, updates",
+    [
+        (0.05, 7, 3000, 3000),  # a quiet machine: all of them
+        (0.2, 7, 3000, 1850),  # 0.9 of 420 seconds, in fifties
+        (0.425, 7, 3000, 850),
+        (10, 7, 3000, 100),  # fewer teach nothing
+        (10, 7, 60, 60),
+        (0, 7, 3000, 3000),
+    ],
+)
+def test_updates_that_fit_a_time(seconds_each, minutes, most, updates):
+    times = [100 + seconds_each * number for number in range(41)]
+    assert PACE.fitting(times, 60 * minutes, most) == updates
+
+
+def test_a_training_that_was_begun_keeps_its_number(tmp_path, monkeypatch, capsys):
+    """And the whole schedule of the learning rate ends with it."""
+    table = PAPER.read_task("prop", "mini", [], tmp_path)["tables"]["model"]
+    times = [[0.3 * number for number in range(41)], [0.1 * number for number in range(41)]]
+    monkeypatch.setattr(PACE, "_trial", lambda *arguments: times.pop(0))
+    journal = mock.Mock(entries=[])
+    overrides = PACE.updates_within(7, table, tmp_path, PAPER.HERE, journal)
+    assert overrides == (
+        "optimization.max_update=1250 lr_scheduler.warmup_updates=83 "
+        "lr_scheduler.lr_period_updates=1167"
+    )
+    assert "1,250 of 3,000 updates" in capsys.readouterr().out
+    journal.entries = [journal.append.call_args.args[0]]
+    assert PACE.updates_within(7, table, tmp_path, PAPER.HERE, journal) == overrides
+    assert len(times) == 1, "it is not measured again"
+    journal.entries = []
+    assert PACE.updates_within(7, table, tmp_path, PAPER.HERE, journal) == "", "all of them fit"
+
+
+def test_the_pace_is_measured_by_a_trial_that_leaves_nothing(carry_out):
+    out, printed = carry_out("prop", "model", "--minutes", "0.001")
+    assert re.search(r"40 updates took [\d.]+ seconds: training has 2 of 2 updates", printed)
+    assert not (out / "runs" / "Trial").exists() and not (out / "trial.md").exists()
+    assert "as it was begun" in carry_out("prop", "model", "--minutes", "7")[1]
+
+
+def test_commands_of_the_documents_exist():
+    """Each row of REPRODUCE.md has a command, and each step that any document names is one."""
+    rows = [
+        line.split(" | ")
+        for line in (ROOT / "examples" / "REPRODUCE.md").read_text().splitlines()
+        if line.startswith("| ")
+    ][2:]
+    assert len(rows) >= 15
+    for row in rows:
+        assert len(row) == 3 and "`" in row[1] and row[2].strip(" |"), row[0]
+    documents = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("examples/**/*.md"),
+        *ROOT.glob("checkpoints/**/*.md"),
+    ]
+    texts = "\n".join(path.read_text() for path in documents if "node_modules" not in str(path))
+    steps = set(re.findall(r"examples/paper/run\.py (\w+) (\w+) (\w+)", texts))
+    assert len(steps) >= 10
+    for task, scale, step in steps:
+        scale = "mini" if scale == "SCALE" else scale
+        assert step in PAPER.read_task(task, scale, [], ROOT)["steps"], (task, step)
+    for script in set(
+        re.findall(r"(?:bash|python) ((?:examples|scripts)/[\w/]+\.(?:sh|py))", texts)
+    ):
+        assert (ROOT / script).is_file(), script
+
+
+def test_examples_are_short():
+    for path in ROOT.glob("examples/**/*.sh"):
+        assert path.name == "run.sh" and len(path.read_text().splitlines()) <= 25, path
+    for path in ROOT.glob("**/*.sh"):
+        if "node_modules" not in path.parts and ".venv" not in path.parts:
+            subprocess.run(["bash", "-n", path], check=True)
