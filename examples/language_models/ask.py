@@ -27,6 +27,11 @@ from prompts import LISTINGS, answer_format, prompt, read_answer  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
+
+class _Failure(Exception):
+    """A question without an answer; a UserError, which ends processes, would end the loop."""
+
+
 # Bytes of a response; the longest answers of the data have some thousand.
 _LARGEST = 2**20
 _KEY = "OPENAI_API_KEY"
@@ -97,7 +102,7 @@ async def complete(client, request: Dict[str, Any], seconds: float) -> str:
         What the model wrote, or why it refused to.
 
     Raises:
-        UserError: there is no answer; the message says why, without the key.
+        _Failure: there is no answer; the message says why, without the key.
     """
     try:
         call = client.chat.completions.create(**request, timeout=seconds)
@@ -105,11 +110,11 @@ async def complete(client, request: Dict[str, Any], seconds: float) -> str:
         content = message.content or message.refusal or ""
         text = content.encode("utf-8", "replace").decode()  # halves of surrogate pairs
     except asyncio.TimeoutError:
-        raise UserError(f"no answer from {client.base_url} within {seconds:g} seconds", "timeout")
+        raise _Failure(f"no answer from {client.base_url} within {seconds:g} seconds")
     except Exception as error:  # of the library, or of what is no chat completion
         reason = str(error.__cause__ or error).replace(client.api_key, "***")
         reason = " ".join(reason.encode("utf-8", "replace").decode().split())[:300]
-        raise UserError(f"{client.base_url} does not answer: {type(error).__name__}: {reason}")
+        raise _Failure(f"{client.base_url} does not answer: {type(error).__name__}: {reason}")
     return text.replace(client.api_key, "***") if len(client.api_key) > 8 else text
 
 
@@ -136,12 +141,12 @@ async def ask_all(
                 return
             try:
                 content = await complete(client, requests[source], args.timeout)
-            except BaseException:
+            except _Failure:
                 failed = True
                 raise
             try:
                 answer = read_answer(content, args.semantics)
-            except ValueError:
+            except (ValueError, RecursionError):
                 answer = f"unreadable ? {number}"  # invalid for every judge, and equal to no other
             journal.append({"source": source, "content": content, "answers": [answer]})
             bar.update()
@@ -150,7 +155,7 @@ async def ask_all(
         tasks = (ask(number, source) for number, source in enumerate(requests))
         found = await asyncio.gather(*tasks, return_exceptions=True)
     for error in filter(None, found):
-        raise error
+        raise UserError(f"{error}; the same command goes on from there")
 
 
 def main() -> None:
@@ -188,7 +193,10 @@ def main() -> None:
     with Journal(out, kind, depends, advice=advice, where="--out") as journal:
         for entry in journal.entries:
             requests.pop(entry["source"], None)
-        asyncio.run(ask_all(client, requests, journal, args))
+        try:
+            asyncio.run(ask_all(client, requests, journal, args))
+        except KeyboardInterrupt:
+            raise UserError("Interrupted; the same command goes on from there")
     print(
         f"{out} answers {len(sources)} formulas; measure it by sit evaluate ... --generated {out}"
     )

@@ -12,7 +12,7 @@ import re
 from typing import Any, Dict, List, Tuple
 
 from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.ltl import read_infix_trace
+from sit_fairseq.logic.reading import read_infix_trace
 from sit_fairseq.logic.syntax import formula_symbols, tokenize
 
 LTL_LISTING = """\

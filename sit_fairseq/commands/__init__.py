@@ -46,8 +46,6 @@ VERBS: Dict[str, str] = {
     "export": "makes a small checkpoint to ship: half precision, no optimizer, no paths",
     "export-onnx": "exports a model to ONNX, to be used without fairseq and torch",
     "experiments": "trains and measures the models of a table, and prints the table",
-    "ask-llm": "asks a language model the problems of a data set, and judges its answers",
-    "benchmark": "speed and memory, against the algorithms as written and fairseq's transformer",
     "options": "prints the options that the package adds to fairseq's commands",
 }
 
