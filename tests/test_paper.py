@@ -67,11 +67,18 @@ def command(self, *words, **options):
         in_process(self._out, shlex.split(words[-1]) if words[0] == "bash" else words)
 
 
-def one_of_each_condition(experiments, folder):
-    """The last model of each condition; the configurations of all have a test of their own."""
-    runs = make_runs(experiments, folder)
-    last = {run.condition: run for run in runs if run.checkpoint is None}
-    return [run for run in runs if run.checkpoint is not None or run is last[run.condition]]
+def one_of_each_kind(experiments, folder):
+    """One run for each set of measurements; the configurations of all have a test of their own."""
+    kinds = {}
+    for run in make_runs(experiments, folder):
+        meant = [
+            name
+            for name, measurement in experiments.measurements.items()
+            if run.model in (measurement.models or [run.model])
+            and run.condition in (measurement.conditions or [run.condition])
+        ]
+        kinds[run.checkpoint, *meant] = run
+    return list(kinds.values())
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +90,7 @@ def outputs(tmp_path_factory):
 def carry_out(outputs, monkeypatch, capsys):
     """Carries out a step and returns its table; the steps of a task share their data."""
     monkeypatch.setattr(experiment_runs.Runner, "_call", call)
-    monkeypatch.setattr(experiment_runs, "make_runs", one_of_each_condition)
+    monkeypatch.setattr(experiment_runs, "make_runs", one_of_each_kind)
     monkeypatch.setattr(PAPER.Paper, "_call", command)
 
     def carry_out(task, step, *words, scale="tiny"):
