@@ -177,6 +177,7 @@ class Runner:
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
         words += ["--data", str(run.data), "--result", str(path)]
+        begun, command = run.folder / f"{name}.command", shlex.join(words)
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
@@ -187,6 +188,9 @@ class Runner:
             ):
                 return found["result"]
             words.append("--restart")
+        elif begun.exists() and begun.read_text(encoding="utf-8") != command:
+            words.append("--restart")  # the answers are to another command
+        begun.write_text(command, encoding="utf-8")
         words = [sys.executable, "-m", "sit_fairseq", *words]
         self._call(run.folder / f"{name}.log", words, lambda line: None)
         return json.loads(path.read_text(encoding="utf-8"))["result"]

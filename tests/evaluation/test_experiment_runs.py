@@ -103,6 +103,24 @@ def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     assert carry_out(folder, calls, measurements=other) == []
 
 
+@pytest.mark.parametrize("command, called", [("correct x", "test"), ("correct y", "test anew")])
+def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, calls, command, called):
+    runner = Runner(experiments(folder, **ONE), folder, 1)
+    call = runner._call
+
+    def interrupted(log, *arguments):
+        if log.stem == "test":
+            raise KeyboardInterrupt
+        return call(log, *arguments)
+
+    runner._call = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        runner(runner.runs[0])
+    test = {**CONTENT["measurements"]["test"], "command": command}
+    found = carry_out(folder, calls, measurements={**CONTENT["measurements"], "test": test})
+    assert found == [called, "train", "test", "covariance"]
+
+
 @pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])
 def test_results_of_other_settings_are_not_taken_over(folder, calls, changed):
     carry_out(folder, calls)
