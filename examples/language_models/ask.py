@@ -148,7 +148,7 @@ async def ask_all(
                 answer = read_answer(content, args.semantics)
             except (ValueError, RecursionError):
                 answer = f"unreadable ? {number}"  # invalid for every judge, and equal to no other
-            journal.append({"source": source, "content": content, "answers": [answer]})
+            journal.append({"source": source, "content": content, "answer": answer})
             bar.update()
 
     with tqdm(total=len(requests), unit=" answers") as bar:
