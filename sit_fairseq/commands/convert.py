@@ -135,7 +135,7 @@ def main(args: argparse.Namespace) -> None:
     arguments = writing.training_options(original, args.add)
     cfg = writing.configuration(original, symbols, arguments)
     model, account = convert(original, symbols, cfg.model)
-    with explaining_failure(args.destination, "OUT"), partial_files(args.destination) as (partial,):
+    with explaining_failure(args.destination), partial_files(args.destination) as (partial,):
         writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
         if args.verify:
             verify(original, verification.load(partial, cfg), symbols, args.device)

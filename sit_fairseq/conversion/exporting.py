@@ -142,7 +142,7 @@ def _in_folder(
     languages = [state["cfg"]["task"][side] for side in ("source_lang", "target_lang")]
     names += tuple(sorted({f"dict.{language}.txt" for language in languages}))
     paths = [os.path.join(folder, name) for name in names]
-    with explaining_failure(folder, "DIR"), partial_files(*paths) as partials:
+    with explaining_failure(folder), partial_files(*paths) as partials:
         yield partials
         for name, partial in zip(names, partials):
             if name.startswith("dict."):

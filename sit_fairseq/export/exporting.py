@@ -124,7 +124,7 @@ def export_onnx(checkpoint: str, folder: str, sentences: Sentences) -> Agreement
     decoder = CheckpointDecoder(checkpoint)
     check_exportable(decoder.model)
     make_folder(folder)  # before what takes minutes
-    with explaining_failure(folder, "DIR"), tempfile.TemporaryDirectory() as made:
+    with explaining_failure(folder), tempfile.TemporaryDirectory() as made:
         write(decoder.model, made)
         agreement = compare(decoder, made, sentences)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:

@@ -1,190 +1,100 @@
-"""Files that survive interruptions and other writers: whole or not there, pairs together.
+"""Files that are written whole or not at all.
 
-What is being written is a hidden file beside its place, ``.NAME.01234567.unfinished``, locked by
-its process for as long as that lives. So what a killed process has left, which the next writer
-removes, is told from what another process is writing, whom nobody gets in the way of.
+A file is written under a hidden name beside its place, ``.NAME.unfinished``, brought to the disk, and
+renamed. The hidden file is locked meanwhile, so that a second writer ends instead of mixing its bytes
+in, and what a killed writer has left is written anew by the next.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
-import re
-import secrets
-import shutil
-from typing import IO, Iterator, List, Optional, Sequence, TextIO
+from typing import IO, Iterator, List, TextIO
 
 from sit_fairseq.errors import UserError
 
 
-def try_lock(file: IO) -> bool:
+def try_lock(file: IO, path: str) -> bool:
     """Locks a file until it is closed or this process ends, however.
 
     Args:
         file: the file, open for writing.
+        path: its name.
 
     Returns:
-        False if another process has locked it.
-
-    Raises:
-        OSError: there are no locks on this file system.
+        False if another process has locked it, or has renamed or removed it since it was opened.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    return True
+    except OSError:  # no locks on this file system
+        return True
+    return _is_named(file, path)
 
 
-def _hidden(path: str, ending: str = "unfinished") -> str:
-    """A name beside a file, that nobody has."""
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}.{ending}")
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(path)
-
-
-@contextlib.contextmanager
-def _alone_in(folder: str) -> Iterator[None]:
-    """Lets one process at a time look around in a folder, where that can be had."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-
-
-def _remove_what_was_left(path: str, ending: str) -> None:
-    """Removes the hidden files of writers that were killed.
-
-    Raises:
-        UserError: one is of a writer that is at work.
-    """
-    folder, name = os.path.split(path)
-    pattern = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}\.{ending}")
-    left = []
-    with contextlib.suppress(PermissionError):
-        left = list(filter(pattern.fullmatch, os.listdir(folder or ".")))
-    free = []
-    for hidden in (os.path.join(folder, entry) for entry in left):
-        with contextlib.suppress(OSError), open(hidden, "r+b") as file:
-            if not try_lock(file):
-                raise UserError(
-                    f"{path} is being written by another process; wait for it, or name another "
-                    "file."
-                )
-            free.append(hidden)
-    for hidden in free:
-        _remove(hidden)
-
-
-@contextlib.contextmanager
-def _hidden_file(path: str, ending: str = "unfinished") -> Iterator[str]:
-    """Makes a locked hidden file beside a file, and removes it if it is still there."""
-    name = _hidden(path, ending)
-    with contextlib.ExitStack() as stack:
-        with _alone_in(os.path.dirname(path) or "."):
-            _remove_what_was_left(path, ending)
-            file = stack.enter_context(open(name, "xb"))
-            stack.callback(_remove, name)
-            with contextlib.suppress(OSError):  # without locks, names are different all the same
-                try_lock(file)
-        yield name
-
-
-@contextlib.contextmanager
-def _kept(path: str) -> Iterator[Optional[str]]:
-    """Another name for a file that is to be replaced; None if there is no such file."""
-    if not os.path.lexists(path):
-        yield None
-        return
-    name = _hidden(path)
-    try:
-        try:
-            os.link(path, name, follow_symlinks=False)
-        except OSError:  # not on every file system
-            shutil.copy2(path, name)
-        yield name
-    finally:
-        _remove(name)
-
-
-def _put_in_place(names: Sequence[str], paths: Sequence[str]) -> None:
-    """Gives files their names, all or none of them."""
-    with contextlib.ExitStack() as stack:
-        before = [stack.enter_context(_kept(path)) for path in paths[:-1]]
-        try:
-            for name, path in zip(names, paths):
-                os.replace(name, path)
-        except BaseException:
-            if os.path.exists(names[-1]):  # not all are in their places
-                for path, old in zip(paths, before):
-                    if old is None:
-                        _remove(path)
-                    else:
-                        os.replace(old, path)
-            raise
-
-
-@contextlib.contextmanager
-def only_writer(path: str) -> Iterator[None]:
-    """Keeps other processes that ask for the same away while a file is prepared.
-
-    Args:
-        path: the file, which may be written meanwhile by the functions below.
-
-    Raises:
-        UserError: another process prepares it, or nobody can write there.
-    """
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(_hidden_file(path, "planned"))
-        except OSError as error:
-            raise UserError(f"Cannot write {path}: {error.strerror}; name another file.")
-        yield
+def _is_named(file: IO, path: str) -> bool:
+    """Whether an open file still has a name."""
+    return os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
 
 
 def make_folder(folder: str) -> None:
-    """Makes the folder DIR of an export, and those above it, unless it is there.
+    """Makes a folder and those above it, unless it is there.
 
     Raises:
         UserError: it cannot be made.
     """
     if os.path.isfile(folder):
-        raise UserError(f"{folder} is a file; name a folder for DIR.")
+        raise UserError(f"{folder} is a file; name a folder")
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise UserError(f"Cannot make {folder}: {error.strerror}; name another DIR.")
+        raise UserError(f"Cannot make {folder}: {error.strerror}; name another folder")
 
 
 @contextlib.contextmanager
-def explaining_failure(path: str, other: str) -> Iterator[None]:
-    """Around what is written by one who has nothing to add if that fails.
+def explaining_failure(path: str) -> Iterator[None]:
+    """Context manager: what cannot be written ends in one sentence.
 
     Args:
-        path: the file or the folder.
-        other: the argument that names it.
+        path: the file or the folder that is written.
 
     Raises:
-        UserError: it cannot be written, as the disk is full for example.
+        UserError: in place of an ``OSError``, for example of a full disk.
     """
     try:
         yield
     except OSError as error:
         raise UserError(
-            f"Cannot write {path}: {error.strerror}; make room, or name another {other}."
+            f"Cannot write {path}: {error.strerror}; make room, or write somewhere else"
         )
+
+
+@contextlib.contextmanager
+def _unfinished(path: str) -> Iterator[str]:
+    """Makes a locked hidden file beside a file, and removes it if it is still there."""
+    folder, name = os.path.split(path)
+    hidden = os.path.join(folder, f".{name}.unfinished")
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    with open(hidden, "ab") as file:
+        if not try_lock(file, hidden):
+            raise UserError(f"{path} is being written by another process; wait for it")
+        try:
+            file.truncate(0)
+            yield hidden
+        finally:
+            if _is_named(file, hidden):
+                os.remove(hidden)
 
 
 @contextlib.contextmanager
 def partial_files(*paths: str) -> Iterator[List[str]]:
     """Gives names to write to; the files take their places at the end, if all went well.
 
-    They do so together: if one cannot be replaced, none is.
+    The last file is the sign that all are there: it is removed before the others are replaced, and
+    comes after them. So a process that is killed between two renamings leaves no file beside
+    another that it does not belong to.
 
     Args:
         paths: the files to be written or replaced; a symbolic link is followed.
@@ -193,13 +103,20 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
         A temporary name for each, of an empty file.
 
     Raises:
+        OSError: a file cannot be written there.
         UserError: another process is writing one of them.
     """
     places = [os.path.realpath(path) for path in paths]
     with contextlib.ExitStack() as stack:
-        names = [stack.enter_context(_hidden_file(place)) for place in places]
+        names = [stack.enter_context(_unfinished(place)) for place in places]
         yield names
-        _put_in_place(names, places)
+        for name in names:
+            with open(name, "rb") as file:
+                os.fsync(file.fileno())
+        if len(places) > 1 and os.path.exists(places[-1]):
+            os.remove(places[-1])
+        for name, place in zip(names, places):
+            os.replace(name, place)
 
 
 @contextlib.contextmanager
@@ -213,6 +130,7 @@ def replacing(*paths: str) -> Iterator[List[TextIO]]:
         The open files.
 
     Raises:
+        OSError: see :func:`partial_files`.
         UserError: another process is writing one of them.
     """
     with partial_files(*paths) as names, contextlib.ExitStack() as stack:
@@ -222,5 +140,5 @@ def replacing(*paths: str) -> Iterator[List[TextIO]]:
 
 
 def whole_lines(data: bytes) -> bytes:
-    """What a file holds up to its last line end; an interruption may leave half a line."""
+    """The content of a file up to its last line end; an interruption may leave half a line."""
     return data[: data.rfind(b"\n") + 1]

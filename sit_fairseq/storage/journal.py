@@ -25,7 +25,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
 
 
 def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """In which parts two headers differ, ``beam 3, not 5; other checkpoint``; empty if in none."""
+    """The parts in which two headers differ, ``beam 3, not 5; other checkpoint``."""
     parts = []
     for name in {**ours, **theirs}:
         before, now = (json.dumps(header.get(name), sort_keys=True) for header in (theirs, ours))
@@ -83,16 +83,16 @@ class Journal:
         except OSError as error:
             raise self._unwritable(error)
         try:
-            self._lock()
+            if not try_lock(self._file, path):
+                raise UserError(
+                    f"{path} is in use by another process; wait for it, or change {where}."
+                )
             self._size = 0 if restart else self._read(header)
             self._file.truncate(self._size)
             if not self._size:
                 self._write(_line(header))
-        except OSError as error:
-            self._file.close()
-            raise self._unwritable(error)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def __enter__(self) -> "Journal":
@@ -122,40 +122,30 @@ class Journal:
         os.remove(self.path)
         self.close()
 
-    def _lock(self) -> None:
-        """Keeps other processes away until the file is closed or this process ends, however."""
-        # Whoever had it before may have removed it after we had opened it.
-        if not (
-            try_lock(self._file)
-            and os.path.exists(self.path)
-            and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
-        ):
-            raise UserError(
-                f"{self.path} is in use by another process; wait for it, or change {self._where}."
-            )
+    def damaged(self, number: int) -> UserError:
+        """The error to raise if a line is not as it should be.
+
+        Args:
+            number: of the line, from 1; the first entry is on line 2.
+        """
+        return UserError(f"Line {number} of {self.path} is damaged; {self._advice}.")
 
     def _read(self, header: Dict[str, Any]) -> int:
         """Reads what is there and returns how many bytes of it are whole lines."""
         self._file.seek(0)
         found = self._file.read()
+        if not found.startswith(_HEADER) and not _HEADER.startswith(found):
+            raise self._foreign()
         data = whole_lines(found)
-        if not data:
-            if not _HEADER.startswith(found[: len(_HEADER)]):
-                raise self._foreign()
-            return 0
-        entries = []
+        lines = []
         for number, line in enumerate(data.splitlines(), start=1):
             try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                entry = None
-            if not isinstance(entry, dict):
+                lines.append({**json.loads(line)})
+            except (ValueError, TypeError, RecursionError):
                 raise self.damaged(number)
-            entries.append(entry)
-        theirs, *self.entries = entries
-        if "journal" not in theirs:  # of version 0.1
-            theirs = {**theirs, "journal": self._kind}
-            theirs.pop("hash", None)
+        if not lines:
+            return 0
+        theirs, *self.entries = lines
         if theirs["journal"] != self._kind:
             raise self._foreign()
         difference = _difference(theirs, header)
@@ -164,14 +154,6 @@ class Journal:
                 f"{self.path} has {self._kind} of another run ({difference}); {self._advice}."
             )
         return 0 if difference else len(data)  # without entries there is nothing to keep
-
-    def damaged(self, number: int) -> UserError:
-        """The error to raise if a line is not as it should be.
-
-        Args:
-            number: of the line, from 1; the first entry is on line 2.
-        """
-        return UserError(f"Line {number} of {self.path} is damaged; {self._advice}.")
 
     def _write(self, data: bytes) -> None:
         """Writes whole lines or nothing."""

@@ -6,8 +6,8 @@ import numpy
 import pytest
 import torch
 from command_line import ROOT, sit
-from export.conftest import save_checkpoint
 
+from export.conftest import save_checkpoint
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel

@@ -1,4 +1,4 @@
-"""Files are whole or not there, pairs are there together, and have one writer at a time."""
+"""Files are whole or not there, pairs belong together, and each has one writer at a time."""
 
 import multiprocessing
 import os
@@ -8,7 +8,7 @@ import pytest
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage import files
-from sit_fairseq.storage.files import only_writer, partial_files, replacing
+from sit_fairseq.storage.files import partial_files, replacing
 
 
 def names(folder):
@@ -77,13 +77,16 @@ def test_files_have_the_usual_permissions(tmp_path):
     assert modes[0] == modes[1]
 
 
-def test_files_of_the_user_survive(tmp_path):
-    theirs = ["a.tmp", ".a.tmp", ".a.unfinished", ".a.mine.unfinished", ".ab.01234567.unfinished"]
-    for name in theirs:
-        (tmp_path / name).write_text("mine")
-    write(tmp_path / "a")
-    assert names(tmp_path) == sorted([*theirs, "a"])
-    assert {(tmp_path / name).read_text() for name in theirs} == {"mine"}
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_symbolic_link_is_written_through(tmp_path, existed):
+    (tmp_path / "disk").mkdir()
+    target, link = tmp_path / "disk" / "a.src", tmp_path / "x.src"
+    if existed:
+        target.write_text("old")
+    link.symlink_to(target)
+    write(link, tmp_path / "x.tgt")
+    assert link.is_symlink() and target.read_text() == (tmp_path / "x.tgt").read_text() == "new"
+    assert names(tmp_path / "disk") == ["a.src"]
 
 
 def test_a_second_writer_ends_and_the_first_does_not_notice(tmp_path, held):
@@ -98,55 +101,43 @@ def test_a_second_writer_ends_and_the_first_does_not_notice(tmp_path, held):
     assert first.is_alive()
 
 
-def test_what_a_killed_writer_has_left_is_removed_by_the_next(tmp_path, held):
+def test_what_a_killed_writer_has_left_is_replaced_by_the_next(tmp_path, held):
     for _ in range(2):
         process = held(tmp_path / "a")
         process.kill()
         process.join()
-        assert len(names(tmp_path)) == 1 and not (tmp_path / "a").exists()
-    write(tmp_path / "a")
-    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "new"
+        assert names(tmp_path) == [".a.unfinished"]
+    write(tmp_path / "a", text="x")
+    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "x"
 
 
 @pytest.mark.parametrize("existed", [True, False])
-def test_if_one_cannot_be_replaced_none_is(tmp_path, existed):
+def test_if_one_cannot_be_written_none_is(tmp_path, existed):
     paths = [tmp_path / "a.src", tmp_path / "a.tgt"]
     if existed:
         paths[0].write_text("old")
     paths[1].mkdir()  # cannot become a file
     before = names(tmp_path)
-    with pytest.raises(OSError):
+    with pytest.raises(IsADirectoryError):
         write(*paths)
     assert names(tmp_path) == before
     assert not existed or paths[0].read_text() == "old"
-    paths[1].rmdir()
-    write(*paths)
-    assert [path.read_text() for path in paths] == ["new", "new"]
 
 
-def test_the_same_where_files_cannot_have_two_names(tmp_path, monkeypatch):
-    def refuse(*args, **options):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(files.os, "link", refuse)
-    test_if_one_cannot_be_replaced_none_is(tmp_path, True)
-
-
-def test_an_interrupt_between_two_files_takes_the_first_back(tmp_path, monkeypatch):
-    paths = [tmp_path / "a", tmp_path / "b"]
-    paths[0].write_text("old")
-    replace, calls = os.replace, []
+def test_a_kill_between_two_renamings_leaves_no_two_halves(tmp_path, monkeypatch):
+    """The last file, which says that all are there, is then missing."""
+    paths = [tmp_path / "a.src", tmp_path / "a.tgt"]
+    write(*paths, text="old")
+    replace = os.replace
 
     def interrupted(source, target):
         replace(source, target)
-        calls.append(target)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(files.os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(*paths)
-    assert names(tmp_path) == ["a"] and paths[0].read_text() == "old"
+    assert names(tmp_path) == ["a.src"]
 
 
 def test_files_without_locks_are_written_all_the_same(tmp_path, monkeypatch):
@@ -154,19 +145,7 @@ def test_files_without_locks_are_written_all_the_same(tmp_path, monkeypatch):
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(files.fcntl, "flock", refuse)
-    with partial_files(str(tmp_path / "a")) as first, partial_files(str(tmp_path / "a")) as second:
-        assert first != second
-    assert names(tmp_path) == ["a"]
-
-
-def test_who_prepares_a_file_may_write_it_and_nobody_else_prepares_it(tmp_path):
-    path = str(tmp_path / "a")
-    with only_writer(path):
-        with pytest.raises(UserError, match="a is being written by another process"):
-            with only_writer(path):
-                pass
-        write(path)
-    assert names(tmp_path) == ["a"]
-    with pytest.raises(UserError, match="Cannot write .*: No such file or directory"):
-        with only_writer(str(tmp_path / "none" / "a")):
-            pass
+    with partial_files(str(tmp_path / "a")) as (name,):
+        with open(name, "w") as file:
+            file.write("new")
+    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "new"
