@@ -7,14 +7,13 @@ The embedding of one symbol becomes that of the symbol a stream belongs to (--ac
 embedding of another one that of all others (--placeholder); base tokens keep theirs, found
 by name; all other weights are carried over. Sentences whose only symbol is the one given
 by --actual are computed as before, --verify shows it. Models of every option of fairseq's
-transformer are converted that has a counterpart, whether trained by fairseq-train or
-fairseq-hydra-train; the others are refused with the name of the option.
+transformer are converted that has a counterpart; the others are refused with the name of the
+option.
 
 IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding
 fixed, as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its
-positions, its head and the scale of its cosines, and brings its tokens along: its data are
-read for sentences to --verify with only. The baselines canonical and random have no row of
-a symbol's own and cannot be converted.
+positions, its head and the scale of its cosines, and brings its tokens along. IN is never
+changed, and read without executing anything in it.
 
 OUT is a checkpoint for --task stream_translation, on data with a joined dictionary whose
 base tokens are those of the original:
@@ -24,15 +23,12 @@ base tokens are those of the original:
         --finetune-from-model OUT OPTIONS...
 
 where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the
-same, with or without --reset-optimizer, --reset-lr-scheduler, --reset-meters and
---reset-dataloader: OUT holds no optimizer state, and training starts at update 0. The head
-of fairseq's transformer is linear: train with --criterion cross_entropy or
-label_smoothed_cross_entropy. That of the baselines is cosine, unless --output-head says
-otherwise: train with --criterion adacos.
+same, with or without --reset-optimizer. The head of fairseq's transformer is linear: train with
+--criterion cross_entropy or label_smoothed_cross_entropy; that of the baselines is cosine, unless
+--output-head says otherwise: train with --criterion adacos.
 
-IN is never changed, and read without executing anything in it. PyTorch 2.6 and later refuse what
-fairseq's transformer has among its options unless they are told that it is data, which this
-package does: fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation.
+fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation: PyTorch 2.6 and
+later refuse what fairseq's transformer has among its options unless they are told that it is data.
 """
 
 import argparse
@@ -42,12 +38,14 @@ from typing import List
 
 import torch
 
-from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion import original, verification, writing
 from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.checkpoints import moving_average
 from sit_fairseq.storage.files import explaining_failure, partial_files
+from sit_fairseq.tasks.file_options import read_state
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
@@ -60,24 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="IN", help="checkpoint of a trained model")
     add("destination", metavar="OUT", help="checkpoint to write")
-    add(
-        "--symbols",
-        metavar="REGEX",
-        required=True,
-        help="regular expression that matches the interchangeable tokens in full",
-    )
-    add(
-        "--actual",
-        metavar="TOKEN",
-        required=True,
-        help="the symbol whose embedding a stream gives to its own symbol",
-    )
-    add(
-        "--placeholder",
-        metavar="TOKEN",
-        required=True,
-        help="the symbol whose embedding a stream gives to all other symbols",
-    )
+    for option, metavar, text in (
+        ("symbols", "REGEX", "regular expression that matches the interchangeable tokens in full"),
+        ("actual", "TOKEN", "the symbol whose embedding a stream gives to its own symbol"),
+        ("placeholder", "TOKEN", "the symbol whose embedding a stream gives to all others"),
+    ):
+        add(f"--{option}", metavar=metavar, required=True, help=text)
     add(
         "--data",
         metavar="DIR",
@@ -100,10 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="EA,DA",
         type=added_attentions,
         default=[],
-        help="add aggregated attention to the encoder (EA), the decoder (DA) or both. Its "
-        "output starts at zero, and its layer norm stands before it even in a post-norm model "
-        "(--aggregated-normalize-before), where a norm behind it could not be the identity: so "
-        "nothing changes until training changes it",
+        help="add aggregated attention to the encoder (EA), the decoder (DA) or both. Its output "
+        "starts at zero, and its layer norm stands before it even in a post-norm model "
+        "(--aggregated-normalize-before): so nothing changes until training changes it",
     )
 
 
@@ -119,28 +104,28 @@ def main(args: argparse.Namespace) -> None:
     """Converts the checkpoint.
 
     Raises:
-        UserError: if IN cannot be converted, or OUT not be written.
+        UserError: IN cannot be converted, or OUT not be written.
     """
     logging.getLogger("hydra").setLevel(logging.WARNING)
     if args.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
     writing.check_destination(args.source, args.destination, args.overwrite)
-    state = reading.read_state(args.source)
-    own = reading.model_name(reading.model_options(state)) == "symbol_invariant_transformer"
+    state = read_state(args.source)
+    own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
     read = read_baseline if own else read_vanilla
-    original = read(args.source, state, data=args.data, ema=args.ema)
-    if not args.ema and reading.moving_average(state) is not None:
+    source = read(args.source, state, data=args.data, ema=args.ema)
+    if not args.ema and moving_average(state) is not None:
         print("IN also holds a moving average of its weights; --ema converts that one")
     symbols = Symbols(args.symbols, args.actual, args.placeholder)
-    arguments = writing.training_options(original, args.add)
-    cfg = writing.configuration(original, symbols, arguments)
-    model, account = convert(original, symbols, cfg.model)
+    arguments = writing.training_options(source, args.add)
+    cfg = writing.configuration(source, symbols, arguments)
+    model, account = convert(source, symbols, cfg.model)
     with explaining_failure(args.destination), partial_files(args.destination) as (partial,):
         writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
         if args.verify:
-            verify(original, verification.load(partial, cfg), symbols, args.device)
+            verify(source, verification.load(partial, cfg), symbols, args.device)
     print(account)
-    head = original.model_options["output_head"]
+    head = source.model_options["output_head"]
     print(
         f"{args.destination} written; its head is {head}: train with {_CRITERIA[head]}; "
         "fairseq-train builds this model with\n  "
@@ -148,15 +133,15 @@ def main(args: argparse.Namespace) -> None:
     )
 
 
-def verify(original, converted, symbols: Symbols, device: str) -> None:
+def verify(source, converted, symbols: Symbols, device: str) -> None:
     """Prints how the two models compare.
 
     Raises:
-        UserError: if they differ.
+        UserError: they differ.
     """
-    dictionary = stream_dictionary(original, symbols)
-    for pairs, origin in verification.sentences(original, dictionary, symbols.actual):
-        comparison = verification.compare(original, converted, pairs, symbols.actual, device)
+    dictionary = stream_dictionary(source, symbols)
+    for pairs, origin in verification.sentences(source, dictionary, symbols.actual):
+        comparison = verification.compare(source, converted, pairs, symbols.actual, device)
         print(
             f"compared on {len(pairs)} sentences whose only symbol is {symbols.actual!r}, from "
             f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"

@@ -1,42 +1,67 @@
-"""Makes a small checkpoint to ship: half precision, no optimizer, no paths.
+"""Exports a model: a small checkpoint to ship, a folder to upload, or ONNX files.
 
     sit export outputs/ltl-mini/model/checkpoint_last.pt checkpoints/ltl
 
-writes ``checkpoints/ltl/model.pt``, which fairseq-generate, fairseq-interactive and
-``--finetune-from-model`` accept, and the dictionaries that they ask for: they hold the base
-tokens alone, as symbols need no entry. Prints the SHA-256 for the model's card.
+writes ``checkpoints/ltl/model.pt`` in half precision, without optimizer and paths, which
+fairseq-generate, fairseq-interactive and ``--finetune-from-model`` accept, and the dictionaries that
+they ask for: they hold the base tokens alone, as symbols need no entry.
 
 --hub writes a folder that can be uploaded as it is: ``model.safetensors``, ``config.json``, the
 dictionaries and the card, ``README.md`` beside the checkpoint under a heading of tags and licence,
 if it has none, or a table of the model's options where there is no such file.
 ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
 ``--path DIR/model.safetensors``.
+
+--onnx writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and
+``vocabulary.json``, to be used without fairseq and torch:
+
+    sit export checkpoints/prop/model.pt prop.onnx --onnx
+    echo 'xor a & b c' | python examples/deployment/answer.py prop.onnx
+
+Numbers of tokens, symbols and hypotheses are free. Before anything is written, answers are compared
+with fairseq's, greedy and with a beam of 3, on random sentences for half a minute at most. Models
+with streams, of every attention pattern, positions, head and norm, and those of
+--symbol-embedding fixed can be exported.
 """
 
 import argparse
 import os
 
-from sit_fairseq.conversion.exporting import export, export_hub
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.result_file import sha256_of_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the verb."""
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained stream model")
-    parser.add_argument("folder", metavar="DIR", help="write DIR/model.pt and DIR/dict.*.txt")
-    parser.add_argument(
-        "--hub",
-        action="store_true",
-        help="write DIR/model.safetensors, DIR/config.json and DIR/README.md in place of model.pt",
-    )
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained model")
+    parser.add_argument("folder", metavar="DIR", help="where the files go; made if there is none")
+    formats = parser.add_mutually_exclusive_group()
+    for option, text in (
+        ("hub", "write model.safetensors, config.json and README.md in place of model.pt"),
+        ("onnx", "write encoder.onnx, decoder.onnx and vocabulary.json instead"),
+    ):
+        formats.add_argument(f"--{option}", action="store_true", help=text)
 
 
 def main(args: argparse.Namespace) -> None:
     """Writes the files.
 
     Raises:
-        UserError: the checkpoint is not that of a stream model, or cannot be read.
+        UserError: the checkpoint cannot be read or exported, or exported answers differ.
     """
-    model = (export_hub if args.hub else export)(args.checkpoint, args.folder)
-    size = os.path.getsize(model) / 2**20
-    print(f"{model}: {size:.2f} MiB, sha256 {sha256_of_file(model)}")
+    if args.onnx:
+        try:
+            from sit_fairseq.export.onnx_files import FILES, export_onnx
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"--onnx needs the package {error.name}: pip install onnx onnxscript onnxruntime"
+            )
+        print(export_onnx(args.checkpoint, args.folder))
+        files = [os.path.join(args.folder, name) for name in FILES]
+    else:
+        from sit_fairseq.export.checkpoint_folders import export, export_hub
+
+        files = [(export_hub if args.hub else export)(args.checkpoint, args.folder)]
+    for file in files:
+        size = os.path.getsize(file) / 2**20
+        print(f"{file}: {size:.2f} MiB, sha256 {sha256_of_file(file)}")

@@ -4,29 +4,19 @@ This is the paper's own experiment: a transformer with a learnt row for each sym
 tree positions, rotary positions and a cosine head as the model over streams has them.
 """
 
-from dataclasses import fields
 from typing import Any, Dict, Optional, Set
 
 from fairseq.data import Dictionary
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import OmegaConf
 from torch import Tensor
 
-from sit_fairseq.conversion import reading
+from sit_fairseq.conversion import original
 from sit_fairseq.conversion.original import Original, Table
-from sit_fairseq.conversion.refusals import (
-    refuse_numbers,
-    refuse_symbol_embedding,
-    refuse_weights,
-)
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import FixedVocabulary
-from sit_fairseq.models.symbol_invariant_transformer import (
-    SymbolInvariantTransformerConfig,
-    SymbolInvariantTransformerModel,
-)
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
@@ -34,10 +24,8 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 # something else, as their streams are in every mean: they are for the training that follows, and
 # need no weights.
 _NOT_CARRIED = (
-    "symbol_embedding",
-    "symbol_code_dim",
-    "aggregated_normalize_before",
-    "fresh_names",
+    *("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before"),
+    *("fresh_symbols", "fresh_names"),
 )
 _TABLES = ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection")
 
@@ -51,28 +39,24 @@ def read_baseline(
 
     Args:
         path: its name, for messages.
-        state: its contents, see :func:`reading.read_state`.
+        state: its content.
         data: a directory of sentences to compare models on; None for the one recorded.
         ema: take the moving average of the weights.
 
     Raises:
-        UserError: if it cannot be converted.
+        UserError: it cannot be converted.
     """
-    options = reading.model_options(state)
-    refuse_symbol_embedding(path, options)
-    weights = reading.weights(state, path, ema)
-    refuse_weights(path, weights)
-    cfg = _config(path, options)
-    refuse_numbers(path, cfg)
-    reading.check_data(data)
-    task = reading.task_options(state)
-    data = data or reading.recorded_data(task)
+    options = {n: v for n, v in original.model_options(state).items() if not n.startswith("_")}
+    _refuse_embedding(path, options["symbol_embedding"])
+    weights = original.weights(path, state, ema)
+    data = data or original.recorded_data(state)
     tokens = _tokens(path, weights)
-    dictionaries = reading.Dictionaries(data, *reading.languages(task, data), tokens, tokens)
-    model = _build(path, cfg, weights)
+    langs = original.languages(state, data)
+    dictionaries = original.Dictionaries(data, *langs, tokens, tokens)
+    model = _build(path, {**options, "fresh_symbols": 0}, weights)
     return Original(
-        model_options=_stream_options(cfg),
-        task_options=reading.lasting_task_options(state),
+        model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
+        task_options=original.lasting_task_options(state),
         dictionaries=dictionaries,
         tensors={n: t for n, t in model.state_dict().items() if ".vocabulary." not in n},
         tables={f"{name}.weight": Table(f"{name}.weight", tokens) for name in _TABLES},
@@ -85,33 +69,21 @@ def read_baseline(
     )
 
 
-def _config(path: str, options: Dict[str, Any]) -> DictConfig:
-    """The model's options; those that are newer than the file have their defaults."""
-    names = [field.name for field in fields(SymbolInvariantTransformerConfig)]
-    names.remove("fresh_symbols")
-    known = {n: options[n] for n in names if n in options and not n.startswith("_")}
-    known["fresh_names"] = None
-    try:
-        cfg = OmegaConf.merge(OmegaConf.structured(SymbolInvariantTransformerConfig), known)
-        OmegaConf.to_container(cfg, resolve=True)
-    except OmegaConfBaseException as error:
-        reason = str(error).splitlines()[0]
+def _refuse_embedding(path: str, kind: str) -> None:
+    """Refuses symbols without learnt rows by name."""
+    if kind == "streams":
+        raise UserError(f"{path} is a model over streams already; there is nothing to convert")
+    if kind != "fixed":
         raise UserError(
-            f"{path} holds options that symbol_invariant_transformer cannot read: {reason}"
+            f"{path} was trained with symbol_embedding = {kind}, where no symbol has a row of its "
+            "own that a stream could take over; train with fixed and convert that model, or train "
+            "with streams"
         )
-    return cfg
 
 
 def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
-    """The tokens in the order of their rows.
-
-    Raises:
-        UserError: if they are missing or do not fit the rows.
-    """
-    try:
-        saved = saved_vocabulary(weights)
-    except ValueError:  # no text
-        saved = None
+    """The tokens in the order of their rows."""
+    saved = saved_vocabulary(weights)
     if saved is None:
         raise UserError(f"{path} lacks the tokens of its embeddings; name another file")
     dictionary = Dictionary()
@@ -128,10 +100,11 @@ def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
 
 
 def _build(
-    path: str, cfg: DictConfig, weights: Dict[str, Tensor]
+    path: str, options: Dict[str, Any], weights: Dict[str, Tensor]
 ) -> SymbolInvariantTransformerModel:
     """The model with its weights; its dictionary is in the order of rows, too."""
     try:
+        cfg = OmegaConf.create(options)
         model = SymbolInvariantTransformerModel(cfg, FixedVocabulary(StreamDictionary()), ARITY)
         model.load_state_dict(dict(weights), strict=True)
     except (ArithmeticError, KeyError, RuntimeError, TypeError, UserError, ValueError) as error:
@@ -146,10 +119,3 @@ def _never_produced(model: SymbolInvariantTransformerModel) -> Set[str]:
         return set()
     indices = vocabulary.index_of_row[vocabulary.source_only.bool()]
     return {vocabulary.dictionary[index] for index in indices.tolist()}
-
-
-def _stream_options(cfg: DictConfig) -> Dict[str, Any]:
-    """All options but those of ``_NOT_CARRIED``, choices by name."""
-    values = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    carried = {name: value for name, value in values.items() if not name.startswith("_")}
-    return {name: value for name, value in carried.items() if name not in _NOT_CARRIED}

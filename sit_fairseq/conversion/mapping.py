@@ -13,7 +13,7 @@ import torch
 from omegaconf import DictConfig
 from torch import Tensor
 
-from sit_fairseq.conversion.original import Original, Table
+from sit_fairseq.conversion.original import Original
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.positions import TreePositions
@@ -94,17 +94,14 @@ def convert(
         refuse_operators_as_symbols(dictionary)
     account = Account()
     state = model.state_dict()
-    source_only = [
-        float(dictionary[index] in original.never_produced)
-        for index in model.vocabulary.index_of_row.tolist()
-    ]
-    for name in [name for name in state if name.endswith(".vocabulary.source_only")]:
-        if any(source_only):
-            state[name] = torch.tensor(source_only)
-        else:
+    base = [dictionary[index] for index in model.vocabulary.index_of_row.tolist()]
+    source_only = torch.tensor([float(token in original.never_produced) for token in base])
+    for name, value in list(state.items()):
+        if name.endswith(".vocabulary.source_only"):
+            state[name] = source_only
+        if name.endswith(".vocabulary.source_only") and not source_only.any():
             del state[name]
-    for name, value in state.items():
-        if ".vocabulary." in name:
+        elif ".vocabulary." in name:
             account.new.append(name)
         elif ".aggregated_attn" in name:
             if ".out_proj." in name:
@@ -112,7 +109,9 @@ def convert(
             account.new.append(name)
         elif name in original.tables:
             table = original.tables[name]
-            state[name] = _rows(original, table, model.vocabulary.index_of_row, dictionary, symbols)
+            # Where a table lacks a token of the other side's dictionary, its model read <unk>.
+            rows = map(table.dictionary.index, (*base, symbols.actual, symbols.placeholder))
+            state[name] = original.tensors[table.name][list(rows)]
             account.split.append(table.name)
         else:
             parts = original.parts(name)
@@ -141,29 +140,17 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
         token = getattr(symbols, option)
         if token not in known:
             raise UserError(
-                f"--{option} {token!r} is no symbol of the checkpoint: of its tokens --symbols "
-                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'}"
+                f"{token!r} is no symbol of the checkpoint: of its tokens the pattern "
+                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'}",
+                option,
             )
     if symbols.actual == symbols.placeholder:
         raise UserError(
-            f"--actual and --placeholder are both {symbols.actual!r}, so that a stream could not "
-            "tell its symbol from the others; choose two symbols"
+            f"both are {symbols.actual!r}, so that a stream could not tell its symbol from the "
+            "others",
+            "actual placeholder",
         )
     return dictionary
-
-
-def _rows(
-    original: Original,
-    table: Table,
-    index_of_row: Tensor,
-    dictionary: StreamDictionary,
-    symbols: Symbols,
-) -> Tensor:
-    """The rows of the base tokens, of *actual* and of *placeholder*, in this order."""
-    tokens = [dictionary[index] for index in index_of_row.tolist()]
-    # Where a table lacks a token of the other side's dictionary, its model read <unk>.
-    rows = [table.dictionary.index(t) for t in (*tokens, symbols.actual, symbols.placeholder)]
-    return original.tensors[table.name][rows]
 
 
 def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tensor]) -> Tensor:

@@ -1,14 +1,36 @@
-"""What the conversion has to know about a trained model, whatever its kind."""
+"""A trained model as the conversion sees it, its weights and its dictionaries."""
 
+import os
+from argparse import Namespace
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Set
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
-from fairseq.data import Dictionary
+from fairseq import utils
+from fairseq.data import Dictionary, data_utils
 from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor
 
-from sit_fairseq.conversion.reading import Dictionaries
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.checkpoints import moving_average
 from sit_fairseq.symbols.vocabulary import Vocabulary
+
+
+class Dictionaries(NamedTuple):
+    """The tokens that a model was trained on.
+
+    Attributes:
+        data: the directory of the data.
+        source_lang: the language of the sources, None if unknown.
+        target_lang: the language of the targets, likewise.
+        source: the tokens of the sources.
+        target: the tokens of the targets, maybe the same ones.
+    """
+
+    data: str
+    source_lang: Optional[str]
+    target_lang: Optional[str]
+    source: Dictionary
+    target: Dictionary
 
 
 class Table(NamedTuple):
@@ -46,3 +68,105 @@ class Original:
     never_produced: Set[str]
     unused: List[str]
     in_slot_space: Callable[[Vocabulary, str], FairseqEncoderDecoderModel]
+
+
+def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
+    """The options of the model of a checkpoint."""
+    options = state["cfg"]["model"]
+    return dict(vars(options) if isinstance(options, Namespace) else options)
+
+
+def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
+    """Those options of the task that hold on for a converted model."""
+    return {name: state["cfg"]["task"][name] for name in ("left_pad_source", "truncate_source")}
+
+
+def weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
+    """The weights by name, in float32, as fairseq loads them.
+
+    Args:
+        path: the checkpoint, for messages.
+        state: its content.
+        ema: take the moving average that ``--store-ema`` saves beside the weights.
+
+    Raises:
+        UserError: there is no moving average, or they are of a sharded or wrapped model.
+    """
+    chosen = moving_average(state) if ema else state["model"]
+    if chosen is None:
+        raise UserError(f"{path} was trained without a moving average of its weights", "ema")
+    shards = [name for name in chosen if "flat_param" in name or "_fsdp_wrapped_module" in name]
+    if shards or "fsdp_metadata" in state:
+        raise UserError(
+            f"{path} holds weights flattened or sharded by fully_sharded training "
+            f"({' '.join(shards[:1]) or 'fsdp_metadata'}); first save the whole model in one file"
+        )
+    return {name: t.float() if t.is_floating_point() else t for name, t in chosen.items()}
+
+
+def recorded_data(state: Dict[str, Any]) -> str:
+    """The first data directory that a checkpoint names; empty if there is none."""
+    recorded = state["cfg"]["task"]["data"]
+    return utils.split_paths(recorded)[0] if recorded else ""
+
+
+def languages(state: Dict[str, Any], data: str) -> List[Optional[str]]:
+    """The languages of sources and targets, None where nothing tells.
+
+    Args:
+        state: the content of the checkpoint.
+        data: a directory to tell them from if the checkpoint does not.
+    """
+    langs = [state["cfg"]["task"][f"{side}_lang"] for side in ("source", "target")]
+    if all(isinstance(lang, str) for lang in langs):
+        return langs
+    return list(data_utils.infer_language_pair(data)) if os.path.isdir(data) else [None, None]
+
+
+def read_dictionaries(state: Dict[str, Any], data: Optional[str]) -> Dictionaries:
+    """Finds and reads the dictionaries that a model was trained with.
+
+    Args:
+        state: the content of the checkpoint.
+        data: the directory to look in; None for the one that the checkpoint names.
+
+    Raises:
+        UserError: they cannot be found or read.
+    """
+    data = data or recorded_data(state)
+    if not os.path.isdir(data):
+        raise UserError(f"{data!r}, the directory of the model's dictionaries, is missing", "data")
+    langs = languages(state, data)
+    if None in langs:
+        raise UserError(
+            f"{data} holds no binarised data to tell the source language from the target "
+            "language; name a directory that fairseq-preprocess wrote",
+            "data",
+        )
+    return Dictionaries(data, *langs, *(read_dictionary(data, lang) for lang in langs))
+
+
+def dictionary_path(data: str, lang: str) -> str:
+    """Where fairseq-preprocess writes the dictionary of a language."""
+    return os.path.join(data, f"dict.{lang}.txt")
+
+
+def read_dictionary(data: str, lang: str) -> Dictionary:
+    """Reads the dictionary of a language.
+
+    Raises:
+        UserError: there is none, or it cannot be read.
+    """
+    path = dictionary_path(data, lang)
+    if not os.path.isfile(path):
+        raise UserError(f"{path} is missing", "data")
+    try:
+        dictionary = Dictionary.load(path)
+    except Exception as error:  # as fairseq raises for a wrong encoding
+        raise UserError(f"{path} is no dictionary of fairseq: {error}")
+    if len(set(dictionary.symbols)) < len(dictionary):
+        raise UserError(
+            f"{path} holds a token twice (#fairseq:overwrite), so that its row is ambiguous; "
+            "remove one of the two lines and retrain"
+        )
+    return dictionary

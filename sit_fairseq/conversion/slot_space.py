@@ -8,8 +8,36 @@ from fairseq.data import Dictionary
 from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor, nn
 
-from sit_fairseq.conversion.reading import Dictionaries
+from sit_fairseq.conversion.original import Dictionaries
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """Sources that were encoded by a model of either kind."""
+
+    model: nn.Module
+    names: Tensor  # of the sources at the beginning of a search
+    states: Any
+
+    def reorder(self, order: Tensor) -> "_Encoded":
+        if hasattr(self.states, "reorder"):
+            return replace(self, states=self.states.reorder(order))
+        order = order.to(next(self.model.parameters()).device)
+        return replace(self, states=self.model.encoder.reorder_encoder_out(self.states, order))
+
+
+class _Cache(dict):
+    """The incremental state of fairseq's decoder."""
+
+    def __init__(self, decoder: nn.Module) -> None:
+        super().__init__()
+        self._decoder = decoder
+
+    def reorder(self, order: Tensor) -> None:
+        order = order.to(next(self._decoder.parameters()).device)
+        self._decoder.reorder_incremental_state_scripting(self, order)
 
 
 class SlotSpaceTransformer(nn.Module):
@@ -17,10 +45,11 @@ class SlotSpaceTransformer(nn.Module):
 
     Its columns are the base tokens and that one symbol: whatever else the model could
     produce is left out before probabilities are normalised, and so are base tokens that
-    its target dictionary lacks.
+    its target dictionary lacks. It has the methods of :class:`SymbolInvariantTransformer`.
 
     Args:
-        model: reads and scores tokens by their index in its dictionaries.
+        model: reads and scores tokens by their index in its dictionaries; fairseq's, or a baseline
+            of this package.
         dictionaries: these.
         vocabulary: gives the canonical ids.
         actual: the symbol.
@@ -39,6 +68,7 @@ class SlotSpaceTransformer(nn.Module):
             layer.can_use_fastpath = False
         self.model = model
         self.vocabulary = vocabulary
+        self._is_baseline = isinstance(model, SymbolInvariantTransformer)
         sides = (dictionaries.source, dictionaries.target)
         source, target = (_indices(side, vocabulary, actual) for side in sides)
         self.register_buffer("source_indices", source)
@@ -48,77 +78,37 @@ class SlotSpaceTransformer(nn.Module):
         self.register_buffer("lacking", lacking)
 
     def forward(self, src_tokens: Tensor, src_lengths: Any, prev_output_tokens: Tensor, **unused):
-        """As the stream model's; see :meth:`SymbolInvariantTransformerModel.forward`."""
         names = self.vocabulary.canonicalise(src_tokens)[1]
         canonical = self.vocabulary.encode(prev_output_tokens, names)
-        return self._logits(canonical, self.encode(src_tokens)), {}
+        return self._logits(canonical, self.encode(src_tokens).states, None), {}
 
-    def encode(self, tokens: Tensor) -> "_Encoded":
-        """Encodes sources, as :meth:`SymbolInvariantTransformer.encode`."""
+    def encode(self, tokens: Tensor) -> _Encoded:
         canonical, names = self.vocabulary.canonicalise(tokens.to(self.source_indices.device))
-        tokens = self.source_indices[canonical]
-        ours = hasattr(self.model, "encode")  # a baseline of this package
-        return _Encoded(
-            self.model, names, (self.model.encode if ours else self.model.encoder)(tokens)
-        )
+        encode = self.model.encode if self._is_baseline else self.model.encoder
+        return _Encoded(self.model, names, encode(self.source_indices[canonical]))
 
-    def new_cache(self, source: "_Encoded") -> "_Cache":
-        """See :meth:`SymbolInvariantTransformer.new_cache`."""
-        return _Cache(self.model, source)
+    def new_cache(self, source: _Encoded) -> Any:
+        if self._is_baseline:
+            return self.model.new_cache(source.states)
+        return _Cache(self.model.decoder)
 
-    def step(self, canonical: Tensor, source: "_Encoded", cache: "_Cache") -> Tensor:
-        """See :meth:`SymbolInvariantTransformer.step`."""
-        return self._logits(canonical, source, cache)
+    def step(self, canonical: Tensor, source: _Encoded, cache: Any) -> Tensor:
+        return self._logits(canonical, source.states, cache)
 
     def max_decoder_positions(self) -> int:
-        """The longest target in tokens."""
         return self.model.max_decoder_positions()
 
-    def _logits(self, canonical: Tensor, source: "_Encoded", cache: Any = None) -> Tensor:
+    def _logits(self, canonical: Tensor, states: Any, cache: Any) -> Tensor:
         # Beams that are dead anyway hold arbitrary ids.
         tokens = self.target_indices[canonical.clamp(max=self.target_indices.numel() - 1)]
-        if not hasattr(self.model, "encode"):
-            state = None if cache is None else cache.state
-            logits, _ = self.model.decoder(
-                tokens, encoder_out=source.states, incremental_state=state
-            )
+        if not self._is_baseline:
+            logits, _ = self.model.decoder(tokens, encoder_out=states, incremental_state=cache)
         elif cache is None:
-            logits = self.model.decode(tokens, source.states)
+            logits = self.model.decode(tokens, states)
         else:
-            own = self.model.vocabulary.encode(tokens, source.states.hypothesis_names)
-            logits = self.model.step(own, source.states, cache.state)
+            own = self.model.vocabulary.encode(tokens, states.hypothesis_names)
+            logits = self.model.step(own, states, cache)
         return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf)
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """Encoded sources of either kind of model."""
-
-    model: nn.Module
-    names: Tensor  # of the sources at the beginning of a search
-    states: Any
-
-    def reorder(self, order: Tensor) -> "_Encoded":
-        if hasattr(self.states, "reorder"):
-            return replace(self, states=self.states.reorder(order))
-        order = order.to(next(self.model.parameters()).device)
-        states = self.model.encoder.reorder_encoder_out(self.states, order)
-        return replace(self, states=states)
-
-
-class _Cache:
-    """What steps of either kind of model remember."""
-
-    def __init__(self, model: nn.Module, source: _Encoded) -> None:
-        self._model = model
-        self.state = model.new_cache(source.states) if hasattr(model, "encode") else {}
-
-    def reorder(self, order: Tensor) -> None:
-        if hasattr(self.state, "reorder"):
-            self.state.reorder(order)
-        else:
-            order = order.to(next(self._model.parameters()).device)
-            self._model.decoder.reorder_incremental_state_scripting(self.state, order)
 
 
 def _indices(dictionary: Dictionary, vocabulary: Vocabulary, actual: str) -> Tensor:

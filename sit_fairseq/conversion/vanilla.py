@@ -9,14 +9,8 @@ from fairseq import utils
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase, base_architecture
 from torch import Tensor
 
-from sit_fairseq.conversion import reading
-from sit_fairseq.conversion.original import Original, Table
-from sit_fairseq.conversion.refusals import (
-    refuse_architecture,
-    refuse_numbers,
-    refuse_options,
-    refuse_weights,
-)
+from sit_fairseq.conversion import original
+from sit_fairseq.conversion.original import Dictionaries, Original, Table
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 
@@ -27,6 +21,32 @@ _REDUNDANT = re.compile(
     r"|(encoder|decoder)\.embed_positions\.(_float_tensor|weights)"
 )
 
+_RETRAIN = "train without it"
+_PRUNED = "first save the pruned model, so that its file holds no other layers"
+
+# What streams do not compute, and what to do about it. The last ones are no fields of
+# TransformerConfig, but reach the layers all the same.
+_REFUSED = {
+    "adaptive_softmax_cutoff": "an adaptive softmax has no row per token; " + _RETRAIN,
+    "tie_adaptive_weights": _RETRAIN,
+    "tie_adaptive_proj": _RETRAIN,
+    "adaptive_input": "adaptive input has no row per token; " + _RETRAIN,
+    "quant_noise_pq": "quantisation noise has weights of its own; " + _RETRAIN,
+    "quant_noise_scalar": "the weights are meant to be rounded; " + _RETRAIN,
+    "cross_self_attention": _RETRAIN,
+    "no_cross_attention": "a decoder over streams needs the source; " + _RETRAIN,
+    "base_layers": "streams have no mixture-of-experts layers; " + _RETRAIN,
+    "char_inputs": "streams are made of tokens; " + _RETRAIN,
+    "encoder_layers_to_keep": _PRUNED,
+    "decoder_layers_to_keep": _PRUNED,
+    "scale_attn": _RETRAIN,
+    "scale_heads": _RETRAIN,
+    "scale_fc": _RETRAIN,
+    "scale_resids": _RETRAIN,
+    "mha_heads_to_keep": "layers have unequal numbers of heads; convert the unpruned model",
+    "ffn_blocks_to_remove": "layers are of unequal size; convert the unpruned model",
+}
+
 
 def read_vanilla(
     path: str, state: Dict[str, Any], *, data: Optional[str] = None, ema: bool = False
@@ -35,29 +55,25 @@ def read_vanilla(
 
     Args:
         path: its name, for messages.
-        state: its contents, see :func:`reading.read_state`.
+        state: its content.
         data: the directory of its dictionaries; None for the one recorded in it.
         ema: take the moving average of the weights.
 
     Raises:
-        UserError: if it cannot be converted, or a dictionary is missing.
+        UserError: it cannot be converted, or a dictionary is missing.
     """
-    options = reading.model_options(state)
-    refuse_architecture(path, options)
-    weights = reading.weights(state, path, ema)
-    refuse_weights(path, weights)
+    options = original.model_options(state)
+    weights = original.weights(path, state, ema)
     cfg = _config(path, options)
-    refuse_options(path, cfg, options)
-    refuse_numbers(path, cfg)
-    dictionaries = reading.read_dictionaries(reading.task_options(state), data)
+    _refuse_options(path, cfg, options)
+    dictionaries = original.read_dictionaries(state, data)
     if _merges(cfg) and dictionaries.source != dictionaries.target:
         raise UserError(
-            f"{path} was trained with --merge-src-tgt-embed on two dictionaries, which it merged "
-            "in memory; train on data with --joined-dictionary"
+            f"{path} was trained with merge_src_tgt_embed on two dictionaries, which it merged "
+            "in memory; train on data with a joined dictionary"
         )
     _check_sizes(path, weights, dictionaries)
     model = _build(path, cfg, weights, dictionaries)
-    tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     words = {
         "encoder.embed_tokens.weight": dictionaries.source,
         "decoder.embed_tokens.weight": dictionaries.target,
@@ -65,9 +81,9 @@ def read_vanilla(
     }
     return Original(
         model_options=_stream_options(cfg, model),
-        task_options=reading.lasting_task_options(state),
+        task_options=original.lasting_task_options(state),
         dictionaries=dictionaries,
-        tensors=tensors,
+        tensors={n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)},
         tables={name: Table(name, dictionary) for name, dictionary in words.items()},
         parts=_parts,
         never_produced=set(dictionaries.source.symbols) - set(dictionaries.target.symbols),
@@ -96,29 +112,47 @@ def _config(path: str, options: Dict[str, Any]) -> TransformerConfig:
         raise UserError(f"{path} holds options that fairseq's transformer cannot read: {error}")
 
 
+def _refuse_options(path: str, cfg: TransformerConfig, options: Dict[str, Any]) -> None:
+    """Refuses a model that computes something that streams do not."""
+    refused = []
+    for name, remedy in _REFUSED.items():
+        value = utils.safe_getattr(cfg, name) or options.get(name)
+        if value and value != -1:  # what fairseq has for "not in use"
+            refused.append((name, value, remedy))
+    for name in ("decoder_input_dim", "decoder_output_dim"):
+        value, channels = getattr(cfg, name), cfg.decoder.embed_dim
+        if value != channels:
+            remedy = f"it must equal decoder_embed_dim = {channels}; {_RETRAIN}"
+            refused.append((name, value, remedy))
+    if cfg.activation_fn not in utils.get_available_activation_fns():
+        remedy = "train with one that fairseq-train lists"
+        refused.append(("activation_fn", cfg.activation_fn, remedy))
+    for name, value, remedy in refused:
+        raise UserError(
+            f"{path} was trained with {name} = {value}, which cannot be converted: {remedy}"
+        )
+
+
 def _merges(cfg: TransformerConfig) -> bool:
     return bool(utils.safe_getattr(cfg, "merge_src_tgt_embed", False))  # not in 0.12.2
 
 
-def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: reading.Dictionaries) -> None:
+def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: Dictionaries) -> None:
     for side, dictionary in (("encoder", dictionaries.source), ("decoder", dictionaries.target)):
         table = weights.get(f"{side}.embed_tokens.weight")
         if table is not None and table.size(0) != len(dictionary):
             raise UserError(
                 f"{path} has {table.size(0)} rows in {side}.embed_tokens.weight, but the "
                 f"dictionary in {dictionaries.data} has {len(dictionary)} tokens; name the "
-                "directory that the model was trained with by --data"
+                "directory that the model was trained with",
+                "data",
             )
 
 
 def _build(
-    path: str,
-    cfg: TransformerConfig,
-    weights: Dict[str, Tensor],
-    dictionaries: reading.Dictionaries,
+    path: str, cfg: TransformerConfig, weights: Dict[str, Tensor], dictionaries: Dictionaries
 ) -> TransformerModelBase:
     """The model with its weights, loaded as fairseq loads it, old files included."""
-    cfg.encoder.embed_path = cfg.decoder.embed_path = None  # only initial values
     cfg.checkpoint_activations = cfg.offload_activations = False
     task = SimpleNamespace(
         source_dictionary=dictionaries.source, target_dictionary=dictionaries.target
@@ -127,9 +161,8 @@ def _build(
         model = TransformerModelBase.build_model(cfg, task)
         kept = {name: t for name, t in weights.items() if not _REDUNDANT.fullmatch(name)}
         model.load_state_dict(kept, strict=True)
-    except (AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"the weights of {path} do not fit its options: {reason}")
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        raise UserError(f"the weights of {path} do not fit its options: {' '.join(str(e).split())}")
     return model.eval()
 
 

@@ -5,12 +5,13 @@ stream, and it must be computed as the original computes the sentence. The origi
 restricted to what both can produce: base tokens and that symbol.
 """
 
+import contextlib
 import itertools
 import math
 import os
 import random
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -18,11 +19,9 @@ from fairseq.checkpoint_utils import load_model_ensemble_and_task
 from fairseq.data import data_utils
 from omegaconf import DictConfig
 
-from sit_fairseq.conversion import reading
-from sit_fairseq.conversion.original import Original
+from sit_fairseq.conversion.original import Original, dictionary_path, read_dictionary
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
-from sit_fairseq.models.positions import tree_paths
+from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -112,9 +111,14 @@ def sentences(
         the sentences, and where they come from: those of the first split that has any, of valid,
         test and train, which may be few; and base tokens at random with ``actual`` among them.
     """
+    # What the original can read beside the symbol, and what it can write.
+    known = [
+        {token for token in side.symbols if token == actual or not dictionary.is_symbol(token)}
+        for side in (original.dictionaries.source, original.dictionaries.target)
+    ]
     random_ones = (_at_random(original, dictionary, actual), "random sentences of base tokens")
     for split in ("valid", "test", "train"):
-        found = list(itertools.islice(_of_split(original, split, dictionary, actual), SENTENCES))
+        found = list(itertools.islice(_of_split(original, split, known, actual), SENTENCES))
         if found:
             return [(found, f"the {split} split of {original.dictionaries.data}"), random_ones]
     return [random_ones]
@@ -124,65 +128,42 @@ def _limits(original: Original) -> List[int]:
     return [original.model_options[f"max_{side}_positions"] for side in ("source", "target")]
 
 
-def _of_split(
-    original: Original, split: str, dictionary: StreamDictionary, actual: str
-) -> Iterator[Pair]:
-    read = original.dictionaries
-    languages = (read.source_lang, read.target_lang)
-    if None in languages:
+def _of_split(original: Original, split: str, known: List[Set[str]], actual: str) -> Iterator[Pair]:
+    """The pairs of a split that hold known tokens alone and, in the source, the symbol."""
+    data, *languages = original.dictionaries[:3]
+    if not all(lang and os.path.isfile(dictionary_path(data, lang)) for lang in languages):
         return
-    if not all(os.path.isfile(reading.dictionary_path(read.data, lang)) for lang in languages):
-        return
-    prefix = os.path.join(read.data, f"{split}.{'-'.join(languages)}")
+    prefix = os.path.join(data, f"{split}.{'-'.join(languages)}")
     # Not those of a model that keeps its tokens in its checkpoint, in another order.
-    words = [reading.read_dictionary(read.data, lang) for lang in languages]
-    data = [
+    words = [read_dictionary(data, lang) for lang in languages]
+    sides = [
         data_utils.load_indexed_dataset(f"{prefix}.{lang}", d) for lang, d in zip(languages, words)
     ]
-    if any(side is None for side in data):
+    if any(side is None for side in sides):
         return
-    # What each index is: 0 a base token, 1 the symbol looked for, 2 another or unknown.
-    kinds = [
-        torch.tensor([1 if t == actual else 2 * (t not in base) for t in d.symbols])
-        for d, base in zip(words, _base_tokens(original, dictionary))
-    ]
-    for index in range(min(_SCANNED, *map(len, data))):
-        tokens = [side[index].long() for side in data]
-        if any(int(t.max()) >= len(d) for t, d in zip(tokens, words)):
+    for index in range(min(_SCANNED, *map(len, sides))):
+        numbers = [side[index].tolist() for side in sides]
+        if any(max(found) >= len(d) for found, d in zip(numbers, words)):
             raise UserError(
                 f"{prefix} holds tokens that the dictionaries beside it lack; run "
                 "fairseq-preprocess again with the dictionaries of the checkpoint"
             )
-        most = [int(kind[t].max()) for t, kind in zip(tokens, kinds)]
-        fits = all(t.numel() <= limit for t, limit in zip(tokens, _limits(original)))
-        if most[0] == 1 and most[1] < 2 and fits:
-            pair = Pair(*([d[int(i)] for i in t[:-1]] for t, d in zip(tokens, words)))
-            if _readable(original, pair.source):
+        pair = Pair(*([d[i] for i in found[:-1]] for found, d in zip(numbers, words)))
+        fits = all(len(found) <= limit for found, limit in zip(numbers, _limits(original)))
+        if fits and actual in pair.source and all(map(set.issuperset, known, pair)):
+            if not _reads_formulas(original) or _is_formula(pair.source):
                 yield pair
 
 
-def _base_tokens(original: Original, dictionary: StreamDictionary) -> List[Set[str]]:
-    """What the original can read beside symbols, and what it can write."""
-    sides = (original.dictionaries.source, original.dictionaries.target)
-    return [{t for t in side.symbols if not dictionary.is_symbol(t)} for side in sides]
+def _reads_formulas(original: Original) -> bool:
+    return original.model_options["encoder_positions"] == "tree"
 
 
-def _tree_depth(original: Original) -> Optional[int]:
-    """The deepest formula that the original reads; None if it reads no formulas."""
-    if original.model_options["encoder_positions"] != "tree":
-        return None
-    return original.model_options["tree_depth"] or original.model_options["encoder_embed_dim"] // 2
-
-
-def _readable(original: Original, source: List[str]) -> bool:
-    depth = _tree_depth(original)
-    if depth is None:
+def _is_formula(tokens: List[str]) -> bool:
+    with contextlib.suppress(MalformedFormula):
+        check_formula(tokens)
         return True
-    arity = torch.tensor([[ARITY.get(token, 0) for token in source]])
-    try:
-        return tree_paths(arity, torch.tensor([len(source)])).size(2) <= depth
-    except ValueError:  # no formula
-        return False
+    return False
 
 
 def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
@@ -190,7 +171,6 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
     sides = (original.dictionaries.source, original.dictionaries.target)
     choices = [[t for t in dictionary.base_tokens() if t in side] + [actual] for side in sides]
     lengths = [max(1, min(20, limit - 1)) for limit in _limits(original)]
-    depth = _tree_depth(original)
     drawn = []
     for _ in range(RANDOM_SENTENCES):
         source, target = (
@@ -198,9 +178,8 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
             for tokens, length in zip(choices, lengths)
         )
         leaves = range(len(source))
-        if depth is not None:
-            # As deep as it has tokens at most, without the last one.
-            source = _random_formula(rng, choices[0], min(lengths[0], depth + 1))
+        if _reads_formulas(original):
+            source = _random_formula(rng, choices[0], lengths[0])
             leaves = [i for i, token in enumerate(source) if token not in ARITY]
         source[rng.choice(leaves)] = actual
         drawn.append(Pair(source, target))
@@ -241,28 +220,23 @@ def compare(
     for first in range(0, len(pairs), _BATCH):
         sample = _sample(dictionary, pairs[first : first + _BATCH], device)
         names = converted.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-        logits = [model(**sample["net_input"])[0] for model in (reference, converted)]
-        real = sample["net_input"]["prev_output_tokens"].ne(dictionary.pad())
-        possible = [x[real].isfinite() for x in logits]
-        if not torch.equal(*possible):
+        real = sample["target"].ne(dictionary.pad())
+        target = converted.vocabulary.encode(sample["target"], names)[real]
+        models = (reference, converted)
+        expected, found = (model(**sample["net_input"])[0][real] for model in models)
+        possible = expected.isfinite()
+        if not torch.equal(possible, found.isfinite()):
             comparison.difference = math.inf
             continue
-        target = converted.vocabulary.encode(sample["target"], names)[real]
-        losses = F.cross_entropy(logits[0][real], target, reduction="none")
+        losses = F.cross_entropy(expected, target, reduction="none")
         comparison.loss += float(losses[losses.isfinite()].sum())
         comparison.tokens += int(losses.isfinite().sum())
-        expected, found = (x[real][possible[0]] for x in logits)
-        comparison.columns = int(possible[0][0].sum())
+        expected, found = expected[possible], found[possible]
+        comparison.columns = int(possible[0].sum())
         comparison.largest = max(comparison.largest, float(expected.abs().max()))
         comparison.difference = max(comparison.difference, float((expected - found).abs().max()))
-        best = [
-            [
-                hypotheses[0]
-                for hypotheses in _generator(model, dictionary).generate([model], sample)
-            ]
-            for model in (reference, converted)
-        ]
-        for one, other in zip(*best):
+        answers = [_generator(model, dictionary).generate([model], sample) for model in models]
+        for (one, *_), (other, *_) in zip(*answers):
             if torch.equal(one["tokens"], other["tokens"]):
                 comparison.answers += 1
             elif abs(float(one["score"] - other["score"])) <= comparison.allowed:

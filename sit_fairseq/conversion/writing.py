@@ -59,21 +59,20 @@ def configuration(original: Original, symbols: Symbols, arguments: List[str]) ->
     return cfg
 
 
-def checkpoint(cfg: DictConfig, weights: Dict[str, Any]) -> Dict[str, Any]:
-    """What fairseq needs to find in a checkpoint; training starts at update 0."""
+def checkpoint(cfg: Any, weights: Dict[str, Any]) -> Dict[str, Any]:
+    """What fairseq needs to find in a checkpoint; training starts at update 0.
+
+    Args:
+        cfg: the configuration, of OmegaConf or as plain data.
+        weights: by name.
+    """
+    history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
     return {
         "args": None,
-        "cfg": OmegaConf.to_container(cfg, resolve=True, enum_to_str=True),
+        "cfg": OmegaConf.to_container(OmegaConf.create(cfg), resolve=True, enum_to_str=True),
         "model": weights,
         "criterion": None,
-        "optimizer_history": [
-            {
-                "criterion_name": None,
-                "optimizer_name": None,
-                "lr_scheduler_state": {},
-                "num_updates": 0,
-            }
-        ],
+        "optimizer_history": [{**history, "num_updates": 0}],
         "task_state": {},
         "extra_state": {"train_iterator": {"epoch": 1}},
     }
@@ -83,7 +82,7 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
     """Says before any work is done whether the result could be written.
 
     Raises:
-        UserError: if not.
+        UserError: it could not.
     """
     folder = os.path.dirname(os.path.abspath(destination))
     if not os.path.isdir(folder):
@@ -95,14 +94,12 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
     if os.path.exists(source) and os.path.samefile(source, destination):
         raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
     if not overwrite:
-        raise UserError(f"{destination} exists; name another OUT, or pass --overwrite")
+        raise UserError(f"{destination} exists; name another OUT, or overwrite it")
 
 
 def save(state: Dict[str, Any], path: str) -> None:
-    """Writes a checkpoint, through to the disk."""
+    """Writes a checkpoint."""
     data = io.BytesIO()  # of a disk that is full torch would not say so
     torch.save(state, data)
     with open(path, "wb") as file:
         file.write(data.getbuffer())
-        file.flush()
-        os.fsync(file.fileno())

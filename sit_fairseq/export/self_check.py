@@ -2,11 +2,13 @@
 
 import itertools
 import random
+import time
 from argparse import Namespace
 from dataclasses import dataclass
-from typing import Iterator, List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 import torch
+from tqdm import tqdm
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
@@ -17,62 +19,15 @@ TOLERANCE = 1e-5
 
 BEAMS = (1, 3)
 
+# Sentences that a model knows the like of: short ones and long ones in turn, with few symbols and
+# with many, and answers of the lengths that they have.
+SENTENCES, LONGEST, SYMBOLS, LONGEST_ANSWER = 100, 24, 8, 40
+
+# After that many seconds no other sentence is begun.
+SECONDS = 25.0
+
 # Names for symbols that no model has for base tokens.
 _NAMES = r"symbol\d+"
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """Random sentences to compare answers to.
-
-    Attributes:
-        number: how many.
-        symbols: the most different symbols in one.
-        tokens: the most tokens in one, and twice that in an answer.
-    """
-
-    number: int = 200
-    symbols: int = 15
-    tokens: int = 40
-
-    def draw(self, exported: ExportedModel, names: Sequence[str]) -> List[str]:
-        """Draws sentences that a model reads: formulas, if its positions are those of trees.
-
-        Args:
-            exported: the model.
-            names: of symbols.
-        """
-        rng = random.Random(1)
-        tree = exported.vocabulary["tree"]
-        longest = min(self.tokens, exported.vocabulary["longest"]["source"] - 1)
-        leaves = [token for token in exported.rows if tree is None or token not in tree["arity"]]
-        leaves = [token for token in leaves if token not in names]
-        sentences: List[str] = []
-        for number in range(self.number):
-            length = 1 + number * longest // self.number  # all lengths, the longest too
-            chosen = rng.sample(names, min(len(names), 1 + number % self.symbols))
-            shape = ["leaf"] * length if tree is None else _shape(rng, tree["arity"], length)
-            symbols = itertools.cycle(chosen)  # so that each is there, if there is room
-            words = [token if token != "leaf" else _leaf(rng, symbols, leaves) for token in shape]
-            sentences.append(" ".join(words))
-        return sentences
-
-
-def _leaf(rng: random.Random, symbols: Iterator[str], others: List[str]) -> str:
-    return rng.choice(others) if others and rng.random() < 0.1 else next(symbols)
-
-
-def _shape(rng: random.Random, arity: dict, length: int) -> List[str]:
-    """A formula in prefix notation of about ``length`` tokens, all leaves being called so. It
-    grows from a leaf by turning leaves into operators, so that it is as deep as it happens."""
-    shape = ["leaf"]
-    while len(shape) < length:
-        operator = rng.choice(list(arity))
-        place = rng.choice([place for place, token in enumerate(shape) if token == "leaf"])
-        if len(shape) + arity[operator] > length:
-            break
-        shape[place : place + 1] = [operator, *["leaf"] * arity[operator]]
-    return shape
 
 
 @dataclass(frozen=True)
@@ -102,49 +57,87 @@ class Agreement:
         )
 
 
-def compare(decoder: CheckpointDecoder, folder: str, sentences: Sentences) -> Agreement:
+def random_sentences(exported: ExportedModel, names: Sequence[str]) -> List[str]:
+    """Draws sentences that a model reads: formulas, if its positions are those of trees.
+
+    Args:
+        exported: the model.
+        names: of symbols.
+    """
+    rng = random.Random(1)
+    tree = exported.vocabulary["tree"]
+    arity = {} if tree is None else tree["arity"]
+    others = [token for token in exported.rows if token not in arity and token not in names]
+    longest = min(LONGEST, exported.vocabulary["longest"]["source"] - 1)
+    sentences = []
+    for _ in range(SENTENCES):
+        length = rng.randint(1, longest)
+        symbols = itertools.cycle(rng.sample(names, rng.randint(1, len(names))))
+        words = ["leaf"] * length if tree is None else _shape(rng, arity, length)
+        for place in [place for place, word in enumerate(words) if word == "leaf"]:
+            other = others and rng.random() < 0.1
+            words[place] = rng.choice(others) if other else next(symbols)
+        sentences.append(" ".join(words))
+    return sentences
+
+
+def _shape(rng: random.Random, arity: Dict[str, int], length: int) -> List[str]:
+    """A formula in prefix notation of about ``length`` tokens, all leaves being called so. It
+    grows from a leaf by turning leaves into operators, so that it is as deep as it happens."""
+    shape = ["leaf"]
+    while len(shape) < length:
+        operator = rng.choice(list(arity))
+        place = rng.choice([place for place, token in enumerate(shape) if token == "leaf"])
+        if len(shape) + arity[operator] > length:
+            break
+        shape[place : place + 1] = [operator, *["leaf"] * arity[operator]]
+    return shape
+
+
+def compare(decoder: CheckpointDecoder, folder: str) -> Agreement:
     """Compares answers of exported files with those of fairseq, sentence by sentence.
 
     Args:
         decoder: of the checkpoint. Afterwards its symbols have other names.
         folder: the files.
-        sentences: which to compare on.
 
     Raises:
         UserError: an answer or a score differs.
     """
     if decoder.model.vocabulary.one_stream:
         exported = ExportedModel(folder, symbols=decoder.symbols)
-        names = decoder.task.source_dictionary.known_symbols()[: sentences.symbols]
+        names = decoder.task.source_dictionary.known_symbols()[:SYMBOLS]
     else:
         exported = ExportedModel(folder, symbols=_NAMES)
         decoder.task.source_dictionary.set_pattern(_NAMES)
-        names = [f"symbol{number}" for number in range(sentences.symbols)]
-    lines = sentences.draw(exported, names)
+        names = [f"symbol{number}" for number in range(SYMBOLS)]
+    generators = {
+        beam: decoder.task.build_generator(
+            [decoder.model], Namespace(beam=beam, max_len_a=0, max_len_b=LONGEST_ANSWER)
+        )
+        for beam in BEAMS
+    }
+    sentences, compared = random_sentences(exported, names), []
     ties, difference = 0, 0.0
-    for beam in BEAMS:
-        options = Namespace(beam=beam, max_len_a=0, max_len_b=2 * sentences.tokens)
-        generator = decoder.task.build_generator([decoder.model], options)
-        for line in lines:
-            text, score = _answer(decoder, generator, line)
-            answer = exported.answer(line, beam, max_length=2 * sentences.tokens)
+    end = time.monotonic() + SECONDS
+    for sentence in tqdm(sentences, desc="comparing answers", leave=False):
+        if time.monotonic() > end:
+            break
+        for beam, generator in generators.items():
+            text, score = _answer(decoder, generator, sentence)
+            answer = exported.answer(sentence, beam, max_length=LONGEST_ANSWER)
             off = abs(score - float(answer.score))
             if not off <= TOLERANCE:
                 raise UserError(
-                    f"the exported files answer {line!r} with {answer.text!r} and score "
+                    f"the exported files answer {sentence!r} with {answer.text!r} and score "
                     f"{answer.score}, fairseq with {text!r} and {score} (beam {beam}); nothing was "
                     "written: this checkpoint cannot be exported"
                 )
             difference = max(difference, off)
             ties += answer.text != text
-    words = [line.split() for line in lines]
-    return Agreement(
-        len(lines),
-        max(len(set(line).intersection(names)) for line in words),
-        max(map(len, words)),
-        ties,
-        difference,
-    )
+        compared.append(sentence.split())
+    symbols = max(len(set(names).intersection(words)) for words in compared)
+    return Agreement(len(compared), symbols, max(map(len, compared)), ties, difference)
 
 
 @torch.no_grad()

@@ -134,11 +134,16 @@ def read(path: str) -> Any:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > os.path.getsize(path):
                 raise zipfile.BadZipFile("it unpacks to more than it holds")
+            damaged = archive.testzip()  # torch.load does not look at checksums
+            if damaged is not None:
+                raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
     return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def incomplete(state: Dict[str, Any]) -> Optional[str]:
+def incomplete(state: Any) -> Optional[str]:
     """What the content of a checkpoint lacks, None if it has weights and options."""
+    if not isinstance(state, dict):
+        return "it holds no dictionary"
     if not is_weights(state.get("model")):
         return "it lacks 'model', the weights by name"
     old, options = state.get("args"), state.get("cfg")
@@ -146,6 +151,13 @@ def incomplete(state: Dict[str, Any]) -> Optional[str]:
     if not (old or options) or not (known and isinstance(options or {}, dict)):
         return "it lacks 'cfg' or 'args', the options of the model"
     return None
+
+
+def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, torch.Tensor]]:
+    """The moving average of the weights, if a checkpoint has one."""
+    extra = state.get("extra_state")
+    average = extra.get("ema") if isinstance(extra, dict) else None
+    return average if is_weights(average) else None
 
 
 def is_weights(weights: Any) -> bool:

@@ -35,20 +35,9 @@ from fairseq.file_io import PathManager
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.storage.checkpoints import (
-    UnreadableCheckpoint,
-    explained,
-    incomplete,
-    read,
-    register_safe_globals,
-)
+from sit_fairseq.storage.checkpoints import UnreadableCheckpoint, register_safe_globals
 from sit_fairseq.storage.files import partial_files
-from sit_fairseq.tasks.file_options import (
-    forget_options_of_commands,
-    refuse_other_shapes,
-    refuse_programs,
-    refuse_unknown_kinds,
-)
+from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
 logger = logging.getLogger(__name__)
@@ -103,31 +92,12 @@ def load_checkpoint_to_cpu(
     Raises:
         UserError: the file is damaged, or its options are no mere data.
     """
-    options = "--path, --restore-file or --finetune-from-model"
-    with explained(path, f"name another file with {options}"):
-        state = read(PathManager.get_local_path(path))
-        complaint = incomplete(state)
-        if complaint:
-            raise LookupError(complaint)
-        refuse_unknown_kinds(path, state, arg_overrides)
-        refuse_programs(path, state)
-        refuse_other_shapes(path, state)
-        return _as_of_fairseq(state, arg_overrides or {})
-
-
-def _as_of_fairseq(state: Dict[str, Any], given: Dict[str, Any]) -> Dict[str, Any]:
-    """A state as fairseq's own function returns it, with options of the command."""
+    remedy = "name another file with --path, --restore-file or --finetune-from-model"
+    state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
     state.pop("task_state", None)  # its translation has none
-    old = state.get("args")
-    if old is not None:
-        forget_options_of_commands(old)
-        for name, value in given.items():
-            setattr(old, name, value)
-    if state.get("cfg") is not None:
-        forget_options_of_commands(state["cfg"])
-        with omegaconf_no_object_check():  # fairseq's old models have their options as objects
-            state["cfg"] = OmegaConf.create(state["cfg"])
-        overwrite_args_by_name(state["cfg"], given)
+    with omegaconf_no_object_check():  # fairseq's old models have their options as objects
+        state["cfg"] = OmegaConf.create(state["cfg"])
+    overwrite_args_by_name(state["cfg"], arg_overrides or {})
     return checkpoint_utils._upgrade_state_dict(state)
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 import onnx
 import torch
@@ -20,7 +20,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
-from sit_fairseq.export.self_check import Agreement, Sentences, compare
+from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
@@ -45,18 +45,18 @@ def check_exportable(model: nn.Module) -> None:
     kind = next(name for name, of in VOCABULARIES.items() if type(model.vocabulary) is of)
     if kind not in ("streams", "fixed"):
         raise UserError(
-            f"a model of --symbol-embedding {kind} cannot be exported; those of streams and fixed "
-            "can"
+            f"a model with symbol_embedding {kind} cannot be exported to ONNX; those with streams "
+            "and fixed can"
         )
     if model.vocabulary.fresh_symbols:
         raise UserError(
-            "a model trained with --fresh-symbols cannot be exported to ONNX; answer with it by "
+            "a model with fresh_symbols cannot be exported to ONNX; answer with it by "
             "fairseq-interactive or from_pretrained, or train one without them"
         )
 
 
 def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
-    """What ``vocabulary.json`` holds.
+    """The content of ``vocabulary.json``.
 
     Args:
         model: see :func:`check_exportable`.
@@ -77,19 +77,11 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     closed = [] if vocabulary.source_only is None else vocabulary.source_only.bool().tolist()
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
-        arity = dict(
-            zip(tokens, encoder.embed_positions.arities(torch.arange(len(tokens))).tolist())
-        )
-        tree = {
-            "arity": {token: number for token, number in arity.items() if number},
-            "depth": encoder.embed_positions.depth,
-        }
+        arities = encoder.embed_positions.arities(torch.arange(len(tokens))).tolist()
+        arity = {token: number for token, number in zip(tokens, arities) if number}
+        tree = {"arity": arity, "depth": encoder.embed_positions.depth}
     layers, channels = len(decoder.layers), decoder.cfg.embed_dim
-    caches = {}
-    if "DP" in decoder.cfg.pattern:
-        caches["DP"] = [layers, 2, 0, "S", channels]
-    if "DA" in decoder.cfg.pattern:
-        caches["DA"] = [layers, 2, 0, channels]
+    caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {
         "format": _FORMAT,
         "tokens": tokens,
@@ -102,31 +94,31 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         "tree": tree,
         "longest": {"source": encoder.cfg.max_positions, "target": decoder.cfg.max_positions},
         "cross": list(decoder.cfg.pattern.cross),
-        "caches": caches,
+        "caches": {kind: caches[kind] for kind in caches if kind in decoder.cfg.pattern},
         "fresh_symbols": 0,
     }
 
 
-def export_onnx(checkpoint: str, folder: str, sentences: Sentences) -> Agreement:
+def export_onnx(checkpoint: str, folder: str) -> Agreement:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json``.
 
     Args:
         checkpoint: a trained model.
         folder: where they go; it is made if there is none.
-        sentences: which to compare answers on, before anything is written.
 
     Returns:
-        How the answers compare.
+        How the answers of the files compare with fairseq's.
 
     Raises:
-        UserError: the checkpoint cannot be read or exported, or answers differ.
+        UserError: the checkpoint cannot be read or exported, or answers differ; then nothing is
+            written.
     """
     decoder = CheckpointDecoder(checkpoint)
     check_exportable(decoder.model)
     make_folder(folder)  # before what takes minutes
     with explaining_failure(folder), tempfile.TemporaryDirectory() as made:
         write(decoder.model, made)
-        agreement = compare(decoder, made, sentences)
+        agreement = compare(decoder, made)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:
             for name, partial in zip(FILES, partials):
                 shutil.copyfile(os.path.join(made, name), partial)
@@ -149,102 +141,92 @@ def write(model: nn.Module, folder: str) -> None:
         file.write("\n")
 
 
-def _slots(plain: nn.Module) -> Tuple[Tensor, Any]:
-    """Those of an example, and the number of streams: a constant where there is
-    one, always."""
+# An example of an input, and the dimensions of it that may change.
+_Input = Tuple[Tensor, Dict[int, Any]]
+
+
+def _slots(plain: nn.Module) -> _Input:
+    """The slots of the streams; where there is one stream always, their number is a constant."""
     if plain.vocabulary.one_stream:
-        return torch.tensor([-1]), Dim.STATIC
-    return torch.arange(3), Dim("streams")
+        return torch.tensor([-1]), {0: Dim.STATIC}
+    return torch.arange(3), {0: Dim("streams")}
 
 
 def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
-    slots, streams = _slots(plain)
     tokens = Dim("tokens")
-    inputs: List[Any] = [torch.full((5,), plain.vocabulary.num_base - 1), slots]
-    names, shapes = ["tokens", "slots"], [{0: tokens}, {0: streams}]
+    inputs = {
+        "tokens": (torch.full((5,), plain.vocabulary.num_base - 1), {0: tokens}),
+        "slots": _slots(plain),
+    }
     if description["tree"] is not None:
-        inputs.append(torch.full((5, description["tree"]["depth"]), -1))
-        names.append("tree")
-        shapes.append({0: tokens})
+        inputs["tree"] = (torch.full((5, description["tree"]["depth"]), -1), {0: tokens})
     outputs = [f"memory_{letters}" for letters in description["cross"]]
-    _export(SentenceEncoder(plain), inputs, shapes, names, outputs, path)
+    _export(SentenceEncoder(plain), list(inputs.values()), list(inputs), outputs, path)
 
 
 def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
-    slots, streams = _slots(plain)
     hypotheses, tokens, steps = map(Dim, ("hypotheses", "tokens", "steps"))
+    slots, changing = _slots(plain)
+    streams, number = changing[0], len(slots)
     layers, channels = len(plain.decoder.layers), plain.decoder.cfg.embed_dim
-    memories = {
-        "CP": (torch.zeros(layers, 2, 5, len(slots), channels), {2: tokens, 3: streams}),
+    states = {
+        "CP": (torch.zeros(layers, 2, 5, number, channels), {2: tokens, 3: streams}),
         "CA": (torch.zeros(layers, 2, 5, channels), {2: tokens}),
-    }
-    caches = {
         "DP": (
-            torch.zeros(2, layers, 2, 4, len(slots), channels),
+            torch.zeros(2, layers, 2, 4, number, channels),
             {0: hypotheses, 3: steps, 4: streams},
         ),
         "DA": (torch.zeros(2, layers, 2, 4, channels), {0: hypotheses, 3: steps}),
     }
-    memories, caches = (
-        [having[letters] for letters in description[key]]
-        for key, having in (("cross", memories), ("caches", caches))
-    )
     inputs = [
-        torch.full((2,), plain.vocabulary.num_base - 1),
-        slots,
-        torch.tensor(4),
-        [example for example, _ in memories],
-        [example for example, _ in caches],
-    ]
-    shapes = [
-        {0: hypotheses},
-        {0: streams},
-        {},
-        [shape for _, shape in memories],
-        [shape for _, shape in caches],
+        (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
+        (slots, changing),
+        (torch.tensor(4), {}),
+        [states[letters] for letters in description["cross"]],
+        [states[letters] for letters in description["caches"]],
     ]
     names = ["tokens", "slots", "position"]
     names += [f"memory_{letters}" for letters in description["cross"]]
     names += [f"cache_{letters}" for letters in description["caches"]]
     outputs = ["log_probabilities"] + [f"new_cache_{letters}" for letters in description["caches"]]
-    _export(SentenceDecoder(plain), inputs, shapes, names, outputs, path)
+    _export(SentenceDecoder(plain), inputs, names, outputs, path)
 
 
 def _export(
     module: nn.Module,
-    inputs: Sequence[Any],
-    shapes: Sequence[Any],
+    inputs: Sequence[Union[_Input, List[_Input]]],
     names: List[str],
     outputs: List[str],
     path: str,
 ) -> None:
-    """PyTorch's exporter, which is told what may change."""
+    """Calls PyTorch's exporter, which notes in the files where their parts came from."""
+
+    def each(part: int) -> Tuple[Any, ...]:
+        return tuple(
+            [pair[part] for pair in given] if isinstance(given, list) else given[part]
+            for given in inputs
+        )
+
     with torch.no_grad(), _silence():
         program = torch.onnx.export(
             module.eval(),
-            tuple(inputs),
+            each(0),
             input_names=names,
             output_names=outputs,
-            dynamic_shapes=tuple(shapes),
+            dynamic_shapes=each(1),
             opset_version=_OPSET,
             dynamo=True,
         )
-    onnx.save(_without_origins(program.model_proto), path)
-
-
-def _without_origins(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without what the exporter notes of where its parts came from: files of this
-    machine, for one."""
-    graph = model.graph
+    graph = program.model_proto.graph
     parts = (graph.node, graph.input, graph.output, graph.value_info, graph.initializer)
-    for part in itertools.chain(*parts, [graph, model]):
-        del part.metadata_props[:]
-    return model
+    for part in itertools.chain(*parts, [graph, program.model_proto]):
+        del part.metadata_props[:]  # files of this machine, for one
+    onnx.save(program.model_proto, path)
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Around the exporter, which says much that no user can mend."""
+    """Context manager: the exporter says nothing, of the much that no user can mend."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     try:

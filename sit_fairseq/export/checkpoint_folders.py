@@ -1,0 +1,130 @@
+"""Small checkpoints to be shipped: half precision, no optimizer, no paths."""
+
+import contextlib
+import json
+import os
+from typing import Any, Dict, Iterator, List, Tuple
+
+from sit_fairseq.conversion import writing
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+from sit_fairseq.tasks.file_options import read_state
+
+# The table of options in the card of a model that has none.
+_DESCRIBED = (
+    *("symbol_embedding", "stream_attention", "encoder_positions", "decoder_positions"),
+    *("encoder_layers", "decoder_layers", "encoder_embed_dim", "encoder_ffn_embed_dim"),
+    *("encoder_attention_heads", "output_head"),
+)
+
+_TAGS = """\
+license: mit
+library_name: sit_fairseq
+tags:
+- symbol-invariant-transformer
+- fairseq
+- symbolic-reasoning
+"""
+
+
+def export(checkpoint: str, folder: str) -> str:
+    """Writes a checkpoint to be shipped, and the dictionaries that fairseq's commands ask for.
+
+    Args:
+        checkpoint: a trained stream model.
+        folder: where ``model.pt`` and ``dict.*.txt`` go; it is made if there is none.
+
+    Returns:
+        The name of the new checkpoint.
+
+    Raises:
+        UserError: the checkpoint is not that of a stream model, or cannot be read.
+    """
+    small, tokens = _small_checkpoint(checkpoint)
+    with _in_folder(folder, small, tokens, "model.pt") as partials:
+        writing.save(small, partials[0])
+    return os.path.join(folder, "model.pt")
+
+
+def export_hub(checkpoint: str, folder: str) -> str:
+    """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.storage.hub_folder`.
+
+    Args:
+        checkpoint: a trained stream model; ``README.md`` beside it becomes the card.
+        folder: where the files go; it is made if there is none.
+
+    Returns:
+        The name of the file of weights.
+
+    Raises:
+        UserError: the checkpoint is not that of a stream model, or cannot be read.
+    """
+    small, tokens = _small_checkpoint(checkpoint)
+    names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
+    card = _card(small["cfg"], os.path.join(os.path.dirname(checkpoint), hub_folder.CARD))
+    with _in_folder(folder, small, tokens, *names) as partials:
+        hub_folder.write_weights(small["model"], partials[0])
+        _write(partials[1], json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n")
+        _write(partials[2], card)
+    return os.path.join(folder, hub_folder.WEIGHTS)
+
+
+def _small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
+    """A checkpoint with weights in half precision, the scale of the cosines excepted, and its base
+    tokens."""
+    state = read_state(checkpoint)
+    vocabulary = saved_vocabulary(state["model"])
+    if vocabulary is None:
+        raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first")
+    task = state["cfg"]["task"]
+    task["data"] = ""
+    for side, language in (("source_lang", "src"), ("target_lang", "tgt")):
+        task[side] = task[side] or language  # fairseq keeps no name that it found out itself
+    weights = {
+        name: value.half() if value.is_floating_point() and value.dim() else value
+        for name, value in state["model"].items()
+    }
+    return writing.checkpoint(state["cfg"], weights), vocabulary[0]
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def _in_folder(
+    folder: str, state: Dict[str, Any], tokens: List[str], *names: str
+) -> Iterator[List[str]]:
+    """Names to write files of a folder to; the dictionaries are written, too."""
+    make_folder(folder)
+    task = state["cfg"]["task"]
+    dictionaries = sorted({f"dict.{task[side]}.txt" for side in ("source_lang", "target_lang")})
+    paths = [os.path.join(folder, name) for name in (*names, *dictionaries)]
+    with explaining_failure(folder), partial_files(*paths) as partials:
+        yield partials
+        for partial in partials[len(names) :]:
+            _write(partial, "".join(f"{token} 1\n" for token in tokens))
+
+
+def _card(cfg: Dict[str, Any], path: str) -> str:
+    """The card with what hubs read at its head.
+
+    Args:
+        cfg: options of the checkpoint.
+        path: the text of the card, which may have such a head; if there is no such file it is a
+            table of options.
+    """
+    if os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if text.startswith("---\n"):
+            return text
+    else:
+        rows = [("symbols", cfg["task"]["symbols"])]
+        rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
+        table = "".join(f"| {name} | `{value}` |\n" for name, value in rows)
+        text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
+    return f"---\n{_TAGS}---\n\n{text}"
