@@ -1,4 +1,4 @@
-// Answers formulas by the files of `sit export-onnx`: the same search as ../deployment/answer.py.
+// Answers formulas by the files of `sit export --onnx`: the same search as ../deployment/answer.py.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.bundle.min.mjs";
 

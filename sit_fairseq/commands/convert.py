@@ -33,6 +33,7 @@ later refuse what fairseq's transformer has among its options unless they are to
 
 import argparse
 import logging
+import os
 import shlex
 from typing import List
 
@@ -109,6 +110,8 @@ def main(args: argparse.Namespace) -> None:
     logging.getLogger("hydra").setLevel(logging.WARNING)
     if args.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
+    if args.data is not None and not os.path.isdir(args.data):
+        raise UserError(f"--data {args.data}: no such directory; name one that holds dict.*.txt")
     writing.check_destination(args.source, args.destination, args.overwrite)
     state = read_state(args.source)
     own = original.model_options(state)["_name"] == "symbol_invariant_transformer"

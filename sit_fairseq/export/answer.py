@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers sentences by a model that `sit export-onnx` wrote. Needs numpy and onnxruntime only.
+"""Answers sentences by a model that `sit export --onnx` wrote. Needs numpy and onnxruntime only.
 
     python answer.py DIR [--beam 3] <sentences
 
@@ -70,7 +70,7 @@ class ExportedModel:
                 self.vocabulary = json.load(file)
             self._take(folder, self.vocabulary)
         except OSError as error:
-            raise SystemExit(f"{folder} is no folder of sit export-onnx ({error.strerror})")
+            raise SystemExit(f"{folder} is no folder of sit export --onnx ({error.strerror})")
         except Exception as error:  # whatever a damaged file ends in
             raise SystemExit(f"{folder} is damaged ({_reason(error)}); export the model again")
         if symbols is None:
@@ -241,7 +241,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", metavar="DIR", help="of `sit export-onnx`")
+    parser.add_argument("folder", metavar="DIR", help="of `sit export --onnx`")
     parser.add_argument("--beam", type=int, default=3, help="1 is greedy decoding (default: 3)")
     parser.add_argument("--lenpen", type=float, default=1.0, help="exponent of the length")
     parser.add_argument("--max-length", type=int, default=200, help="tokens of an answer, at most")

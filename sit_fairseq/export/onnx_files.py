@@ -217,11 +217,12 @@ def _export(
             opset_version=_OPSET,
             dynamo=True,
         )
-    graph = program.model_proto.graph
+    model = program.model_proto
+    graph = model.graph
     parts = (graph.node, graph.input, graph.output, graph.value_info, graph.initializer)
-    for part in itertools.chain(*parts, [graph, program.model_proto]):
+    for part in itertools.chain(*parts, [graph, model]):
         del part.metadata_props[:]  # files of this machine, for one
-    onnx.save(program.model_proto, path)
+    onnx.save(model, path)
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.answer import ExportedModel
 
-# Of scores. They are sums of some dozens of float32 numbers, in another order.
-TOLERANCE = 1e-5
+# Of scores: both compute in float32, in another order, and logits are as large as 10 or 30.
+TOLERANCE = 1e-4
 
 BEAMS = (1, 3)
 
@@ -23,8 +23,8 @@ BEAMS = (1, 3)
 # with many, and answers of the lengths that they have.
 SENTENCES, LONGEST, SYMBOLS, LONGEST_ANSWER = 100, 24, 8, 40
 
-# After that many seconds no other sentence is begun.
-SECONDS = 25.0
+# After that many seconds no other sentence is begun, but for the first ten on a busy machine.
+SECONDS, LEAST = 25.0, 10
 
 # Names for symbols that no model has for base tokens.
 _NAMES = r"symbol\d+"
@@ -121,7 +121,7 @@ def compare(decoder: CheckpointDecoder, folder: str) -> Agreement:
     ties, difference = 0, 0.0
     end = time.monotonic() + SECONDS
     for sentence in tqdm(sentences, desc="comparing answers", leave=False):
-        if time.monotonic() > end:
+        if time.monotonic() > end and len(compared) >= LEAST:
             break
         for beam, generator in generators.items():
             text, score = _answer(decoder, generator, sentence)

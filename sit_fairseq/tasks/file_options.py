@@ -6,6 +6,7 @@ some as Python and opens what others name. So its configuration is made anew: fa
 of the options of the file those that say what the model is and how it reads sentences.
 """
 
+import os
 import re
 from argparse import Namespace
 from dataclasses import fields
@@ -60,6 +61,7 @@ _OF_TRANSFORMERS = {
     field.name
     for kind in ("TransformerConfig", "EncDecBaseConfig", "DecoderConfig", "QuantNoiseConfig")
     for field in fields(getattr(transformer_config, kind))
+    if field.name != "_name"
 }
 
 # A file with more options, larger sizes or larger weights is no model's.
@@ -85,6 +87,8 @@ def read_state(
         UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or
             are of another kind, or it has a model, a task or a criterion that is not known.
     """
+    if not os.path.isfile(path):
+        raise UserError(f"{path} does not exist or is no file; {remedy}")
     with explained(path, remedy):
         state = read(path)
         complaint = incomplete(state)
@@ -129,22 +133,18 @@ def _values(options: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     """fairseq's defaults with what is taken from the file."""
     cfg = OmegaConf.to_container(OmegaConf.structured(FairseqConfig()), enum_to_str=True)
-    for section in ("model", "task", "criterion"):
-        options = _section(state, section)
-        name = options.get("_name") or options.get("arch" if section == "model" else section)
-        if name is None and section == "criterion":
-            continue
-        if name is None:
+    found = {section: _named(state, section) for section in _KINDS}
+    for section, (name, _) in found.items():
+        if name is None and section != "criterion":
             raise ValueError("is damaged: it names no model or no task")
-        if _kind(section, name) not in _KINDS[section]:
+        if name is not None and _kind(section, name) not in _KINDS[section]:
             raise ValueError(
                 f"names the {section} {name!r}, which is not built from the options of a checkpoint, "
                 f"as they might run code; only {' and '.join(_KINDS[section])} are"
             )
-        cfg[section] = _kept(section, name, options)
+    cfg.update({section: _kept(section, *named) for section, named in found.items() if named[0]})
     for section, harmless in _SPLITTERS.items():
-        options = _section(state, section)
-        name = options.get("_name") or options.get(section)
+        name, _ = _named(state, section)
         cfg[section] = name if name in harmless else None
         known = name is None or cfg[section] is not None
         if not known and given is not None and section not in given:
@@ -154,7 +154,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
                 f"--model-overrides \"{{'{section}': None}}\""
             )
     for option in ("max_tokens", "batch_size"):
-        value = _section(state, "dataset").get(option)
+        value = _named(state, "dataset")[1].get(option)
         if isinstance(value, int) and 0 < value <= _LARGEST:
             cfg["dataset"][option] = value
     return OmegaConf.to_container(
@@ -162,13 +162,17 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
     )
 
 
-def _section(state: Dict[str, Any], section: str) -> Dict[str, Any]:
-    """The options of a section; files from before fairseq 0.11 hold all in one namespace."""
-    options = state.get("args") or state["cfg"].get(section)
+def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
+    """The name of what a section builds, and its options."""
+    option = "arch" if section == "model" else section
+    if state.get("args"):  # of a file from before fairseq 0.11
+        return vars(state["args"]).get(option), vars(state["args"])
+    options = state["cfg"].get(section)
     if isinstance(options, str):
-        return {"_name": options}
+        return options, {}
     options = vars(options) if isinstance(options, Namespace) else options
-    return options if isinstance(options, dict) else {}
+    options = options if isinstance(options, dict) else {}
+    return options.get("_name") or options.get(option), options
 
 
 def _kind(section: str, name: Any) -> Any:
@@ -219,6 +223,8 @@ def _of_transformer(options: Dict[str, Any]) -> Dict[str, Any]:
         if isinstance(value, dict):
             kept[option] = _of_transformer(value)
         elif isinstance(value, str) and own in _OF_TRANSFORMERS:
+            if own not in _TEXTS:
+                raise ValueError(f"is damaged: the option {option} of its model is {value[:80]!r}")
             _check(option, value)
             if own != "embed_path":
                 kept[option] = value
@@ -259,11 +265,9 @@ def _refuse_other_shapes(state: Dict[str, Any]) -> None:
                 f"is damaged: {name} has {tuple(tensor.shape)} numbers, but the file holds "
                 f"{tensor.untyped_storage().nbytes()} bytes of them"
             )
-    options = state["cfg"]["model"]
-    streams = _kind("model", _section(state, "model")["_name"]) == _STREAMS
-    fault = _wrong_size(
-        vars(options) if isinstance(options, Namespace) else options, weights, streams
-    )
+    name, options = _named(state, "model")
+    streams = _kind("model", name) == _STREAMS
+    fault = _wrong_size(options, weights, streams)
     if fault is None and streams:
         fault = _lost_vocabulary(weights) or _no_number(weights)
     if fault is not None:

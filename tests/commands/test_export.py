@@ -37,20 +37,23 @@ def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path):
-    state = {"model": {"weight": torch.zeros(1)}, "cfg": {"model": {"_name": "transformer"}}}
+    state = {
+        "model": {"weight": torch.zeros(1)},
+        "cfg": {"model": "transformer", "task": "translation"},
+    }
     torch.save(state, tmp_path / "other.pt")
     with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
         sit("export", tmp_path / "other.pt", tmp_path / "small")
     assert not (tmp_path / "small").exists()
-    with pytest.raises(UserError, match="other.pt is a file; name a folder"):
-        sit("export", SHIPPED / "model.pt", tmp_path / "other.pt")
 
 
-@pytest.mark.parametrize("verb", ["export", "export-onnx"])
-def test_a_folder_that_cannot_be_made_is_named(verb, tmp_path):
+@pytest.mark.parametrize("options", [(), ("--hub",), ("--onnx",)])
+def test_a_folder_that_cannot_be_made_is_named(options, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="Cannot make .*file/under: Not a directory; name another"):
-        sit(verb, SHIPPED / "model.pt", tmp_path / "file" / "under")
+        sit("export", SHIPPED / "model.pt", tmp_path / "file" / "under", *options)
+    with pytest.raises(UserError, match="file is a file; name a folder"):
+        sit("export", SHIPPED / "model.pt", tmp_path / "file", *options)
 
 
 @pytest.fixture
@@ -78,18 +81,22 @@ def test_no_room_for_networks(tmp_path, monkeypatch):
     def full(model, folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("sit_fairseq.export.exporting.write", full)
+    monkeypatch.setattr("sit_fairseq.export.onnx_files.write", full)
     with pytest.raises(UserError, match="Cannot write .*onnx: No space left on device; make room"):
-        sit("export-onnx", SHIPPED / "model.pt", tmp_path / "onnx")
+        sit("export", SHIPPED / "model.pt", tmp_path / "onnx", "--onnx")
     assert list((tmp_path / "onnx").iterdir()) == []
 
 
-def test_options_that_are_missing(tmp_path):
+def test_options_that_are_missing_have_their_defaults(tmp_path):
     state = torch.load(SHIPPED / "model.pt", weights_only=True)
-    for options in ({"task": None}, {"common": None}, {"task": {}}, {"checkpoint": 3}):
-        torch.save({**state, "cfg": {**state["cfg"], **options}}, tmp_path / "other.pt")
-        with pytest.raises(UserError, match="other.pt is not a readable fairseq checkpoint"):
-            sit("export", tmp_path / "other.pt", tmp_path / "small")
+    parts = {section: state["cfg"][section] for section in ("model", "task")}
+    torch.save({"model": state["model"], "cfg": parts}, tmp_path / "bare.pt")
+    sit("export", tmp_path / "bare.pt", tmp_path / "small")
+    bare, whole = (
+        torch.load(path, weights_only=True)["cfg"]
+        for path in (tmp_path / "small" / "model.pt", SHIPPED / "model.pt")
+    )
+    assert bare["model"].items() >= whole["model"].items() and bare.keys() <= whole.keys()
 
 
 def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):

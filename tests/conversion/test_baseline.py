@@ -12,8 +12,9 @@ from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess,
 from conftest import random_formula
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
-from sit_fairseq.conversion import reading, verification
+from sit_fairseq.conversion import verification
 from sit_fairseq.conversion.baseline import read_baseline
+from sit_fairseq.tasks.file_options import read_state
 
 SIZES = [
     *("--encoder-embed-dim", 16, "--encoder-ffn-embed-dim", 24, "--encoder-layers", 2),
@@ -40,7 +41,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def formulas(tmp_path_factory) -> SimpleNamespace:
-    """Formulas and assignments; ``test`` has only the symbol a, one too deep for some positions."""
+    """Formulas and assignments; ``test`` has only the symbol a, one deeper than some positions."""
     root, rng = tmp_path_factory.mktemp("formulas"), random.Random(1)
     splits = {"train": [], "test": [("! " * 9 + "a", "a 1")]}
     for index in range(60):
@@ -76,10 +77,8 @@ def baseline(formulas, tmp_path_factory):
 def test_converted_baseline_equals_the_original(baseline, convert, kind):
     before = load(baseline(kind))
     path, printed = convert(baseline(kind), "--verify")
-    # One more where positions reach that deep, or formulas are not read as such.
-    count = 20 if kind == "paper" else 21
-    assert f"compared on {count} sentences whose only symbol is 'a', from the test" in printed
-    assert f"{count} of {count} best answers are equal" in printed
+    assert "compared on 21 sentences whose only symbol is 'a', from the test" in printed
+    assert "21 of 21 best answers are equal" in printed
     after = load(path)
     options, old = after["cfg"]["model"], before["cfg"]["model"]
     changed = {name for name in old if options[name] != old[name]}
@@ -137,7 +136,7 @@ def test_fairseq_generate_answers_alike(baseline, convert, formulas, tmp_path, c
 @pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])
 def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys, option):
     out, printed = convert(baseline("paper"), "--add", "EA,DA", "--verify")
-    assert "20 of 20 best answers are equal" in printed
+    assert "21 of 21 best answers are equal" in printed
     assert "--stream-attention EP-DP-EA-DA-CP" in printed
     arguments = shlex.split(printed.split("fairseq-train builds this model with\n")[1])
     before = load(out)["model"]
@@ -177,7 +176,7 @@ def test_sentences_of_data_with_another_dictionary(baseline, formulas, tmp_path)
         tmp_path / "bin", "--trainpref", tmp_path / "test", "--testpref", tmp_path / "test"
     )
     path = str(baseline("paper"))
-    original = read_baseline(path, reading.read_state(path), data=str(data))
+    original = read_baseline(path, read_state(path), data=str(data))
     dictionary = verification.StreamDictionary()
     dictionary.set_pattern(REGEX)
     (pairs, origin), (random_ones, _) = verification.sentences(original, dictionary, "a")
@@ -192,7 +191,7 @@ def test_other_baselines_are_refused(baseline, convert, tmp_path, embedding):
         state["cfg"]["model"]["symbol_embedding"] = embedding
 
     path = edited(baseline("projected"), tmp_path / "in.pt", other)
-    fragments = ("in.pt", f"--symbol-embedding {embedding}", "train with --symbol-embedding fixed")
+    fragments = ("in.pt", f"symbol_embedding = {embedding}", "train with fixed")
     failing(lambda: convert(path), *fragments)
     assert not (tmp_path / "stream.pt").exists()
 
@@ -216,7 +215,7 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
     for change, fragment in (
         (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
         (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
-        (option("encoder_attention_heads", 0), "encoder_attention_heads = 0"),
+        (option("encoder_attention_heads", 0), "do not divide into 0 heads"),
         (
             option("activation_fn", "swish"),
             "--activation-fn 'swish' is unknown; choose one of relu",

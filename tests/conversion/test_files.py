@@ -113,13 +113,13 @@ def test_damaged_files(vanilla, convert, tmp_path):
         ({"model": {"w": torch.zeros(2)}, "cfg": {"model": {"_name": "lstm"}}}, "'lstm'"),
         (
             {"model": {"w": torch.zeros(2)}, "cfg": {"model": {"_name": "transformer_lm_gpt"}}},
-            "'transformer_lm_gpt'; only fairseq's model 'transformer'",
+            "'transformer_lm_gpt', which is not built",
         ),
         (
             {"model": {"w": torch.zeros(2)}, "args": Namespace(arch="transformer_align")},
             "'transformer_align'",
         ),
-        ({"fsdp_metadata": {}, "model": {"w": torch.zeros(2)}}, "one shard"),
+        ({"fsdp_metadata": {}, "model": {"w": torch.zeros(2)}}, "lacks 'cfg'"),
     ],
 )
 def test_foreign_files(convert, tmp_path, content, fragment):
@@ -164,7 +164,7 @@ def test_nothing_is_lost(vanilla, convert, tmp_path):
     before = digest(source)
     out, _ = convert(source)
     first = out.read_bytes()
-    failing(lambda: convert(source), "stream.pt exists", "--overwrite")
+    failing(lambda: convert(source), "stream.pt exists", "or overwrite it")
     assert out.read_bytes() == first
     convert(vanilla("plain"), "--overwrite")
     assert out.read_bytes() != first
@@ -218,7 +218,7 @@ def test_directory_of_the_dictionaries(vanilla, convert, data, tmp_path):
         state["cfg"]["task"]["data"] = str(tmp_path / "gone")
 
     path = edited(vanilla("shared"), tmp_path / "moved.pt", moved)
-    failing(lambda: convert(path), "gone", "--data")
+    failing(lambda: convert(path), "gone", "is missing; change --data")
     out, _ = convert(path, "--data", data.joined)
     assert re.search("vanilla_data.*/joined$", load(out)["cfg"]["task"]["data"])
     for directory, fragment in ((tmp_path / "gone", "no such directory"), (tmp_path, "no binar")):

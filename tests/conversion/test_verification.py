@@ -6,9 +6,10 @@ import pytest
 import torch
 from vanilla_models import REGEX, failing
 
-from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion import verification, writing
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.tasks.file_options import read_state
 
 SYMBOLS = Symbols(REGEX, "a", "b")
 
@@ -20,7 +21,7 @@ def models(vanilla):
 
     def make(kind, symbols=SYMBOLS, added=()):
         path = str(vanilla(kind))
-        original = read_vanilla(path, reading.read_state(path))
+        original = read_vanilla(path, read_state(path))
         key = (kind, symbols, *added)
         if key not in configurations:  # slow to make, and changed by nobody
             arguments = writing.training_options(original, list(added))

@@ -7,9 +7,10 @@ import pytest
 from command_line import IN_PROCESS, UNVALIDATED, preprocess_lines, run
 from vanilla_models import KINDS, REGEX, SIZES, SYMBOLS, sentence
 
-from sit_fairseq.conversion import reading, verification, writing
+from sit_fairseq.conversion import verification, writing
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.tasks.file_options import read_state
 
 
 @pytest.mark.parametrize("kind", ["plain", "two-sizes"])
@@ -24,7 +25,7 @@ def test_verification_computes_on_a_device(device, tmp_path, kind):
         *(*UNVALIDATED, "--no-epoch-checkpoints", *KINDS[kind]),
     )
     path = str(tmp_path / "checkpoint_last.pt")
-    original = read_vanilla(path, reading.read_state(path))
+    original = read_vanilla(path, read_state(path))
     symbols = Symbols(REGEX, "a", "b")
     options = writing.training_options(original, [])
     configuration = writing.configuration(original, symbols, options)
