@@ -1,18 +1,19 @@
 // Formulas in prefix notation: their trees, and truth tables.
 
-const OPERATORS = {
-  "!": [1, (x) => !x],
-  "&": [2, (x, y) => x && y],
-  "|": [2, (x, y) => x || y],
-  xor: [2, (x, y) => x !== y],
-  "<->": [2, (x, y) => x === y],
-};
+// A map, as every object has words such as "constructor".
+const OPERATORS = new Map([
+  ["!", [1, (x) => !x]],
+  ["&", [2, (x, y) => x && y]],
+  ["|", [2, (x, y) => x || y]],
+  ["xor", [2, (x, y) => x !== y]],
+  ["<->", [2, (x, y) => x === y]],
+]);
 const CONSTANTS = ["0", "1"];
 
 const MOST_SYMBOLS = 12;
 const MOST_TOKENS = 40;
 
-export const isSymbol = (word) => !(word in OPERATORS) && !CONSTANTS.includes(word);
+export const isSymbol = (word) => !OPERATORS.has(word) && !CONSTANTS.includes(word);
 
 /** The different symbols, in order of first appearance: that is their slot. */
 export const symbolsOf = (words) => [...new Set(words.filter(isSymbol))];
@@ -39,7 +40,7 @@ export function parse(words) {
     if (place === words.length)
       throw new Error("The formula ends too early: an operator lacks operands.");
     const node = { word: words[place], place: place++, operands: [] };
-    for (let left = OPERATORS[node.word]?.[0] ?? 0; left; left--) node.operands.push(read());
+    for (let left = OPERATORS.get(node.word)?.[0] ?? 0; left; left--) node.operands.push(read());
     return node;
   };
   const root = read();
@@ -50,7 +51,7 @@ export function parse(words) {
 
 function value(node, assignment) {
   if (node.operands.length)
-    return OPERATORS[node.word][1](...node.operands.map((operand) => value(operand, assignment)));
+    return OPERATORS.get(node.word)[1](...node.operands.map((operand) => value(operand, assignment)));
   return CONSTANTS.includes(node.word) ? node.word === "1" : assignment.get(node.word);
 }
 

@@ -30,6 +30,7 @@ export class ExportedModel {
     model.decoder = await session("decoder.onnx");
     model.tokens = model.vocabulary.tokens;
     model.rows = new Map(model.tokens.map((token, row) => [token, row]).slice(4));
+    model.arity = new Map(Object.entries(model.vocabulary.tree?.arity ?? {}));
     return model;
   }
 
@@ -53,7 +54,7 @@ export class ExportedModel {
 
   /** The path from each token up to the root: 0 for a step from a first operand, 1 from a second. */
   tree(words) {
-    const { arity, depth } = this.vocabulary.tree;
+    const { depth } = this.vocabulary.tree;
     const paths = new Array((words.length + 1) * depth).fill(-1);
     const waiting = [];
     words.forEach((word, row) => {
@@ -61,7 +62,7 @@ export class ExportedModel {
       // As when the model was trained, it reads the nearest steps alone.
       const path = parent ? [Math.min(parent.seen++, 1), ...parent.path].slice(0, depth) : [];
       path.forEach((step, place) => (paths[row * depth + place] = step));
-      waiting.push({ path, seen: 0, arity: arity[word] ?? 0 });
+      waiting.push({ path, seen: 0, arity: this.arity.get(word) ?? 0 });
       while (waiting.length && waiting.at(-1).seen === waiting.at(-1).arity) waiting.pop();
     });
     return integers(paths, [words.length + 1, depth]);

@@ -156,6 +156,28 @@ def test_two_hundred_renamed_formulas_have_pythons_answers(browser, python):
     assert broken >= 190
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "xor constructor & __proto__ toString",
+        "<-> hasOwnProperty ! valueOf",
+        "& __proto__ ! __proto__",
+        "constructor",
+    ],
+)
+def test_words_that_every_object_has_are_symbols(browser, python, formula):
+    type_formula(browser, formula)
+    browser.run(_WAIT)
+    assert shown(browser, "#fault", "textContent") == ""
+    drawn = "return [...document.querySelectorAll('#tree text')].map((text) => text.textContent)"
+    short = [f"{word[:3]}…" if len(word) > 4 else word for word in formula.split()]
+    assert sorted(browser.run(drawn)) == sorted(short)
+    answer = python.answer(formula, max_length=40)
+    run = browser.run("return {...document.querySelector('[data-model=streams] .run').dataset}")
+    assert run["answer"] == answer.text
+    assert run["verdict"] == BitsJudge().verify(formula, answer.text).name
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
 def test_pictures(browser, width, height, dark):
