@@ -18,10 +18,14 @@ setup(
     packages=find_packages(include=["sit_fairseq", "sit_fairseq.*"]),
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",
-    # fairseq itself is left to the user: which distribution works depends on the Python
-    # version (see examples/REFERENCE.md).
-    install_requires=["argcomplete", "numpy", "omegaconf", "regex", "torch>=2.6", "tqdm"],
+    # What generates and judges data, and the model; training needs the extra fairseq.
+    install_requires=["argcomplete", "numpy", "regex", "torch>=2.6", "tqdm"],
     extras_require={
+        "fairseq": [
+            "fairseq-fixed==0.12.3.1; python_version >= '3.11'",
+            "fairseq==0.12.2; python_version < '3.11'",
+            *("omegaconf", "hydra-core", "sacrebleu", "bitarray", "scikit-learn", "packaging"),
+        ],
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "llm": ["openai>=3"],
         "ltl": ["spottl"],
