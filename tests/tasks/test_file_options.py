@@ -4,6 +4,7 @@ import argparse
 import json
 import socket
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.hub_folder import write_weights
+from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer
 from sit_fairseq.tasks.file_options import read_state
 
 # As an attacker would write it: what runs it also leaves a trace.
@@ -451,6 +453,28 @@ def claim_more_in_the_average(state):
 def test_malformed_checkpoints_are_one_sentence(trained, changed, change, message):
     with pytest.raises(UserError, match=message):
         load(changed(change), trained[0])
+
+
+def test_many_base_tokens_take_seconds(trained, changed):
+    """Version 0.2 took 12 for as many."""
+    more = [f"T{number}" for number in range(50_000)]
+
+    def change(state):
+        weights = state["model"]
+        for name, value in list(weights.items()):
+            if name.endswith("vocabulary.base_tokens"):
+                tokens = [token for token in buffer_text(value).split("\n") if token]
+                weights[name] = text_buffer("\n".join(more + tokens))
+            elif name.endswith("vocabulary.source_only"):
+                weights[name] = torch.cat((value[:4], torch.zeros(len(more)), value[4:]))
+            elif name.endswith(("embed_tokens.weight", "output_projection.weight")):
+                weights[name] = torch.cat((value[:4], value[:1].expand(len(more), -1), value[4:]))
+
+    large = changed(change)
+    before = time.process_time()
+    model = load(large, trained[0])
+    assert time.process_time() - before < 7
+    assert len(model.models[0].vocabulary.row_tokens) > len(more)
 
 
 def test_a_vanilla_model_keeps_numbers_and_forgets_files(tmp_path):
