@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from torch import Tensor
 
 from sit_fairseq.conversion import original
-from sit_fairseq.conversion.original import Original, Table
+from sit_fairseq.conversion.original import Original
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
@@ -47,7 +47,12 @@ def read_baseline(
         UserError: it cannot be converted.
     """
     options = {n: v for n, v in original.model_options(state).items() if not n.startswith("_")}
-    _refuse_embedding(path, options["symbol_embedding"])
+    kind = options["symbol_embedding"]
+    if kind != "fixed":
+        raise UserError(
+            f"{path} was trained with symbol_embedding = {kind}; only fixed gives each symbol a row "
+            "of its own that a stream can take over"
+        )
     weights = original.weights(path, state, ema)
     data = data or original.recorded_data(state)
     tokens = _tokens(path, weights)
@@ -58,27 +63,14 @@ def read_baseline(
         model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
         task_options=original.lasting_task_options(state),
         dictionaries=dictionaries,
-        tensors={n: t for n, t in model.state_dict().items() if ".vocabulary." not in n},
-        tables={f"{name}.weight": Table(f"{name}.weight", tokens) for name in _TABLES},
+        tensors=model.state_dict(),
+        tables={f"{name}.weight": tokens for name in _TABLES},
         parts=lambda name: [name],
         never_produced=_never_produced(model),
-        unused=[name for name in weights if ".vocabulary." in name],
         in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
             model, dictionaries, vocabulary, actual
         ),
     )
-
-
-def _refuse_embedding(path: str, kind: str) -> None:
-    """Refuses symbols without learnt rows by name."""
-    if kind == "streams":
-        raise UserError(f"{path} is a model over streams already; there is nothing to convert")
-    if kind != "fixed":
-        raise UserError(
-            f"{path} was trained with symbol_embedding = {kind}, where no symbol has a row of its "
-            "own that a stream could take over; train with fixed and convert that model, or train "
-            "with streams"
-        )
 
 
 def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
@@ -89,13 +81,6 @@ def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
     dictionary = Dictionary()
     for token in saved[0]:
         dictionary.add_symbol(token)
-    for name in _TABLES:
-        table = weights.get(f"{name}.weight")
-        if table is not None and table.size(0) != len(dictionary):
-            raise UserError(
-                f"{path} has {table.size(0)} rows in {name}.weight for {len(dictionary)} tokens; "
-                "name another file"
-            )
     return dictionary
 
 

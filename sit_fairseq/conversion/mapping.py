@@ -6,7 +6,7 @@ theirs, found by string; everything else is carried over one to one.
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
 import torch
@@ -38,27 +38,17 @@ class Symbols:
     placeholder: str
 
 
-@dataclass
-class Account:
-    """Where the tensors went.
+class Account(Dict[str, List[str]]):
+    """Where the tensors went: names of those of the original that were ``kept``, ``joined`` into
+    one, ``split`` as tables of which some rows are needed, or ``dropped``, and of ``new`` ones of
+    the converted model."""
 
-    Attributes:
-        kept: tensors of the original that are one tensor of the converted model.
-        joined: tensors of the original that are parts of one.
-        split: tables of the original that gave the rows of some of their tokens.
-        dropped: tensors of the original that the converted model does not need.
-        new: tensors of the converted model that the original had not.
-    """
-
-    kept: List[str] = field(default_factory=list)
-    joined: List[str] = field(default_factory=list)
-    split: List[str] = field(default_factory=list)
-    dropped: List[str] = field(default_factory=list)
-    new: List[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__({kind: [] for kind in ("kept", "joined", "split", "dropped", "new")})
 
     def __str__(self) -> str:
         lines = []
-        for kind, names in vars(self).items():
+        for kind, names in self.items():
             # One name for all layers and for the weight and bias of a module.
             modules = [re.sub(r"\.(weight|bias)$", "", name) for name in names]
             counts = Counter(re.sub(r"\.layers\.\d+\.", ".layers.*.", name) for name in modules)
@@ -102,23 +92,23 @@ def convert(
         if name.endswith(".vocabulary.source_only") and not source_only.any():
             del state[name]
         elif ".vocabulary." in name:
-            account.new.append(name)
+            account["new"].append(name)
         elif ".aggregated_attn" in name:
             if ".out_proj." in name:
                 value.zero_()
-            account.new.append(name)
+            account["new"].append(name)
         elif name in original.tables:
-            table = original.tables[name]
             # Where a table lacks a token of the other side's dictionary, its model read <unk>.
-            rows = map(table.dictionary.index, (*base, symbols.actual, symbols.placeholder))
-            state[name] = original.tensors[table.name][list(rows)]
-            account.split.append(table.name)
+            index = original.tables[name].index
+            rows = [index(token) for token in (*base, symbols.actual, symbols.placeholder)]
+            state[name] = original.tensors[name][rows]
+            account["split"].append(name)
         else:
             parts = original.parts(name)
             state[name] = _joined(name, value, parts, original.tensors)
-            (account.joined if len(parts) > 1 else account.kept).extend(parts)
-    used = {*account.kept, *account.joined, *account.split}
-    account.dropped = [*original.unused, *(name for name in original.tensors if name not in used)]
+            account["joined" if len(parts) > 1 else "kept"].extend(parts)
+    used = {*account["kept"], *account["joined"], *account["split"]}
+    account["dropped"] = [name for name in original.tensors if name not in used]
     model.load_state_dict(state, strict=True)
     return model.eval(), account
 

@@ -33,13 +33,6 @@ class Dictionaries(NamedTuple):
     target: Dictionary
 
 
-class Table(NamedTuple):
-    """A matrix with one row per token of a dictionary."""
-
-    name: str
-    dictionary: Dictionary
-
-
 @dataclass(frozen=True)
 class Original:
     """A trained model, described in terms of the model that it becomes.
@@ -50,11 +43,10 @@ class Original:
         task_options: options of ``stream_translation`` that hold on.
         dictionaries: the tokens of its sources and targets.
         tensors: its weights in float32, by name.
-        tables: which table the rows of each embedding of the converted model come from.
+        tables: the dictionaries that embeddings have their rows by, by name of the tensor.
         parts: maps the name of any other tensor of the converted model to the names of
             the tensors which that one consists of, one below the other.
         never_produced: tokens that no answer of it can hold.
-        unused: names of what its file holds besides ``tensors``.
         in_slot_space: wraps it to compute over the canonical ids of a vocabulary, for
             sentences whose only symbol is the given token.
     """
@@ -63,10 +55,9 @@ class Original:
     task_options: Dict[str, Any]
     dictionaries: Dictionaries
     tensors: Dict[str, Tensor]
-    tables: Dict[str, Table]
+    tables: Dict[str, Dictionary]
     parts: Callable[[str], List[str]]
     never_produced: Set[str]
-    unused: List[str]
     in_slot_space: Callable[[Vocabulary, str], FairseqEncoderDecoderModel]
 
 

@@ -10,7 +10,7 @@ from fairseq.models.transformer import TransformerConfig, TransformerModelBase, 
 from torch import Tensor
 
 from sit_fairseq.conversion import original
-from sit_fairseq.conversion.original import Dictionaries, Original, Table
+from sit_fairseq.conversion.original import Dictionaries, Original
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 
@@ -21,31 +21,15 @@ _REDUNDANT = re.compile(
     r"|(encoder|decoder)\.embed_positions\.(_float_tensor|weights)"
 )
 
-_RETRAIN = "train without it"
-_PRUNED = "first save the pruned model, so that its file holds no other layers"
-
-# What streams do not compute, and what to do about it. The last ones are no fields of
-# TransformerConfig, but reach the layers all the same.
-_REFUSED = {
-    "adaptive_softmax_cutoff": "an adaptive softmax has no row per token; " + _RETRAIN,
-    "tie_adaptive_weights": _RETRAIN,
-    "tie_adaptive_proj": _RETRAIN,
-    "adaptive_input": "adaptive input has no row per token; " + _RETRAIN,
-    "quant_noise_pq": "quantisation noise has weights of its own; " + _RETRAIN,
-    "quant_noise_scalar": "the weights are meant to be rounded; " + _RETRAIN,
-    "cross_self_attention": _RETRAIN,
-    "no_cross_attention": "a decoder over streams needs the source; " + _RETRAIN,
-    "base_layers": "streams have no mixture-of-experts layers; " + _RETRAIN,
-    "char_inputs": "streams are made of tokens; " + _RETRAIN,
-    "encoder_layers_to_keep": _PRUNED,
-    "decoder_layers_to_keep": _PRUNED,
-    "scale_attn": _RETRAIN,
-    "scale_heads": _RETRAIN,
-    "scale_fc": _RETRAIN,
-    "scale_resids": _RETRAIN,
-    "mha_heads_to_keep": "layers have unequal numbers of heads; convert the unpruned model",
-    "ffn_blocks_to_remove": "layers are of unequal size; convert the unpruned model",
-}
+# What streams do not compute. The last six are no fields of TransformerConfig, but reach the layers
+# all the same; files of pruned models hold layers that are not computed.
+_REFUSED = (
+    *("adaptive_softmax_cutoff", "tie_adaptive_weights", "tie_adaptive_proj", "adaptive_input"),
+    *("quant_noise_pq", "quant_noise_scalar", "cross_self_attention", "no_cross_attention"),
+    *("base_layers", "char_inputs", "encoder_layers_to_keep", "decoder_layers_to_keep"),
+    *("scale_attn", "scale_heads", "scale_fc", "scale_resids"),
+    *("mha_heads_to_keep", "ffn_blocks_to_remove"),
+)
 
 
 def read_vanilla(
@@ -74,20 +58,20 @@ def read_vanilla(
         )
     _check_sizes(path, weights, dictionaries)
     model = _build(path, cfg, weights, dictionaries)
-    words = {
-        "encoder.embed_tokens.weight": dictionaries.source,
-        "decoder.embed_tokens.weight": dictionaries.target,
-        "decoder.output_projection.weight": dictionaries.target,
-    }
+    redundant = {n: t for n, t in weights.items() if _REDUNDANT.fullmatch(n)}
+    tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
         model_options=_stream_options(cfg, model),
         task_options=original.lasting_task_options(state),
         dictionaries=dictionaries,
-        tensors={n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)},
-        tables={name: Table(name, dictionary) for name, dictionary in words.items()},
+        tensors={**redundant, **tensors},
+        tables={
+            "encoder.embed_tokens.weight": dictionaries.source,
+            "decoder.embed_tokens.weight": dictionaries.target,
+            "decoder.output_projection.weight": dictionaries.target,
+        },
         parts=_parts,
         never_produced=set(dictionaries.source.symbols) - set(dictionaries.target.symbols),
-        unused=[name for name in weights if _REDUNDANT.fullmatch(name)],
         in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
             model, dictionaries, vocabulary, actual
         ),
@@ -114,22 +98,18 @@ def _config(path: str, options: Dict[str, Any]) -> TransformerConfig:
 
 def _refuse_options(path: str, cfg: TransformerConfig, options: Dict[str, Any]) -> None:
     """Refuses a model that computes something that streams do not."""
-    refused = []
-    for name, remedy in _REFUSED.items():
-        value = utils.safe_getattr(cfg, name) or options.get(name)
-        if value and value != -1:  # what fairseq has for "not in use"
-            refused.append((name, value, remedy))
+    refused = {name: utils.safe_getattr(cfg, name) or options.get(name) for name in _REFUSED}
+    # What fairseq has for "not in use".
+    refused = {name: value for name, value in refused.items() if value and value != -1}
     for name in ("decoder_input_dim", "decoder_output_dim"):
-        value, channels = getattr(cfg, name), cfg.decoder.embed_dim
-        if value != channels:
-            remedy = f"it must equal decoder_embed_dim = {channels}; {_RETRAIN}"
-            refused.append((name, value, remedy))
+        if getattr(cfg, name) != cfg.decoder.embed_dim:
+            refused[name] = getattr(cfg, name)
     if cfg.activation_fn not in utils.get_available_activation_fns():
-        remedy = "train with one that fairseq-train lists"
-        refused.append(("activation_fn", cfg.activation_fn, remedy))
-    for name, value, remedy in refused:
+        refused["activation_fn"] = cfg.activation_fn
+    for name, value in refused.items():
         raise UserError(
-            f"{path} was trained with {name} = {value}, which cannot be converted: {remedy}"
+            f"{path} was trained with {name} = {value}, which has no counterpart over streams and "
+            "cannot be converted; train without it"
         )
 
 

@@ -21,12 +21,7 @@ class _OneSentence(Streams):
 
     @classmethod
     def of(cls, slots: Tensor, hypotheses: int = 1) -> "_OneSentence":
-        """The layout.
-
-        Args:
-            slots: (S,) the slot of each stream; -1 for that of a sentence without symbols.
-            hypotheses: K.
-        """
+        """The layout of (S,) slots, -1 for the stream of a sentence without symbols."""
         return cls(
             num_slots=(slots >= 0).sum().view(1),
             sentence=torch.zeros_like(slots),
@@ -52,20 +47,13 @@ class _OneSentence(Streams):
 
 @dataclass
 class _Entries:
-    """The keys and values of one attention in each layer.
+    """The keys and values of one attention in each layer; where streams share them, S is missing,
+    and K is 1 where hypotheses do."""
 
-    Attributes:
-        streams: the layout of the queries.
-        num_heads: H.
-        stored: (K, L, 2, P, S, C), or (K, L, 2, P, C) where streams share them; K may be 1 for
-            hypotheses that do.
-        new: those of the step, by layer, (K, 2, S, C) or (K, 2, C).
-    """
-
-    streams: Streams
+    streams: Streams  # of the queries
     num_heads: int
-    stored: Tensor
-    new: List[Tensor] = field(default_factory=list)
+    stored: Tensor  # (K, L, 2, P, S, C)
+    new: List[Tensor] = field(default_factory=list)  # (K, 2, S, C) of this step, by layer
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> None:
         """Adds the entries of this step of the next layer, both (S*K, C) or (K, C)."""
@@ -109,11 +97,7 @@ class _Step:
 
 
 class _Side(nn.Module):
-    """One side of a model.
-
-    Args:
-        model: of :func:`plain_copy`.
-    """
+    """One side of a model of :func:`plain_copy`."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

@@ -5,6 +5,7 @@ tables.
 """
 
 from copy import deepcopy
+from types import MethodType
 from typing import Optional, Union
 
 import torch
@@ -15,12 +16,7 @@ from sit_fairseq.models.attention import KeysValues, Rotary, StreamSelfAttention
 
 
 class _RotaryTable(nn.Module):
-    """:class:`Rotary`, whose offset may be a tensor.
-
-    Args:
-        rotary: to compute the table with.
-        length: one more than the last position.
-    """
+    """:class:`Rotary` for ``length`` positions, whose offset may be a tensor."""
 
     def __init__(self, rotary: Rotary, length: int) -> None:
         super().__init__()
@@ -38,28 +34,12 @@ class _RotaryTable(nn.Module):
         return x * self.cos[positions] + swapped * self.sin[positions]
 
 
-class _PlainAttention:
+def _attend(
+    self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
+) -> Tensor:
     """Attends by torch's operator, whatever the lengths."""
-
-    def _attend(
-        self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
-    ) -> Tensor:
-        attended = F.scaled_dot_product_attention(queries, memory.keys, memory.values, mask)
-        return self.out_proj(attended.transpose(1, 2).flatten(2))
-
-
-class _PlainSelfAttention(_PlainAttention, StreamSelfAttention):
-    pass
-
-
-class _PlainViewAttention(_PlainAttention, ViewAttention):
-    pass
-
-
-_PLAIN = {
-    StreamSelfAttention: _PlainSelfAttention,
-    ViewAttention: _PlainViewAttention,
-}
+    attended = F.scaled_dot_product_attention(queries, memory.keys, memory.values, mask)
+    return self.out_proj(attended.transpose(1, 2).flatten(2))
 
 
 def plain_copy(model: nn.Module) -> nn.Module:
@@ -79,7 +59,8 @@ def plain_copy(model: nn.Module) -> nn.Module:
         length = max(model.encoder.cfg.max_positions, model.decoder.cfg.max_positions)
         table = None
         for module in list(side.modules()):
-            module.__class__ = _PLAIN.get(type(module), type(module))
+            if isinstance(module, (StreamSelfAttention, ViewAttention)):
+                module._attend = MethodType(_attend, module)
             if isinstance(getattr(module, "rotary", None), Rotary):
                 table = table or _RotaryTable(module.rotary, length)
                 module.rotary = table

@@ -32,21 +32,13 @@ _NAMES = r"symbol\d+"
 
 @dataclass(frozen=True)
 class Agreement:
-    """How the answers of both compare.
-
-    Attributes:
-        sentences: how many.
-        symbols: the most different symbols in one.
-        tokens: the most tokens in one.
-        ties: answers of which both have another, with scores that are equal but for rounding.
-        difference: the largest of scores.
-    """
+    """How the answers of both compare."""
 
     sentences: int
-    symbols: int
-    tokens: int
-    ties: int
-    difference: float
+    symbols: int  # the most different ones in a sentence
+    tokens: int  # the most in a sentence
+    ties: int  # answers of which both have another, with scores that are equal but for rounding
+    difference: float  # the largest of scores
 
     def __str__(self) -> str:
         ties = f", but for {self.ties} of equal scores" if self.ties else ""

@@ -150,6 +150,11 @@ def incomplete(state: Any) -> Optional[str]:
     known = isinstance(old or argparse.Namespace(), argparse.Namespace)
     if not (old or options) or not (known and isinstance(options or {}, dict)):
         return "it lacks 'cfg' or 'args', the options of the model"
+    history, extra = state.get("optimizer_history", [{}]), state.get("extra_state", {})
+    if not (isinstance(history, list) and history and isinstance(history[-1], dict)):
+        return "its 'optimizer_history' is no list"
+    if not (isinstance(extra, dict) and isinstance(extra.get("train_iterator", {}), dict)):
+        return "its 'extra_state' is no dictionary"
     return None
 
 

@@ -138,20 +138,6 @@ def test_malicious_files_run_nothing(convert, tmp_path, write):
     assert not (tmp_path / "exploded").exists()
 
 
-@pytest.mark.parametrize(
-    "name, value", [("adaptive_softmax_cutoff", "{}"), ("encoder_xformers_att_config", "{}")]
-)
-def test_options_that_fairseq_would_evaluate(vanilla, convert, tmp_path, name, value):
-    code = f"open({str(tmp_path / 'exploded')!r}, 'w')"
-    path = edited(
-        vanilla("shared"),
-        tmp_path / "bomb.pt",
-        lambda state: setattr(state["cfg"]["model"], name, code),
-    )
-    failing(lambda: convert(path), name, "which fairseq would run")
-    assert not (tmp_path / "exploded").exists()
-
-
 # The file that is written.
 
 

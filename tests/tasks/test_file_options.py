@@ -406,6 +406,8 @@ def claim_more_in_the_average(state):
         (lambda state: state.update(model={}), "it lacks 'model', the weights by name"),
         (lambda state: state.update(model={"a": 1}), "it lacks 'model', the weights by name"),
         (without("cfg"), "not a readable fairseq checkpoint"),
+        (lambda state: state.update(optimizer_history=[]), "its 'optimizer_history' is no list"),
+        (lambda state: state.update(extra_state={"train_iterator": "x"}), "its 'extra_state' is"),
         (set_tensor(torch.zeros(1).expand(1 << 20, 1 << 20)), "numbers, but the file holds 4"),
         (claim_more_in_the_average, "numbers, but the file holds 4"),
         (options("model", encoder_layers=10**5), "say encoder_layers 100000, its weights 2"),
