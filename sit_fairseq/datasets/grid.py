@@ -83,7 +83,7 @@ class Grid:
             del cell["extra"]
         manifest = {"seed": self.seed, "options": self.options, "cells": cells}
         paths = [os.path.join(folder, name) for name in ("grid.src", "grid.tgt", MANIFEST)]
-        with explaining_failure(f"a grid to {folder}", "folder"):
+        with explaining_failure(folder):
             os.makedirs(folder, exist_ok=True)
             with replacing(*paths) as (src, tgt, file):
                 src.writelines(line + "\n" for line in self.sources)

@@ -275,7 +275,7 @@ def generate_ltl(recipe: Recipe) -> Counter:
         labeller = SpotLabeller(recipe.labels == "depth-first")
         with LabelPool(labeller, recipe.workers, recipe.timeout) as pool:
             made.run(pool, journal)
-        with explaining_failure(f"{prefix}.timeouts", "OUT_PREFIX"):
+        with explaining_failure(f"{prefix}.timeouts"):
             with replacing(f"{prefix}.timeouts") as (file,):
                 file.writelines(f"{fault}\t{text}\n" for text, fault in made.stopped.items())
         write_pairs(prefix, made.pairs)

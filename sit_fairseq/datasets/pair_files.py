@@ -55,7 +55,7 @@ def write_pairs(prefix: str, pairs: Iterable[Pair]) -> None:
     Raises:
         UserError: the files cannot be written.
     """
-    with explaining_failure(f"{prefix}.src and .tgt", "OUT_PREFIX"):
+    with explaining_failure(f"{prefix}.src and .tgt"):
         os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
         with replacing(f"{prefix}.src", f"{prefix}.tgt") as (src, tgt):
             for source, target in pairs:

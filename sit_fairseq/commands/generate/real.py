@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> None:
     """
     sets = real_sets(args.semantics)
     paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
-    with explaining_failure(args.out_dir, "OUT_DIR"):
+    with explaining_failure(args.out_dir):
         os.makedirs(args.out_dir, exist_ok=True)
         with replacing(*paths) as files:
             for file, path, formulas in zip(files, paths, sets.values()):
