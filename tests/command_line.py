@@ -6,9 +6,10 @@ in one of their own is tested in test_processes.py.
 
 import contextlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import List
 from unittest import mock
 
@@ -117,3 +118,31 @@ def interactive(data: Path, checkpoint, lines: List[str], tmp_path: Path, *argum
     (tmp_path / "typed").write_text("".join(line + "\n" for line in lines))
     options = ("--path", checkpoint, "--input", tmp_path / "typed", *PLUG_IN, *IN_PROCESS)
     run(fairseq_cli.interactive, data, *options, *arguments)
+
+
+_PARTS = ("source", "target", "reason", "verified", "scores", "answers", "verdicts")
+
+
+def printed(out: str) -> List[SimpleNamespace]:
+    """What fairseq-generate or fairseq-interactive has printed of each sentence, by id.
+
+    Each has its source, target, reason (of no answer) and verified (verdict and beam), None where
+    they are not printed, and lists of scores, answers and verdicts, best first.
+    """
+    found = {}
+    for kind, number, text in re.findall(r"^([STHVIE])-(\d+)\t(.*)$", out, re.M):
+        sentence = found.setdefault(int(number), SimpleNamespace(**dict.fromkeys(_PARTS)))
+        for part in ("scores", "answers", "verdicts"):
+            setattr(sentence, part, getattr(sentence, part) or [])
+        if kind == "H":
+            score, answer = text.split("\t")
+            sentence.scores.append(score)
+            sentence.answers.append(answer)
+        elif kind == "I":
+            sentence.verdicts.append(text)
+        elif kind == "V":
+            verdict, beam = text.split("\t")
+            sentence.verified = verdict, int(beam)
+        else:
+            setattr(sentence, {"S": "source", "T": "target", "E": "reason"}[kind], text)
+    return [found[number] for number in sorted(found)]

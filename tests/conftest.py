@@ -153,6 +153,17 @@ def make_sample(
     }
 
 
+@pytest.fixture(scope="session")
+def binarised(tmp_path_factory) -> Path:
+    """75 pairs over a to e, as fairseq-preprocess writes them, for training and for tests."""
+    from command_line import preprocess_lines
+
+    rng = random.Random(1)
+    sources = [random_formula(rng, "abcde", 3) for _ in range(75)]
+    answers = [" ".join(f"{token} 1" for token in "abcde" if token in s.split()) for s in sources]
+    return preprocess_lines(tmp_path_factory.mktemp("binarised"), sources, answers)
+
+
 def gone(process_id: int) -> bool:
     """Whether a process ends within 20 seconds."""
     for _ in range(400):

@@ -19,7 +19,7 @@ from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.vocabulary import Vocabulary
-from sit_fairseq.tasks.sentence_checks import refuse_operators_as_symbols
+from sit_fairseq.tasks.sentences import refuse_operators_as_symbols
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 

@@ -141,9 +141,7 @@ class CheckpointDecoder:
         See :class:`~sit_fairseq.evaluation.answering.Answerer`. With ``verify`` the first answer
         comes with its verdict, if that is decided.
         """
-        positions = (self.task.max_positions(), self.model.max_positions())
-        longest, most = utils.resolve_max_positions(*positions), self._limits["max_tokens"]
-        tokens = self.task.read(sources, str, longest, most, self._search)
+        tokens = self.task.read(sources, max_tokens=self._limits["max_tokens"])
         for number, found in enumerate(tokens, start=1):
             if isinstance(found, UnansweredError):
                 raise UserError(f"sentence {number} cannot be answered: {found}; remove it")

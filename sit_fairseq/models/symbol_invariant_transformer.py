@@ -73,7 +73,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         own. A folder of ``sit export --hub`` needs no other argument.
 
         Raises:
-            UserError: there is no such folder or checkpoint, or it cannot be used.
+            UserError: there is no such folder, or the checkpoint cannot be used.
         """
         # fairseq would fetch what is none, unpack it and remove it.
         if not os.path.isdir(model_name_or_path):
@@ -81,11 +81,8 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
                 f"{model_name_or_path} is no folder; name the one that holds the checkpoint"
             )
         if not data_name_or_path.startswith(".") and not os.path.isdir(data_name_or_path):
-            raise UserError(f"{data_name_or_path} is no folder; name one of fairseq-preprocess")
+            raise UserError(f"{data_name_or_path} is no folder of fairseq-preprocess; name one")
         name = weights_file(model_name_or_path, checkpoint_file)
-        for file in name.split(os.pathsep):
-            if not os.path.isfile(os.path.join(model_name_or_path, file)):
-                raise UserError(f"{model_name_or_path} has no {file}; name the checkpoint in it")
         loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
@@ -127,22 +124,6 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
     def max_positions(self) -> Tuple[int, int]:
         """The longest source and target in tokens."""
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
-
-    def load_state_dict(self, state_dict, *args: Any, **kwargs: Any):
-        """As in fairseq, but what does not fit is said in a sentence.
-
-        Raises:
-            UserError: naming the first weight that is missing or of another size.
-        """
-        try:
-            return super().load_state_dict(state_dict, *args, **kwargs)
-        except RuntimeError as error:
-            _, *faults = str(error).split("\n")
-            raise UserError(
-                "the weights of the checkpoint are not those of the model that is built "
-                f"({' '.join(faults[:1]).strip()}); name another file with --path, --restore-file "
-                "or --finetune-from-model, or train with the options it was trained with"
-            )
 
 
 def _architecture(name: str, **defaults: Any) -> None:

@@ -1,10 +1,8 @@
 """Answers that a judge has accepted (``--verify``), searched for with wider and wider beams."""
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Counter, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Counter, Dict, List, Mapping, Sequence, Tuple, Union
 
 import torch
-from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Problem
@@ -15,12 +13,6 @@ from sit_fairseq.symbols.tokens import TokenTable
 
 # A sentence's hypotheses, best first.
 Hypotheses = List[Dict[str, Any]]
-
-# From a generator and a batch to the hypotheses of each sentence.
-Search = Callable[[Any, Dict[str, Any]], List[Hypotheses]]
-
-# Lines named where the judge cannot read some.
-_NAMED = 20
 
 
 def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
@@ -36,42 +28,20 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
     Raises:
         UserError: they are not such numbers.
     """
-    if given is None:
-        return [beam]
     try:
-        widths = [int(width) for width in (given.split(",") if isinstance(given, str) else given)]
+        widths = [beam] if given is None else given.split(",") if isinstance(given, str) else given
+        widths = [int(width) for width in widths]
     except (TypeError, ValueError):
         widths = []
     if not widths or widths[0] < 1 or widths != sorted(set(widths)):
         raise UserError(
-            f"--verify-beams {given}: name widths from narrow to wide, separated by commas, such as "
-            "3,10,25"
+            f"beam widths go from narrow to wide, separated by commas, such as 3,10,25, not {given}",
+            "verify_beams",
         )
     return widths
 
 
-@dataclass
-class _Sentence:
-    """A sentence and what is known of it.
-
-    Attributes:
-        text: its tokens.
-        readable: whether the judge can read it.
-        verdicts: on the answers found so far.
-        hypotheses: its answer, then the others of the same beam, best first.
-        beam: how wide that beam was.
-        verified: whether the answer was accepted.
-    """
-
-    text: Problem
-    readable: bool
-    verdicts: Dict[str, Verdict] = field(default_factory=dict)
-    hypotheses: Hypotheses = field(default_factory=list)
-    beam: int = 0
-    verified: bool = False
-
-
-class VerifiedSearch:
+class VerifiedGenerator:
     """Searches again, with a wider beam, for sentences without an accepted answer.
 
     The answer to a sentence is the best hypothesis of the narrowest beam that the judge finds
@@ -83,61 +53,76 @@ class VerifiedSearch:
     renamed answers with equal scores as long as no judge is stopped by the clock.
 
     Args:
-        generators: what searches, by the width of the beam, from narrow to wide.
+        generators: search as fairseq's do, by the width of the beam, from narrow to wide.
         judges: who judges.
         dictionary: of sources and answers.
-        shortest: take the shortest accepted hypothesis of a beam instead of the best.
 
     Attributes:
+        eos: see fairseq.
         verified: number of sentences with an accepted answer, by the width of the beam.
         total: number of sentences.
+        unreadable: number of sentences that the judge cannot read.
     """
 
     def __init__(
-        self,
-        generators: Mapping[int, Any],
-        judges: JudgePool,
-        dictionary: TokenTable,
-        shortest: bool = False,
+        self, generators: Mapping[int, Any], judges: JudgePool, dictionary: TokenTable
     ) -> None:
         self._generators = generators
         self._judges = judges
         self._dictionary = dictionary
-        self._shortest = shortest
-        self._unreadable: List[int] = []
+        self.eos = dictionary.eos()
         self.verified: Counter[int] = Counter(dict.fromkeys(generators, 0))
-        self.total = 0
+        self.total = self.unreadable = 0
 
-    def answer(self, sample: Dict[str, Any], search: Search) -> List[Hypotheses]:
-        """Answers a batch.
-
-        Args:
-            sample: the batch.
-            search: asks one of the generators.
+    def generate(
+        self,
+        models: List,
+        sample: Dict[str, Any],
+        prefix_tokens: Any = None,
+        constraints: Any = None,
+    ) -> List[Hypotheses]:
+        """Answers a batch, as fairseq's generators do.
 
         Returns:
             The hypotheses of each sentence; the first has its ``verdict``, and the width of its
             ``beam``.
+
+        Raises:
+            UserError: answers are to begin with a prefix, or to hold constraints.
         """
-        sentences = [self._sentence(tokens) for tokens in sample["net_input"]["src_tokens"]]
-        left = list(range(len(sentences)))
+        if prefix_tokens is not None or constraints is not None:
+            raise UserError("a prefix or constraints are not for verified answers; leave them out")
+        text, pattern = self._dictionary.text, self._dictionary.pattern
+        sources = sample["net_input"]["src_tokens"]
+        problems = [Problem(text(tokens), symbols=pattern) for tokens in sources]
+        verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
+        answers: Dict[int, Tuple[Hypotheses, int]] = {}
+        left = list(range(len(problems)))
+        readable = list(map(self._can_read, problems))
         for width, generator in self._generators.items():
-            if left:
-                found = search(generator, _part(sample, left))
-                self._settle([sentences[place] for place in left], found, width)
-            left = [n for n, s in enumerate(sentences) if s.readable and not s.verified]
-        numbers = sample.get("id", range(self.total, self.total + len(sentences)))
-        for number, sentence in zip(map(int, numbers), sentences):
-            best = sentence.hypotheses[0]
-            verdict = Verdict.invalid
-            if sentence.readable:
-                verdict = sentence.verdicts[self._text(best)]
-            else:
-                self._unreadable.append(number + 1)
-            best.update(verdict=verdict, beam=sentence.beam)
-            self.verified[sentence.beam] += sentence.verified
-        self.total += len(sentences)
-        return [sentence.hypotheses for sentence in sentences]
+            found = dict(zip(left, generator.generate(models, _part(sample, left))))
+            for place, nbest in found.items():
+                answers.setdefault(place, (nbest, width))
+            left = [place for place in left if readable[place]]
+            accepted = self._judges.first_satisfied(
+                [problems[place] for place in left],
+                [[self._text(hypothesis) for hypothesis in found[place]] for place in left],
+                [verdicts[place] for place in left],
+            )
+            for place, rank in zip(left, accepted):
+                if rank is not None:
+                    best = found[place].pop(rank)
+                    answers[place] = [best, *found[place]], width
+                    self.verified[width] += 1
+            left = [place for place, rank in zip(left, accepted) if rank is None]
+            if not left:
+                break
+        self.total += len(problems)
+        for place, (nbest, width) in answers.items():
+            verdict = verdicts[place].get(self._text(nbest[0]))
+            self.unreadable += verdict is None
+            nbest[0].update(verdict=verdict or Verdict.invalid, beam=width)
+        return [answers[place][0] for place in range(len(problems))]
 
     def summary(self) -> str:
         """One line: how many answers were verified, at which width, and what judging took."""
@@ -148,49 +133,18 @@ class VerifiedSearch:
             f"{self.total - verified} not verified; judged {self._judges.number} answers in "
             f"{self._judges.seconds:.2f} s"
         )
-        if self._unreadable:
-            named = ", ".join(map(str, sorted(self._unreadable)[:_NAMED]))
-            more = ", ..." if len(self._unreadable) > _NAMED else ""
+        if self.unreadable:
             text += (
-                f"; the judge cannot read {len(self._unreadable)} sentences, whose answers count as "
-                f"invalid: lines {named}{more}"
+                f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
             )
         return text
 
-    def _sentence(self, tokens: Tensor) -> _Sentence:
-        text = Problem(self._dictionary.text(tokens), symbols=self._dictionary.pattern)
-        readable = True
+    def _can_read(self, problem: str) -> bool:
         try:
-            self._judges.judge.check(text)
+            self._judges.judge.check(problem)
         except MalformedFormula:
-            readable = False
-        return _Sentence(text, readable)
-
-    def _settle(self, batch: List[_Sentence], found: List[Hypotheses], width: int) -> None:
-        """Takes note of what was found for some sentences, and judges it."""
-        for sentence, hypotheses in zip(batch, found):
-            if not sentence.hypotheses:
-                sentence.hypotheses, sentence.beam = hypotheses, width
-        orders = [self._preferred(hypotheses) for hypotheses in found]
-        readable = [place for place, sentence in enumerate(batch) if sentence.readable]
-        accepted = self._judges.first_satisfied(
-            [batch[place].text for place in readable],
-            [[self._text(found[place][rank]) for rank in orders[place]] for place in readable],
-            [batch[place].verdicts for place in readable],
-        )
-        for place, choice in zip(readable, accepted):
-            sentence = batch[place]
-            if choice is not None:
-                rest = list(found[place])
-                answer = rest.pop(orders[place][choice])
-                sentence.hypotheses, sentence.beam = [answer, *rest], width
-                sentence.verified = True
-
-    def _preferred(self, hypotheses: Hypotheses) -> List[int]:
-        ranks = list(range(len(hypotheses)))
-        if self._shortest:
-            ranks.sort(key=lambda rank: len(hypotheses[rank]["tokens"]))
-        return ranks
+            return False
+        return True
 
     def _text(self, hypothesis: Dict[str, Any]) -> str:
         return self._dictionary.text(hypothesis["tokens"])

@@ -1,27 +1,33 @@
-"""Every place where a part of fairseq is replaced, and why no hook serves.
+"""Every place where a part of fairseq is replaced, and why none of its hooks serves.
 
-======================================== ======================================================
-fairseq's name                           why it is replaced
-======================================== ======================================================
-``checkpoint_utils.load_checkpoint_to_``
-``cpu``                                  it builds and runs what the options of a file say; here
-                                         they are checked as data first, and a damaged file is named
-``checkpoint_utils.load_checkpoint``     it cannot go on from a damaged last checkpoint, and trains
-                                         one update beyond ``--max-update``
-``file_io.PathManager.copy``             it writes *best* and *last* in place, half of which a kill
-                                         would leave
-``interactive.buffered_read``,
-``make_batches``, ``print``              one bad line ends the whole service
-``generate.print``                       it knows no ``V-`` line
-======================================== ======================================================
+============================================ ==================================================
+fairseq's name                               why it is replaced
+============================================ ==================================================
+``checkpoint_utils.load_checkpoint_to_cpu``  fairseq builds and runs what the options of a file
+                                             say; here the file is checked to be data first
+``checkpoint_utils.load_checkpoint``         a finished training that is started again would make
+                                             one more update
+``PathManager.copy``                         fairseq writes *best* and *last* in place: a kill
+                                             would leave half a file
+``MMapIndexedDataset.__del__``               it prints a traceback of its own where a file could
+                                             not be opened, as an empty one
+``interactive.buffered_read``                one byte that is no UTF-8 would end the service, and
+                                             answers would wait in a buffer for the next line
+``interactive.make_batches``                 one sentence that the model cannot read would end the
+                                             service, without an answer to the others
+``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand among those of fairseq,
+                                             in their places
+``next_epoch_itr`` of a verified generation  fairseq tells no one that the last batch is answered,
+                                             when the closing line is due
+============================================ ==================================================
 """
 
 import fileinput
 import functools
 import logging
 import os
-import re
 import sys
+import warnings
 from collections import deque
 from functools import partial
 from itertools import islice
@@ -30,50 +36,51 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from fairseq import checkpoint_utils
+from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.file_io import PathManager
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.storage.checkpoints import UnreadableCheckpoint, register_safe_globals
+from sit_fairseq.storage.checkpoints import register_safe_globals
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
 logger = logging.getLogger(__name__)
 
-_LAST = "checkpoint_last.pt"
-
-# The commands as their entry points load them, and as ``python -m`` does.
-_GENERATE = ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__")
-_INTERACTIVE = ("fairseq_cli.interactive", "__main__")
-
 
 @functools.lru_cache(maxsize=None)
 def patch_fairseq() -> None:
-    """Replaces what concerns files; once, however often it is called."""
+    """Replaces what concerns files, and quietens what concerns nobody; once, however often it is
+    called."""
     register_safe_globals()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
-    checkpoint_utils.load_checkpoint = _resuming_exactly(checkpoint_utils.load_checkpoint)
+    checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
     PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
+    for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
+        kind.__del__ = lambda self: None  # files are closed without it
     # On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's variable.
     if "LOGLEVEL" not in os.environ and logging.getLogger().level == logging.DEBUG:
         logging.getLogger().setLevel(logging.INFO)
+    # How fairseq keeps its iterators, said again for each line of a service.
+    logging.getLogger("fairseq.tasks.fairseq_task").setLevel(logging.WARNING)
+    # How fairseq uses hydra and torch is no affair of its users.
+    for message in ("(?s).*(hydra|version_base)", "'pin_memory' argument"):
+        warnings.filterwarnings("ignore", message, UserWarning)
 
 
 def patch_command() -> None:
     """Replaces what fairseq-generate and fairseq-interactive read and print with, if this process
     runs one of them."""
-    for name in _INTERACTIVE:
+    # As their entry points load them, and as ``python -m`` does.
+    for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
         command = sys.modules.get(name)
-        batches = getattr(command, "make_batches", None)
-        if batches is not None and not isinstance(getattr(batches, "__self__", None), _Service):
-            _Service(command)
-    for name in _GENERATE:
-        command = sys.modules.get(name)
-        if hasattr(command, "get_symbols_to_strip_from_output"):
-            if not isinstance(getattr(command, "print", None), _Printer):
-                command.print = _Printer(command)
+        if hasattr(command, "make_batches"):
+            if not isinstance(command.make_batches, partial):
+                _Service(command)
+        elif hasattr(command, "get_symbols_to_strip_from_output"):
+            command.print = _print
 
 
 # Checkpoints.
@@ -114,74 +121,58 @@ def _copying_whole(copy: Callable) -> Callable:
     return copy_whole
 
 
-def _resuming_exactly(load: Callable) -> Callable:
-    """Makes fairseq-train go on from the newest whole checkpoint if the last is damaged, and end
-    if ``--max-update`` was reached before."""
+def _ending_in_time(load: Callable) -> Callable:
+    """Makes fairseq-train end if ``--max-update`` was reached before."""
 
     @functools.wraps(load)
-    def load_whole(cfg, trainer, **kwargs):
-        try:
-            loaded = load(cfg, trainer, **kwargs)
-        except UnreadableCheckpoint as error:
-            suffix = trainer.checkpoint_suffix
-            last = os.path.join(cfg.save_dir, _LAST.replace(".pt", suffix + ".pt"))
-            if cfg.restore_file != _LAST or error.path != last or not error.damaged:
-                raise
-            _replace(last, suffix, error.reason)
-            loaded = load(cfg, trainer, **kwargs)
+    def load_or_end(cfg, trainer, **kwargs):
+        loaded = load(cfg, trainer, **kwargs)
         most = trainer.cfg.optimization.max_update
         if 0 < most <= trainer.get_num_updates():
             logger.info("the %d updates of --max-update are done: nothing is left to train", most)
             raise SystemExit(0)
         return loaded
 
-    return load_whole
+    return load_or_end
 
 
-def _replace(last: str, suffix: str, reason: str) -> None:
-    """Puts the newest whole checkpoint in the place of the damaged last one, which is kept.
-
-    Raises:
-        UserError: there is none.
-    """
-    updates, path = _newest_whole(os.path.dirname(last), suffix)
-    if path is None:
-        raise UserError(
-            f"{last} is damaged ({reason}) and there is no whole checkpoint beside it; remove it "
-            "to train from the beginning, or name another file with --restore-file"
-        )
-    os.replace(last, last + ".damaged")
-    PathManager.copy(path, last, overwrite=True)
-    logger.warning(
-        "%s is damaged (%s): it is kept as %s, and the training goes on from %s, the newest whole "
-        "checkpoint (%d updates)",
-        last,
-        reason,
-        os.path.basename(last) + ".damaged",
-        os.path.basename(path),
-        updates,
-    )
+# Commands that answer.
 
 
-def _newest_whole(directory: str, suffix: str) -> Tuple[int, Optional[str]]:
-    """The checkpoint with the most updates among those that fairseq wrote and can read."""
-    names = rf"checkpoint(\d+|_\d+_\d+|_best|\.best_.+){re.escape(suffix)}\.pt"
-    newest: Tuple[int, Optional[str]] = (-1, None)
-    for name in filter(re.compile(names).fullmatch, sorted(os.listdir(directory))):
-        path = os.path.join(directory, name)
-        try:
-            state = checkpoint_utils.load_checkpoint_to_cpu(path)
-        except UnreadableCheckpoint:
-            continue
-        newest = max(newest, (state["optimizer_history"][-1]["num_updates"], path))
-    return newest
+def _print(text: str, **options: Any) -> None:
+    """Prints a line of a command and, below a sentence, its ``V-`` line."""
+    print(text, **options)
+    run = current_run()
+    if run is not None and text.startswith("S-"):
+        run.print_verdict(_number(text), partial(print, **options))
 
 
-# fairseq-interactive.
+def _number(text: str) -> int:
+    """The id of the sentence of an ``S-`` line."""
+    return int(text[2 : text.index("\t")])
+
+
+def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
+    """Makes fairseq's function that begins an epoch call another one at the end of the epoch."""
+    return lambda *args, **kwargs: _Batches(next_epoch_itr(*args, **kwargs), ended)
+
+
+class _Batches:
+    """The batches of an epoch, of which the end is noted."""
+
+    def __init__(self, batches: Any, ended: Callable[[], None]) -> None:
+        self._batches, self._ended = batches, ended
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._batches
+        self._ended()
 
 
 class _Service:
-    """Answers every line that can be answered.
+    """Makes fairseq-interactive answer every line that can be answered.
 
     A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason. If there was
     one, the command ends with status 1. The answers to a buffer are flushed before the next is read.
@@ -191,22 +182,18 @@ class _Service:
     """
 
     def __init__(self, command: ModuleType) -> None:
-        self._batches = command.make_batches
-        self._task: Any = None
-        self._begin()
-        command.buffered_read = self._read_buffers
-        command.make_batches = self._make_batches
-        command.print = self._print
-
-    def _begin(self) -> None:
         self._first = 0  # id of the buffer's first line
         self._known: Optional[int] = None  # tokens of the dictionary before the first line
         self._number_refused = 0
         self._refused: Deque[Tuple[int, str, str]] = deque()  # id, line, reason; not yet printed
+        command.buffered_read = self._read_buffers
+        command.make_batches = partial(self._make_batches, command.make_batches)
+        command.print = self._print
 
     def _read_buffers(self, input: str, buffer_size: int) -> Iterator[List[str]]:
-        self._begin()
-        if input == "-" and hasattr(sys.stdin, "reconfigure"):
+        self._first, self._known, self._number_refused = 0, None, 0
+        self._refused.clear()
+        if input == "-":
             sys.stdin.reconfigure(errors="surrogateescape")  # bytes that are no text
         hook = fileinput.hook_encoded("utf-8", "surrogateescape")
         with fileinput.FileInput(files=[input], openhook=hook) as text:
@@ -216,26 +203,26 @@ class _Service:
                 self._first += len(lines)
                 self._print_refused()
                 sys.stdout.flush()
-        if self._task is not None:
-            self._task.end_run()
+        run = current_run()
+        if run is not None:
+            run.end()
         if self._number_refused:
             raise UserError(
                 f"{self._number_refused} of {self._first} lines could not be answered; the E- line "
                 "of each says why"
             )
 
-    def _make_batches(self, lines, cfg, task, max_positions, encode_fn) -> Iterator[Any]:
+    def _make_batches(
+        self, fairseqs: Callable, lines: List[str], cfg: Any, task: Any, *args: Any
+    ) -> Iterator[Any]:
         if not hasattr(task, "read"):  # a task of fairseq's
-            yield from self._batches(lines, cfg, task, max_positions, encode_fn)
+            yield from fairseqs(lines, cfg, task, *args)
             return
-        self._task = task
         if self._known is None:
             self._known = len(task.source_dictionary)
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
         answered = []
-        most = cfg.dataset.max_tokens
-        read = task.read(lines, encode_fn, max_positions, most, cfg.generation)
-        for place, found in enumerate(read):
+        for place, found in enumerate(task.read(lines, args[-1], cfg.dataset.max_tokens)):
             if not isinstance(found, UnansweredError):
                 answered.append(place)
             elif task.cfg.strict:
@@ -244,17 +231,16 @@ class _Service:
                 self._refused.append((self._first + place, lines[place], found.reason))
         self._number_refused += len(lines) - len(answered)
         if answered:
-            kept = [lines[place] for place in answered]
-            places = torch.tensor(answered)
-            for batch in self._batches(kept, cfg, task, max_positions, encode_fn):
+            places, run = torch.tensor(answered), current_run()
+            for batch in fairseqs([lines[place] for place in answered], cfg, task, *args):
                 batch = batch._replace(ids=places[batch.ids])
-                task.number_batch(batch.ids + self._first)
+                run.ids = batch.ids + self._first
                 yield batch
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):
-            self._print_refused(int(text[2 : text.index("\t")]))
-        print(text)
+            self._print_refused(_number(text))
+        _print(text)
 
     def _print_refused(self, end: Optional[int] = None) -> None:
         """Prints those before the line with the id ``end``, by default all."""
@@ -262,55 +248,3 @@ class _Service:
             number, line, reason = self._refused.popleft()
             text = line.encode(errors="surrogateescape").decode(errors="backslashreplace")
             print(f"S-{number}\t{' '.join(text.split())}\nE-{number}\t{reason}")
-
-
-# V- lines.
-
-
-class _Printer:
-    """Prints what a command does, and lines of its own.
-
-    Args:
-        command: its module.
-    """
-
-    def __init__(self, command: ModuleType) -> None:
-        self._print = getattr(command, "print", print)
-
-    def __call__(self, text: str, **options: Any) -> None:
-        self._print(text, **options)
-        run = current_run()
-        if run is not None and text.startswith("S-"):
-            run.print_line(int(text[2 : text.index("\t")]), partial(self._print, **options))
-
-
-class EndedEpochs:
-    """fairseq's iterator over epochs, of each of which the end is noted.
-
-    Args:
-        epochs: as fairseq makes it.
-        ended: is called at the end of each.
-    """
-
-    def __init__(self, epochs: Any, ended: Callable[[], None]) -> None:
-        self._epochs, self._ended = epochs, ended
-
-    def next_epoch_itr(self, *args: Any, **kwargs: Any) -> "_EndedBatches":
-        """See fairseq."""
-        return _EndedBatches(self._epochs.next_epoch_itr(*args, **kwargs), self._ended)
-
-
-class _EndedBatches:
-    """The batches of an epoch, of which the end is noted."""
-
-    def __init__(self, batches: Any, ended: Callable[[], None]) -> None:
-        self._batches, self._ended = batches, ended
-        self.n = 0  # for fairseq's progress bars
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def __iter__(self) -> Iterator[Any]:
-        for self.n, sample in enumerate(self._batches, start=1):
-            yield sample
-        self._ended()

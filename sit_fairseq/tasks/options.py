@@ -1,104 +1,114 @@
 """Options of the ``stream_translation`` task."""
 
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import Any, List, Optional
 
+from fairseq.dataclass.constants import ChoiceEnum
 from fairseq.tasks.translation import TranslationConfig
 from omegaconf import II
+
+from sit_fairseq.errors import UserError
+
+
+def option(default: Any, help_: str) -> Any:
+    """A field of a dataclass of options."""
+    return field(default=default, metadata={"help": help_})
 
 
 @dataclass
 class StreamTranslationConfig(TranslationConfig):
     """Options of the task, beside those of fairseq's ``translation``."""
 
-    symbols: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "regular expression that matches the interchangeable tokens in full; saved "
-            "with the model, so that only fairseq-train needs it"
-        },
+    symbols: Optional[str] = option(
+        None,
+        "regular expression that matches the interchangeable tokens in full; saved with the model, "
+        "so that only fairseq-train needs it",
     )
-    fresh_names: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "x,y,z,...: answers call symbols that their source lacks by the first of these "
-            "names that it lacks; saved with the model (default: those of its training; if there "
-            "are none, the symbols of the dictionary, then v0, v1, ..., whatever --symbols says)"
-        },
+    fresh_names: Optional[str] = option(
+        None,
+        "x,y,z,...: names for the symbols of an answer that its source lacks; the first that the "
+        "source lacks are taken; saved with the model (default: those of its training, else the "
+        "symbols of the dictionary, then v0, v1, ..., whatever --symbols says)",
     )
-    alpha_renaming: bool = field(
-        default=False,
-        metadata={
-            "help": "in training, rename the symbols of each pair at random among all symbols of "
-            "the dictionary, anew in each epoch"
-        },
+    alpha_renaming: bool = option(
+        False,
+        "in training, rename the symbols of each pair at random among all symbols of the "
+        "dictionary, anew in each epoch",
     )
-    length_ramp_updates: int = field(
-        default=0,
-        metadata={
-            "help": "in training, draw batches from those whose sources are within a limit that "
-            "rises linearly to the longest over that many updates; 0 for no limit"
-        },
+    length_ramp_updates: int = option(
+        0,
+        "in training, begin with short sources: the limit rises linearly to the longest over this "
+        "many updates; 0 for no limit",
     )
-    length_ramp_start: Optional[int] = field(
-        default=None,
-        metadata={
-            "help": "the limit of --length-ramp-updates at the first update, in tokens with </s> "
-            "(default: the length of the shortest batch)"
-        },
+    length_ramp_start: Optional[int] = option(
+        None,
+        "the limit of --length-ramp-updates at the first update, in tokens with </s> (default: the "
+        "length of the shortest batch)",
     )
-    strict: bool = field(
-        default=False,
-        metadata={
-            "help": "fairseq-interactive ends at the first line that it cannot answer; otherwise "
-            "it prints the reason as its E- line and goes on"
-        },
+    strict: bool = option(
+        False,
+        "fairseq-interactive ends at the first line that it cannot answer; otherwise it prints the "
+        "reason as an E- line and goes on",
     )
+    validate_semantics: Optional[str] = option(
+        None,
+        "in validation, judge generated answers: prop, ltl, copy, exact, alpha, or MODULE:CLASS, a "
+        "judge of your own",
+    )
+    validate_samples: int = option(
+        1000, "judge the answers to the first so many sentences of each split"
+    )
+    validate_args: str = option(
+        '{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
+        "generation options for --validate-semantics, as JSON",
+    )
+    verify: Optional[str] = option(
+        None,
+        "in generation, answer with the best hypothesis that a judge of prop, ltl, copy or "
+        "MODULE:CLASS finds satisfied, or with the best one if there is none; a V- line says which",
+    )
+    verify_beams: Optional[str] = option(
+        None,
+        "beam widths of --verify, such as 3,10,25: sentences without a verified answer are "
+        "searched again with the next width (default: --beam alone)",
+    )
+    autocast: Optional[ChoiceEnum(["bfloat16"])] = option(
+        None,
+        "compute matrix products in bfloat16 and the rest in float32: faster on a CPU or GPU that "
+        "has it, slower on others; not saved with the model",
+    )
+    left_pad_source: bool = option(False, "pad the source on the left")
     update_freq: List[int] = II("optimization.update_freq")
     seed: int = II("common.seed")
-    left_pad_source: bool = field(default=False, metadata={"help": "pad the source on the left"})
-    validate_semantics: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "judge generated answers during validation: prop, ltl, copy, exact, alpha, or "
-            "MODULE:CLASS, a judge of your own"
-        },
-    )
-    validate_samples: int = field(
-        default=1000,
-        metadata={"help": "judge the answers to that many sentences, the first of each split"},
-    )
-    validate_args: str = field(
-        default='{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
-        metadata={"help": "generation options for --validate-semantics, as JSON"},
-    )
-    verify: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "in generation, answer by the best hypothesis that a judge of prop, ltl, copy "
-            "or MODULE:CLASS finds satisfied, by the best one where there is none; a V- line says "
-            "which"
-        },
-    )
-    verify_beams: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "widths of --verify, such as 3,10,25: sentences without a verified answer are "
-            "searched again with the next beam (default: --beam alone)"
-        },
-    )
-    autocast: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "bfloat16: products of matrices in bfloat16, everything else in float32, on a "
-            "CPU or a GPU that knows bfloat16; not saved with the model, each command has its own"
-        },
-    )
     best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
     maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
-    cpu: bool = II("common.cpu")
-    fp16: bool = II("common.fp16")
-    memory_efficient_fp16: bool = II("common.memory_efficient_fp16")
-    bf16: bool = II("common.bf16")
-    amp: bool = II("common.amp")
-    tpu: bool = II("common.tpu")
+
+
+def unsupported(what: str) -> UserError:
+    """The error for an option or an argument that the task has no use for."""
+    return UserError(f"{what} is not supported by stream_translation; leave it out")
+
+
+def refuse_given(options: Any, *names: str) -> None:
+    """Raises a UserError if one of these options is set."""
+    for name in names:
+        if getattr(options, name, None):
+            raise unsupported("--" + name.replace("_", "-"))
+
+
+def check(cfg: StreamTranslationConfig) -> None:
+    """Refuses options that would give wrong results silently.
+
+    Raises:
+        UserError: naming the option.
+    """
+    refuse_given(cfg, "num_batch_buckets", "left_pad_target")
+    if cfg.alpha_renaming and cfg.symbols is None:
+        raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
+    metric = cfg.best_checkpoint_metric
+    # An option that no command has filled in is the name of another one.
+    if metric in ("correct", "exact") and cfg.maximize_best_checkpoint_metric is False:
+        raise UserError(
+            f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
+            "--maximize-best-checkpoint-metric too"
+        )

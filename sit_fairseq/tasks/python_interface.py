@@ -2,8 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, Iterator, List, Tuple, Union
 
 from fairseq.hub_utils import GeneratorHubInterface
 
@@ -16,9 +15,7 @@ _ONE_CALL = threading.RLock()
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Stands in the place of an answer where there is none; false, as no answer is.
-
-    It is no text, so that nothing can take it for an answer.
+    """Stands in the place of an answer where there is none; false, and no text.
 
     Attributes:
         reason: why the sentence cannot be answered.
@@ -33,6 +30,9 @@ class Unanswered:
 class Unverified(str):
     """An answer that no judge has accepted, where one was asked to (``verify=...``).
 
+    It is text, but false, so that ``if answer:`` takes no wrong answer for a right one. (A right
+    answer may be empty, which is false as well: where that can be, ask for the type.)
+
     Attributes:
         verdict: what the judge says of it.
     """
@@ -42,11 +42,18 @@ class Unverified(str):
         text.verdict = verdict
         return text
 
+    def __bool__(self) -> bool:
+        return False
+
     def __getnewargs__(self) -> Tuple[str, str]:
         return str(self), self.verdict  # for copies and other processes
 
     def __repr__(self) -> str:
         return f"Unverified({super().__repr__()}, {self.verdict!r})"
+
+
+# The answer to a sentence.
+Answer = Union[str, Unverified, Unanswered]
 
 
 class StreamHubInterface(GeneratorHubInterface):
@@ -59,7 +66,7 @@ class StreamHubInterface(GeneratorHubInterface):
         verbose: bool = False,
         strict: bool = False,
         **kwargs: Any,
-    ) -> Union[str, Unanswered, List[Union[str, Unanswered]]]:
+    ) -> Union[Answer, List[Answer]]:
         """Answers sentences; ``translate`` does the same with a beam of 5.
 
         Args:
@@ -82,37 +89,32 @@ class StreamHubInterface(GeneratorHubInterface):
         with _ONE_CALL:
             known = len(self.src_dict)
             try:
-                return self._sample(sentences, beam, verbose, strict, **kwargs)
+                return self._sample(sentences, strict, beam=beam, verbose=verbose, **kwargs)
             finally:
                 self.src_dict.forget_after(known)
 
-    def _sample(
-        self, sentences: List[str], beam: int, verbose: bool, strict: bool, **kwargs: Any
-    ) -> List[Union[str, Unanswered]]:
-        most = self.cfg.dataset.max_tokens
-        search = SimpleNamespace(**{**self.cfg.generation, **kwargs})
-        answers: List[Any] = self.task.read(
-            sentences, self._split, self.max_positions, most, search
-        )
-        places = []
-        for place, found in enumerate(answers):
-            if not isinstance(found, UnansweredError):
-                places.append(place)
-            elif strict:
-                raise found
-            else:
-                answers[place] = Unanswered(found.reason)
-        if places:
-            encoded = [answers[place] for place in places]
-            for place, nbest in zip(places, self.generate(encoded, beam, verbose, **kwargs)):
-                answers[place] = self._answer(nbest[0])
-            self.task.end_run()
-        return answers
+    def _sample(self, sentences: List[str], strict: bool, **options: Any) -> List[Answer]:
+        def encode(sentence: str) -> str:
+            return self.apply_bpe(self.tokenize(sentence))
 
-    def _answer(self, hypothesis: Dict[str, Any]) -> str:
+        found = self.task.read(sentences, encode, self.cfg.dataset.max_tokens)
+        read = [tokens for tokens in found if not isinstance(tokens, UnansweredError)]
+        if strict and len(read) < len(found):
+            raise next(error for error in found if isinstance(error, UnansweredError))
+        answers: Iterator[Any] = iter(())
+        if read:
+            answers = iter(self.generate(read, **options))
+            self.task.end_run()
+        return [
+            (
+                Unanswered(one.reason)
+                if isinstance(one, UnansweredError)
+                else self._answer(next(answers)[0])
+            )
+            for one in found
+        ]
+
+    def _answer(self, hypothesis: Dict[str, Any]) -> Answer:
         answer = self.decode(hypothesis["tokens"])
         verdict = hypothesis.get("verdict", Verdict.satisfied)
         return answer if verdict is Verdict.satisfied else Unverified(answer, verdict.value)
-
-    def _split(self, sentence: str) -> str:
-        return self.apply_bpe(self.tokenize(sentence))

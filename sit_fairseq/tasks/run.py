@@ -1,4 +1,4 @@
-"""One generation: what it searches with, who verifies or scores its answers, what it prints.
+"""One generation: its search, its judges, and the lines that fairseq does not print.
 
 fairseq builds a scorer from its options alone, and prints answers itself. Hence the last run that
 a task has begun is the current one of this process, until the task is gone: the scorer asks for
@@ -9,25 +9,17 @@ import logging
 import os
 import weakref
 from copy import deepcopy
-from typing import Any, Callable, Dict, List, Optional, Sequence
-
-from omegaconf import DictConfig, open_dict
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.search.verified_search import Hypotheses, Search, VerifiedSearch, beam_widths
-from sit_fairseq.tasks.refusals import unsupported
+from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
+from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
-
-# From sources, their references if there are any, and for each source its answers, best first,
-# to a verdict on each answer.
-JudgeAnswers = Callable[
-    [List[str], Optional[List[str]], List[List[str]]], Sequence[Sequence[Verdict]]
-]
 
 
 class Run:
@@ -40,7 +32,9 @@ class Run:
         build: makes a generator from options.
 
     Attributes:
-        generator: what searches, with the narrowest beam if there are several.
+        generator: answers batches, as fairseq's generators do.
+        scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
+        ids: of the sentences of the next batch, for a command that does not pass them on.
 
     Raises:
         UserError: an option cannot be used, or the model is of another logic.
@@ -54,112 +48,59 @@ class Run:
         build: Callable[[Any], Any],
     ) -> None:
         global _current
-        self._options = options
-        self._dictionary = dictionary
-        self._prints_steps = getattr(options, "print_step", False)
-        self._judge: Optional[JudgeAnswers] = None
-        self._verified: Optional[VerifiedSearch] = None
-        self._lines: Dict[int, str] = {}
+        self.options, self.dictionary = options, dictionary
+        self.scorer: Any = None
+        self.ids: Sequence[int] = ()
+        self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
         semantics = getattr(options, "verify", None) or cfg.verify
         beams = getattr(options, "verify_beams", None) or cfg.verify_beams
-        if semantics is None and beams is not None:
-            raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
-        if semantics is None:
+        if semantics is not None:
+            self.generator = self._verified(semantics, beams, build)
+        elif beams is None:
             self.generator = build(options)
         else:
-            self.generator = self._verify(semantics, beams, build)
+            raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
         _current = weakref.ref(self)
 
-    def _verify(self, semantics: str, beams: Any, build: Callable[[Any], Any]) -> Any:
-        for option in ("score_reference", "prefix_size"):
-            if getattr(self._options, option, None):
-                raise unsupported(f"--{option.replace('_', '-')} with --verify")
-        widths = beam_widths(beams, getattr(self._options, "beam", 5))
+    def _verified(self, semantics: str, beams: Any, build: Callable) -> VerifiedGenerator:
+        if getattr(self.options, "score_reference", False):
+            raise unsupported("--score-reference with --verify")
+        widths = beam_widths(beams, getattr(self.options, "beam", 5))
         judge = accepting_judge(semantics)
-        refuse_other_logic(judge, self._dictionary.base_tokens())
-        pool = JudgePool(judge, 0 if judge.quick else os.cpu_count())
-        weakref.finalize(self, pool.close)
-        self._options.beam = widths[0]  # which fairseq prints
-        generators = {width: build(_with_beam(self._options, width)) for width in widths}
-        shortest = getattr(self._options, "verify_choose", None) == "shortest"
-        self._verified = VerifiedSearch(generators, pool, self._dictionary, shortest)
-        return generators[widths[0]]
+        refuse_other_logic(judge, self.dictionary.base_tokens())
+        judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
+        weakref.finalize(self, judges.close)
+        generators = {}
+        for width in widths:
+            self.options.beam = width
+            generators[width] = build(deepcopy(self.options))
+        self.options.beam = widths[0]  # which fairseq prints
+        return VerifiedGenerator(generators, judges, self.dictionary)
 
-    @property
-    def symbols(self) -> Optional[str]:
-        """The pattern of the interchangeable tokens."""
-        return self._dictionary.pattern
+    def note(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
+        """Keeps the verdicts on a batch that was answered, and has it scored."""
+        if isinstance(self.generator, VerifiedGenerator):
+            for number, (best, *_) in zip(map(int, sample.get("id", self.ids)), hypotheses):
+                self._verdicts[number] = f"{best['verdict'].value}\t{best['beam']}"
+        if self.scorer is not None:
+            self.scorer.judge(sample, [nbest[: self.options.nbest] for nbest in hypotheses])
 
-    def answer(self, sample: Dict[str, Any], search: Search, generator: Any) -> List[Hypotheses]:
-        """Answers a batch: verified if that was asked for, and judged if somebody judges.
-
-        Args:
-            sample: the batch.
-            search: asks a generator.
-            generator: the one that fairseq asks for.
-
-        Returns:
-            The hypotheses of each sentence, best first.
-        """
-        if self._verified is None or generator is not self.generator:
-            hypotheses = search(generator, sample)
-        else:
-            hypotheses = self._verified.answer(sample, search)
-            for number, (best, *_) in zip(sample.get("id", ()), hypotheses):
-                line = f"V-{int(number)}\t{best['verdict'].value}\t{best['beam']}"
-                self._lines[int(number)] = line
-        if self._judge is not None:
-            self._pass_judgement(sample, hypotheses)
-        return hypotheses
-
-    @property
-    def verifies(self) -> bool:
-        """Whether answers are verified."""
-        return self._verified is not None
-
-    def judge_by(self, judge: JudgeAnswers) -> None:
-        """Until its end the run judges answers, and fairseq prints verdicts as ``I-`` lines."""
-        self._judge = judge
-        self._options.print_step = True
-
-    def print_line(self, number: int, say: Callable[[str], None]) -> None:
+    def print_verdict(self, number: int, say: Callable[[str], None]) -> None:
         """Prints the ``V-`` line of a sentence, once.
 
         Args:
             number: the id of the sentence.
             say: prints a line where the answers are printed.
         """
-        line = self._lines.pop(number, None)
-        if line is not None:
-            say(line)
+        if number in self._verdicts:
+            say(f"V-{number}\t{self._verdicts.pop(number)}")
             self._say = say
 
-    def end_batches(self) -> None:
+    def end(self) -> None:
         """Prints the closing line of what was verified, or logs it if nothing is printed."""
-        if self._verified is not None and self._verified.total:
-            self._say(self._verified.summary())
-
-    def end_judging(self) -> None:
-        """Nobody judges any more, and no other scorer can find this run."""
-        global _current
-        self._judge = None
-        self._options.print_step = self._prints_steps
-        if current_run() is self:
-            _current = None
-
-    def _pass_judgement(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
-        """Those that are printed get their verdict as ``steps``, which fairseq writes into an
-        ``I-`` line."""
-        printed = [nbest[: self._options.nbest] for nbest in hypotheses]
-        text = self._dictionary.text
-        sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
-        targets = sample.get("target")
-        references = None if targets is None else [text(t, escape_unk=True) for t in targets]
-        answers = [[text(hypothesis["tokens"]) for hypothesis in nbest] for nbest in printed]
-        for nbest, verdicts in zip(printed, self._judge(sources, references, answers)):
-            for hypothesis, verdict in zip(nbest, verdicts):
-                hypothesis["steps"] = verdict.value
+        if isinstance(self.generator, VerifiedGenerator) and self.generator.total:
+            self._say(self.generator.summary())
 
 
 _current: Optional["weakref.ref[Run]"] = None
@@ -170,11 +111,30 @@ def current_run() -> Optional[Run]:
     return None if _current is None else _current()
 
 
-def _with_beam(options: Any, width: int) -> Any:
-    options = deepcopy(options)
-    if isinstance(options, DictConfig):
-        with open_dict(options):
-            options.beam = width
-    else:
-        options.beam = width
-    return options
+def judge_answers(
+    judges: JudgePool,
+    dictionary: StreamDictionary,
+    sample: Dict[str, Any],
+    hypotheses: List[Hypotheses],
+) -> Tuple[Sequence[str], List[List[str]], List[List[Verdict]]]:
+    """Judges the answers to a batch.
+
+    Args:
+        judges: who judges.
+        dictionary: of sources and answers.
+        sample: the batch, with targets if the data have some.
+        hypotheses: of each sentence.
+
+    Returns:
+        For each sentence what answers are judged against, its answers as text, and a verdict on
+        each answer.
+
+    Raises:
+        UserError: the judge needs references and there are none.
+    """
+    text, targets = dictionary.text, sample.get("target")
+    sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
+    references = None if targets is None else [text(t, escape_unk=True) for t in targets]
+    answers = [[text(hypothesis["tokens"]) for hypothesis in nbest] for nbest in hypotheses]
+    problems = judges.judge.problems(sources, references, dictionary.pattern)
+    return problems, answers, judges.verify_answers(problems, answers)

@@ -1,7 +1,7 @@
 """``fairseq-generate --scoring semantic``: answers judged against their source or reference."""
 
-from dataclasses import dataclass, field
-from typing import List, Optional
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
 
 from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
@@ -9,33 +9,31 @@ from fairseq.scoring import BaseScorer, register_scorer
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import Verdict, VerdictCounts
-from sit_fairseq.tasks.run import current_run
+from sit_fairseq.judging.verdict import VerdictCounts
+from sit_fairseq.search.verified_search import Hypotheses
+from sit_fairseq.tasks.options import option
+from sit_fairseq.tasks.run import current_run, judge_answers
 
 
 @dataclass
 class SemanticScorerConfig(FairseqDataclass):
     """Options of the scorer."""
 
-    semantics: str = field(
-        default="prop",
-        metadata={
-            "help": "what answers mean: prop, ltl, copy; or exact, to compare with the references; "
-            "alpha likewise, up to the names of symbols that the source lacks; or MODULE:CLASS, a "
-            "judge of your own"
-        },
+    semantics: str = option(
+        "prop",
+        "what answers mean: prop, ltl, copy; or exact, to compare with the references; alpha "
+        "likewise, up to the names of symbols that the source lacks; or MODULE:CLASS, a judge of "
+        "your own",
     )
-    judge: Optional[str] = field(
-        default=None,
-        metadata={
-            "help": "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy, "
-            "exact and alpha: equality"
-        },
+    judge: Optional[str] = option(
+        None,
+        "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy, exact and alpha: "
+        "equality",
     )
-    judge_workers: Optional[int] = field(
-        default=None, metadata={"help": "judging processes (default: as many as the judge needs)"}
+    judge_workers: Optional[int] = option(
+        None, "judging processes (default: as many as the judge needs)"
     )
-    judge_timeout: float = field(default=30.0, metadata={"help": "seconds for one answer"})
+    judge_timeout: float = option(30.0, "seconds for one answer")
 
 
 @register_scorer("semantic", dataclass=SemanticScorerConfig)
@@ -43,7 +41,7 @@ class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
     fairseq hands a scorer references and hypotheses only. The current run therefore passes
-    each batch through :meth:`judge_answers`, where the sources are known as well.
+    each batch through :meth:`judge`, where the sources are known as well.
 
     Raises:
         UserError: if no task has begun a run, or the options do not name a judge.
@@ -54,38 +52,29 @@ class SemanticScorer(BaseScorer):
         run = current_run()
         if run is None:
             raise UserError("--scoring semantic needs --task stream_translation")
-        self._run = run
-        self._judge = make_judge(cfg.semantics, cfg.judge)
-        self._judges = JudgePool(self._judge, cfg.judge_workers, cfg.judge_timeout)
+        judge = make_judge(cfg.semantics, cfg.judge)
+        self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
+        self._dictionary = run.dictionary
         self.counts = VerdictCounts()
         self.exact = 0
-        self._run.judge_by(self.judge_answers)
+        run.scorer, run.options.print_step = self, True  # fairseq then prints "steps" of answers
 
-    def judge_answers(
-        self,
-        sources: List[str],
-        references: Optional[List[str]],
-        answers: List[List[str]],
-    ) -> List[List[Verdict]]:
-        """Judges all answers to each source, and counts the verdicts on the best ones.
+    def judge(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
+        """Judges the answers to a batch, and counts the verdicts on the best ones.
 
         Args:
-            sources: the sentences of a batch.
-            references: to each of them, None if the data have none.
-            answers: to each of them, best first.
-
-        Returns:
-            a verdict on each answer.
+            sample: the batch.
+            hypotheses: of each sentence, best first.
 
         Raises:
             UserError: the judge needs references and there are none.
         """
-        problems = self._judge.problems(sources, references, self._run.symbols)
-        verdicts = self._judges.verify_answers(problems, answers)
-        for problem, nbest, (best, *_) in zip(problems, answers, verdicts):
-            self.counts[best] += 1
-            self.counts.add_distance(self._judge.distance(problem, nbest[0]))
-        return verdicts
+        judged = judge_answers(self._judges, self._dictionary, sample, hypotheses)
+        for nbest, problem, answers, verdicts in zip(hypotheses, *judged):
+            self.counts[verdicts[0]] += 1
+            self.counts.add_distance(self._judges.judge.distance(problem, answers[0]))
+            for hypothesis, verdict in zip(nbest, verdicts):
+                hypothesis["steps"] = verdict.value
 
     def add_string(self, ref: str, pred: str) -> None:
         """Compares the best hypothesis with the reference, token by token."""
@@ -98,10 +87,9 @@ class SemanticScorer(BaseScorer):
     def result_string(self) -> str:
         """Correct and exact shares, every verdict's count, the distance if there is one.
 
-        This is the last that fairseq asks for, so the run is over and the judges may go.
+        This is the last that fairseq asks for, so the judges may go.
         """
-        self._run.end_judging()
         self._judges.close()
-        total = max(self.counts.total, 1)
-        exact = f"exact {100.0 * self.exact / total:.2f} % ({self.exact}/{self.counts.total})"
+        exact = 100.0 * self.exact / max(self.counts.total, 1)
+        exact = f"exact {exact:.2f} % ({self.exact}/{self.counts.total})"
         return f"correct {self.score():.2f} %, {exact}; {self.counts}"

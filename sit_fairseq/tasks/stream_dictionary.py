@@ -6,8 +6,8 @@ from fairseq import utils
 from fairseq.data import Dictionary
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
-from sit_fairseq.symbols.pattern import is_filler
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, is_filler
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -31,8 +31,11 @@ class StreamDictionary(TokenTable, Dictionary):
         """
         try:
             dictionary = super().load(f)
-            if "" in dictionary.indices or min(dictionary.count) < 0:
-                raise ValueError("a token is empty, or its count negative")
+            if len(dictionary.indices) < len(dictionary) or min(dictionary.count) < 0:
+                raise ValueError("a token stands there twice, or its count is negative")
+            odd = [token for token in dictionary.symbols if not token or "\ufeff" in token]
+            if odd:
+                raise ValueError(f"the token {odd[0]!r}, as of a text with a byte order mark")
         except Exception as error:  # fairseq raises no other for wrong bytes
             reason = str(error).split("\n")[0][:200]
             raise UserError(
@@ -56,9 +59,27 @@ class StreamDictionary(TokenTable, Dictionary):
                 )
 
     def summary(self) -> str:
-        """For people: how many symbols and base tokens, with the first three of each."""
+        """For people: the pattern, and symbols and base tokens with the first three of each."""
         base = [token for token in self._words() if not self.is_symbol(token)]
-        return f"{_some('symbol', self.known_symbols())} and {_some('base token', base)}"
+        symbols = _some(self.known_symbols())
+        return f"symbols {self.pattern!r}: {symbols}; base tokens: {_some(base)}"
+
+    def read(self, sentence: str) -> Tensor:
+        """(T,) indices of a typed sentence with its ``</s>``; new symbols get an index.
+
+        Raises:
+            UnansweredError: a token is neither a base token nor a symbol.
+        """
+        for token in sentence.split():
+            if token in SPECIAL_TOKENS or is_filler(token):
+                reason = f"the sentence holds {token}, a token of fairseq's own"
+                raise UnansweredError(reason, sentence)
+            if token not in self and not self.is_symbol(token):
+                reason = f"unknown token {token[:40]!r}, no base token of the model"
+                if self.pattern is not None:
+                    reason += f" and not matched by --symbols {self.pattern!r}"
+                raise UnansweredError(reason, sentence)
+        return self.encode_line(sentence, add_if_not_exist=False).long()
 
     def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
         """The sentence of (T,) indices, padded or not, on any device.
@@ -86,10 +107,6 @@ class StreamDictionary(TokenTable, Dictionary):
         Dictionary.add_symbol(self, token, n=0)
 
 
-def _some(kind: str, tokens: List[str]) -> str:
-    """A number of tokens with at most three of them."""
-    text = f"{len(tokens)} {kind}{'' if len(tokens) == 1 else 's'}"
-    if not tokens:
-        return text
-    examples = sorted(tokens)[:3] + ["..."] * (len(tokens) > 3)
-    return f"{text} ({', '.join(examples)})"
+def _some(tokens: List[str]) -> str:
+    shown = sorted(tokens)[:3] + ["..."] * (len(tokens) > 3)
+    return f"{len(tokens)} ({', '.join(shown)})" if tokens else "none"

@@ -12,12 +12,13 @@ from fairseq.criterions import register_criterion
 from fairseq.data import data_utils
 from fairseq.logging import metrics
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Problem, accepting_judge, refuse_other_logic
+from sit_fairseq.judging.judge import accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.training.adacos import AdaCosCriterion, AdaCosCriterionConfig
+from sit_fairseq.training.criterions import AdaCosCriterion, AdaCosCriterionConfig
 
 # They say nothing about the answer.
 _UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
@@ -88,10 +89,12 @@ class MinimumRiskCriterion(AdaCosCriterion):
         risk_weight: float = 1.0,
     ) -> None:
         super().__init__(task, sentence_avg, min_scale)
-        if risk_beam < 2:
-            raise UserError(f"--risk-beam {risk_beam}: to compare answers it must be at least 2")
-        if not risk_weight > 0:
-            raise UserError(f"--risk-weight {risk_weight:g} must be positive; else use adacos")
+        if risk_beam < 2 or not risk_weight > 0:
+            raise UserError(
+                f"a beam of {risk_beam} answers and a weight of {risk_weight:g} teach nothing: "
+                "there must be two answers to compare, and a positive weight",
+                "risk_beam risk_weight",
+            )
         self._semantics, self._beam, self._weight = risk_semantics, risk_beam, risk_weight
 
     @cached_property
@@ -115,11 +118,13 @@ class MinimumRiskCriterion(AdaCosCriterion):
         if not (model.training and reduce):
             return loss, sample_size, logging_output
         plain = _unwrapped(model)
-        answers, refused = self._judged(sample, self._answers(plain, sample))
-        mixed = [place for place, row in enumerate(refused) if len(set(row)) > 1]
-        risk = sum(float(all(row)) for row in refused)
+        judged = self._judged(sample, self._answers(plain, sample))
+        kinds = [{refused for _, refused in answers} for answers in judged]
+        mixed = [place for place, kind in enumerate(kinds) if len(kind) > 1]
+        risk = float(sum(False not in kind for kind in kinds))
         if mixed:
-            risks = self._risk(plain, sample, mixed, answers, refused)
+            sources = sample["net_input"]["src_tokens"][mixed]
+            risks = self._risk(plain, sources, [judged[place] for place in mixed])
             loss = loss + self._weight * risks.sum()
             risk += float(risks.detach().sum())
         logging_output.update(risk=risk, mixed=len(mixed))
@@ -144,57 +149,49 @@ class MinimumRiskCriterion(AdaCosCriterion):
         """
         longest = 2 * sample["target"].size(1) + 10
         options = Namespace(beam=self._beam, max_len_b=longest)
-        generator = self.task.build_generator([model], options)  # which ends the training mode
-        inputs = {
-            name: value
-            for name, value in sample["net_input"].items()
-            if name != "prev_output_tokens"
-        }
-        found = generator.generate([model], {"net_input": inputs})
+        generator = self.task.generator([model], options)  # which ends the training mode
+        found = generator.generate([model], sample)
         model.train()
         unk = self.task.target_dictionary.unk()
         return [[h["tokens"] for h in nbest if unk not in h["tokens"]] for nbest in found]
 
     def _judged(
         self, sample: Dict[str, Any], answers: List[List[Tensor]]
-    ) -> Tuple[List[List[Tensor]], List[List[bool]]]:
+    ) -> List[List[Tuple[Tensor, bool]]]:
         """The answers to each sentence that the judge could decide, and whether it refused them."""
-        text = self.task.target_dictionary.text
-        symbols = self.task.source_dictionary.pattern
-        sources = sample["net_input"]["src_tokens"]
-        problems = [Problem(text(tokens), symbols=symbols) for tokens in sources]
-        pairs = [(p, text(a)) for p, nbest in zip(problems, answers) for a in nbest]
-        verdicts = iter(self._judges.verify_all(pairs))
-        judged = [[(answer, next(verdicts)) for answer in nbest] for nbest in answers]
-        decided = [[pair for pair in nbest if pair[1] not in _UNDECIDED] for nbest in judged]
-        refused = [[verdict is not Verdict.satisfied for _, verdict in row] for row in decided]
-        return [[answer for answer, _ in row] for row in decided], refused
+        text, symbols = self.task.target_dictionary.text, self.task.target_dictionary.pattern
+        sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
+        problems = self._judges.judge.problems(sources, symbols=symbols)
+        texts = [[text(answer) for answer in nbest] for nbest in answers]
+        return [
+            [
+                (answer, verdict is not Verdict.satisfied)
+                for answer, verdict in zip(nbest, verdicts)
+                if verdict not in _UNDECIDED
+            ]
+            for nbest, verdicts in zip(answers, self._judges.verify_answers(problems, texts))
+        ]
 
-    def _risk(self, model, sample: Dict[str, Any], places, answers, refused) -> Tensor:
-        """(len(places),) the expected risk of some sentences."""
+    def _risk(self, model, sources: Tensor, judged: List[List[Tuple[Tensor, bool]]]) -> Tensor:
+        """(B,) the expected risk of (B, U) sources with these answers."""
         pad, eos = self.padding_idx, self.task.target_dictionary.eos()
-        device = sample["target"].device
+        numbers = list(map(len, judged))
         # Sentences are encoded once, whatever the number of their answers.
-        source = model.encode(sample["net_input"]["src_tokens"][list(places)])
-        rows = [n for n, place in enumerate(places) for _ in answers[place]]
-        rows = torch.tensor(rows, device=device)
-        source = source.reorder(rows)
-        targets = [answer.cpu() for place in places for answer in answers[place]]
-        target = data_utils.collate_tokens(targets, pad, eos).to(device)
+        rows = torch.repeat_interleave(torch.tensor(numbers)).to(sources.device)
+        source = model.encode(sources).reorder(rows)
+        targets = [answer.cpu() for answers in judged for answer, _ in answers]
+        target = data_utils.collate_tokens(targets, pad, eos).to(sources.device)
         previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True)
-        output = model.net_output(previous.to(device), source)
+        output = model.net_output(previous.to(sources.device), source)
         log_probs = model.get_normalized_probs(output, log_probs=True)
         canonical = model.get_targets({"target": target}, output)
         scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)
-        totals = scores.masked_fill(target.eq(pad), 0.0).sum(1)
-        most = max(len(answers[place]) for place in places)
-        grid = totals.new_full((len(places), most), float("-inf"))
-        wrong = totals.new_zeros(grid.shape)
-        column = torch.tensor([n for p in places for n in range(len(answers[p]))], device=device)
-        grid = grid.index_put((rows, column), totals)
-        values = [float(r) for place in places for r in refused[place]]
-        wrong = wrong.index_put((rows, column), totals.new_tensor(values))
-        return expected_risk(grid, wrong)
+        totals = scores.masked_fill(target.eq(pad), 0.0).sum(1).split(numbers)
+        refused = [torch.tensor([float(r) for _, r in answers]) for answers in judged]
+        return expected_risk(
+            pad_sequence(totals, batch_first=True, padding_value=float("-inf")),
+            pad_sequence(refused, batch_first=True).to(totals[0]),
+        )
 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:

@@ -1,15 +1,91 @@
-"""The order in which training sees its batches."""
+"""The order in which training sees its batches: fairseq's, or short sentences first."""
 
 import logging
-from typing import Optional, Sequence, Tuple
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
 
 import numpy
 from fairseq.data.iterators import EpochBatchIterator, ShardedIterator
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.training.length_ramp import LengthRamp, order_within
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LengthRamp:
+    """A limit on the length of training batches that rises linearly with the updates.
+
+    Args:
+        updates: how many updates it takes the limit to reach the longest batch.
+        start: the limit at the first update, in source tokens with ``</s>``; None for the
+            length of the shortest batch.
+    """
+
+    updates: int
+    start: Optional[int]
+
+    @classmethod
+    def from_options(cls, updates: int, start: Optional[int]) -> Optional["LengthRamp"]:
+        """The ramp of ``--length-ramp-updates`` and ``--length-ramp-start``; None for no ramp.
+
+        Raises:
+            UserError: on values that make no ramp.
+        """
+        if updates < 0 or (start is not None and (updates == 0 or start < 1)):
+            raise UserError(
+                "a ramp of lengths has a positive number of updates, and starts at a positive "
+                "number of tokens",
+                "length_ramp_updates length_ramp_start",
+            )
+        return cls(updates, start) if updates else None
+
+    def limits(self, lengths: numpy.ndarray, updates: numpy.ndarray) -> numpy.ndarray:
+        """The longest batch that each update may get.
+
+        Args:
+            lengths: (n,) of all batches of the training set.
+            updates: (m,) counted from 0.
+
+        Returns:
+            (m,) limits in tokens; from the end of the ramp on, the longest batch.
+        """
+        longest = lengths.max()
+        start = lengths.min() if self.start is None else min(self.start, longest)
+        return start + (longest - start) * numpy.minimum(updates / self.updates, 1.0)
+
+
+def order_within(
+    lengths: numpy.ndarray, limits: numpy.ndarray, rng: numpy.random.Generator
+) -> numpy.ndarray:
+    """A random order in which each batch is within the limit of its place.
+
+    Place by place, one of the batches that remain and are within the limit is drawn, each
+    with the same probability. Where none is left it is the shortest that remains, so that
+    every batch has a place in any case.
+
+    Args:
+        lengths: (n,) of the batches.
+        limits: (n,) of the places, never falling.
+        rng: the source of randomness.
+
+    Returns:
+        (n,) the batch at each place; takes a time of n log n.
+    """
+    by_length = rng.permutation(len(lengths))  # those of one length are in random order
+    by_length = by_length[numpy.argsort(lengths[by_length], kind="stable")]
+    admitted = numpy.searchsorted(lengths[by_length], limits, side="right")
+    order: List[int] = []
+    within: List[int] = []
+    known = 0
+    for place, count in enumerate(admitted.tolist()):
+        count = max(count, known if within else place + 1)
+        within += by_length[known:count].tolist()
+        known = count
+        drawn = int(rng.integers(len(within)))
+        within[drawn], within[-1] = within[-1], within[drawn]
+        order.append(within.pop())
+    return numpy.array(order)
 
 
 class TrainingBatchIterator(EpochBatchIterator):
@@ -37,23 +113,10 @@ class TrainingBatchIterator(EpochBatchIterator):
     ) -> None:
         if ramp is not None and batches.grouped_shuffling:
             raise UserError(
-                "--length-ramp-updates and --grouped-shuffling are two orders of the same "
-                "batches; leave one out"
+                "a ramp of lengths and grouped shuffling are two orders of the same batches",
+                "length_ramp_updates grouped_shuffling",
             )
-        super().__init__(
-            dataset=batches.dataset,
-            collate_fn=batches.collate_fn,
-            batch_sampler=batches.frozen_batches,
-            seed=batches.seed,
-            num_shards=batches.num_shards,
-            shard_id=batches.shard_id,
-            num_workers=batches.num_workers,
-            epoch=batches.epoch,
-            buffer_size=batches.buffer_size,
-            skip_remainder_batch=batches.skip_remainder_batch,
-            grouped_shuffling=batches.grouped_shuffling,
-            reuse_dataloader=batches.reuse_dataloader,
-        )
+        vars(self).update(vars(batches))  # fairseq chooses the class of what it makes
         self.ramp = ramp
         self.update_freq = update_freq
 
@@ -76,10 +139,8 @@ class TrainingBatchIterator(EpochBatchIterator):
 
     def _first_update(self, epoch: int) -> Tuple[int, int]:
         """The updates before an epoch, and its batches per update and rank."""
-        frequencies = [
-            self.update_freq[min(number, len(self.update_freq)) - 1]
-            for number in range(1, epoch + 1)
-        ]
+        last = len(self.update_freq) - 1
+        frequencies = [self.update_freq[min(number, last)] for number in range(epoch)]
         if self.skip_remainder_batch:
             updates = [(len(self) - 1) // frequency for frequency in frequencies]
         else:
@@ -92,25 +153,19 @@ class TrainingBatchIterator(EpochBatchIterator):
         updates = first + numpy.arange(len(lengths)) // (self.num_shards * frequency)
         limits = self.ramp.limits(lengths, updates)
         order = order_within(lengths, limits, numpy.random.default_rng((self.seed, epoch)))
-        self._log(epoch, updates, limits, int((lengths[order] > limits).sum()))
-        ordered = [self.frozen_batches[index] for index in order]
-        own = list(ShardedIterator(ordered, self.num_shards, self.shard_id, fill_value=[]))
-        if self._supports_prefetch:
-            self.dataset.prefetch([sentence for batch in own for sentence in batch])
-        return own
-
-    def _log(self, epoch: int, updates, limits, late: int) -> None:
-        beyond = (
-            f"; {late} of its {len(limits)} batches are longer, as an epoch holds every batch and "
-            "no shorter one was left"
-        )
         logger.info(
             "epoch %d: batches of at most %.1f tokens from update %d, of at most %.1f at update "
-            "%d%s",
+            "%d; %d of its %d batches are longer, as no shorter one was left",
             epoch,
             limits[0],
             updates[0],
             limits[-1],
             updates[-1],
-            beyond if late else "",
+            (lengths[order] > limits).sum(),
+            len(limits),
         )
+        ordered = [self.frozen_batches[index] for index in order]
+        own = list(ShardedIterator(ordered, self.num_shards, self.shard_id, fill_value=[]))
+        if self._supports_prefetch:
+            self.dataset.prefetch([sentence for batch in own for sentence in batch])
+        return own

@@ -14,8 +14,8 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 )
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.scoring import SemanticScorerConfig
-from sit_fairseq.training.adacos import AdaCosCriterionConfig
-from sit_fairseq.training.adamw import AdamWConfig
+from sit_fairseq.training.criterions import AdaCosCriterionConfig
+from sit_fairseq.training.optimizers import AdamWConfig
 
 
 @pytest.fixture(scope="module")

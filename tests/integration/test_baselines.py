@@ -8,7 +8,7 @@ import torch
 from command_line import UNVALIDATED, generate, interactive, preprocess, preprocess_lines, train
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.training.adacos import AdaCosCriterion
+from sit_fairseq.training.criterions import AdaCosCriterion
 
 ONE_STREAM = ("--stream-attention", "EP-DP-CP")
 KINDS = ("fixed", "canonical", "random")

@@ -2,14 +2,13 @@
 
 import gc
 
-from conftest import make_dictionary, make_model
+from conftest import make_dictionary, make_model, make_sample
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.tasks import judged_validation
 from sit_fairseq.tasks import run as runs
+from sit_fairseq.tasks import validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
@@ -25,11 +24,12 @@ def test_the_scorer_closes_its_judges_when_asked_for_the_result():
         GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None
     )
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
-    assert scorer.judge_answers(["| a b"], None, [["a 1"]]) == [[Verdict.satisfied]]
+    sample = make_sample(run.dictionary, ["| a b"], ["a 1"])
+    scorer.judge(sample, [[{"tokens": sample["target"][0]}]])
     (worker,) = scorer._judges._idle
     assert alive(worker)
     assert scorer.result_string().startswith("correct 100.00 %")
-    assert not alive(worker) and runs.current_run() is not run
+    assert not alive(worker)
 
 
 def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
@@ -37,10 +37,10 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     monkeypatch.setattr(runs.os, "cpu_count", lambda: 1)
     cfg = StreamTranslationConfig(verify="prop")
     run = Run(GenerationConfig(), cfg, make_dictionary(), lambda options: None)
-    pool = run._verified._judges
+    pool = run.generator._judges
     pool.verify_all([("a", "a 1")])
     (worker,) = pool._idle
-    assert run.verifies and alive(worker)
+    assert alive(worker)
     del run
     gc.collect()
     assert not alive(worker)
@@ -52,7 +52,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
         TranslationTask, "build_model", lambda self, cfg, from_checkpoint: make_model(dictionary)
     )
     monkeypatch.setattr(
-        judged_validation, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
+        validation, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
     )
     task = StreamTranslationTask(
         StreamTranslationConfig(validate_semantics="prop"), dictionary, dictionary

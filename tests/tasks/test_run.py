@@ -1,18 +1,22 @@
-"""What the task and the scorer of one run tell each other, and for how long."""
+"""One generation: who scores and prints its answers, and for how long."""
 
 import gc
+import logging
+from types import SimpleNamespace
 
 import pytest
-import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample
 from fairseq.dataclass.configs import GenerationConfig
-from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
+from sit_fairseq.tasks.fairseq_patches import ending, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.run import Run, current_run
+from sit_fairseq.tasks.run import Run, current_run, judge_answers
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -28,36 +32,18 @@ def make_task(**options) -> StreamTranslationTask:
     return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
 
 
-def begin(dictionary=None) -> Run:
-    cfg = StreamTranslationConfig()
-    return Run(GenerationConfig(), cfg, dictionary or make_dictionary(), lambda options: options)
-
-
 def no_current_run() -> bool:
     with pytest.raises(UserError, match="--scoring semantic needs --task stream_translation"):
         SemanticScorer(SemanticScorerConfig())
     return current_run() is None
 
 
-def test_a_run_is_the_current_one_until_its_end():
+def test_the_last_run_is_the_current_one_until_its_task_is_gone():
     assert no_current_run()
-    run = begin()
-    assert current_run() is run and run.generator.beam == 5
-    run.end_judging()
-    assert no_current_run()
-
-
-def test_a_new_run_takes_the_place_of_the_old_one():
-    old, new = begin(), begin()
-    assert current_run() is new
-    old.end_judging()
-    assert current_run() is new
-
-
-def test_a_run_ends_with_its_task():
     task = make_task()
-    task.build_generator([make_model(task.source_dictionary)], GenerationConfig())
-    assert current_run() is task._run
+    for _ in range(2):
+        task.build_generator([make_model(task.source_dictionary)], GenerationConfig())
+        assert current_run() is task._run
     del task
     gc.collect()
     assert no_current_run()
@@ -66,75 +52,107 @@ def test_a_run_ends_with_its_task():
 def test_a_search_alone_begins_no_run():
     task = make_task()
     model = make_model(task.source_dictionary).eval()
-    generator = task.generator(GenerationConfig(beam=2, max_len_b=4), [model])
+    generator = task.generator([model], GenerationConfig(beam=2, max_len_b=4))
     assert no_current_run()
-    sample = make_sample(task.source_dictionary)
-    found = task.inference_step(generator, [model], sample)
+    found = task.inference_step(generator, [model], make_sample(task.source_dictionary))
     assert [len(nbest) for nbest in found] == [2] * len(SOURCES)
     assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
 
 
-def test_a_validation_is_no_run(monkeypatch):
-    task = make_task(validate_semantics="prop")
-    model = make_model(task.source_dictionary)
-    monkeypatch.setattr(TranslationTask, "build_model", lambda *_: model)
-    task.build_model(None)
-    counts = task._judged.judge(make_sample(task.source_dictionary), model)
-    assert sum(counts[f"_verdict_{verdict.value}"] for verdict in Verdict) == len(SOURCES)
-    assert no_current_run()
-
-
-def test_the_scorer_judges_what_is_printed_until_its_result():
+def test_the_scorer_judges_what_is_printed():
     task = make_task()
     options = GenerationConfig(beam=3, nbest=2, max_len_b=4)
     model = make_model(task.source_dictionary).eval()
     generator = task.build_generator([model], options)
-    scorer = SemanticScorer(SemanticScorerConfig())
-    assert options.print_step
     sample = {"net_input": {"src_tokens": encode(task.source_dictionary, SOURCES)}}
+    found = task.inference_step(generator, [model], sample)
+    assert not options.print_step and "steps" not in found[0][0]  # control: nobody scores
+    scorer = SemanticScorer(SemanticScorerConfig())
     found = task.inference_step(generator, [model], sample)
     names = {verdict.value for verdict in Verdict}
     for nbest in found:
         assert all(hypothesis["steps"] in names for hypothesis in nbest[:2])
         assert "steps" not in nbest[2]
-    assert scorer.counts.total == len(SOURCES)
+    assert options.print_step and scorer.counts.total == len(SOURCES)
     best = [nbest[0]["steps"] for nbest in found]
     assert scorer.counts[Verdict.invalid] == best.count("invalid")
     assert f"/{len(SOURCES)}" in scorer.result_string()
-    assert no_current_run() and not options.print_step
-    again = task.inference_step(generator, [model], sample)
-    assert "steps" not in again[0][0] and scorer.counts.total == len(SOURCES)
 
 
-def test_without_a_scorer_nothing_is_printed():
-    task = make_task()
-    options = GenerationConfig(beam=1, max_len_b=4)
-    model = make_model(task.source_dictionary).eval()
-    generator = task.build_generator([model], options)
-    sample = {"net_input": {"src_tokens": encode(task.source_dictionary, SOURCES)}}
-    found = task.inference_step(generator, [model], sample)
-    assert not options.print_step
-    assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
+class Noting(Judge):
+    """Notes what it is asked, and accepts everything."""
+
+    quick = True
+    semantics = name = "noting"
+
+    def __init__(self, on_references=False):
+        self.on_references, self.asked = on_references, []
+
+    def verify(self, problem, answer):
+        self.asked.append((str(problem), answer))
+        return Verdict.satisfied
 
 
-@pytest.mark.parametrize("targets", [None, ["b", "1 <unk>"]])
-def test_sources_references_and_answers_are_given_as_text(targets):
+def test_judges_are_given_text_without_padding():
+    dictionary, judge = make_dictionary(), Noting()
+    sample = {"net_input": {"src_tokens": encode(dictionary, ["a 1", "0"], left_pad=True)}}
+    tokens = encode(dictionary, ["b", "b"])
+    hypotheses = [[{"tokens": row}] for row in tokens]
+    judges = JudgePool(judge)
+    _, answers, verdicts = judge_answers(judges, dictionary, sample, hypotheses)
+    assert judge.asked == [("a 1", "b"), ("0", "b")] and answers == [["b"], ["b"]]
+    assert verdicts == [[Verdict.satisfied]] * 2
+
+
+def test_what_was_lost_in_preprocessing_equals_no_answer():
     dictionary = make_dictionary()
-    run = begin(dictionary)
-    given = []
+    sample = make_sample(dictionary, ["a", "a"], ["<unk>", "1"])
+    hypotheses = [[{"tokens": row}] for row in encode(dictionary, ["<unk>", "1"])]
+    judges = JudgePool(make_judge("exact"))
+    verdicts = judge_answers(judges, dictionary, sample, hypotheses)[2]
+    assert verdicts == [[Verdict.violated], [Verdict.satisfied]]
 
-    def judge(*texts):
-        given.append(texts)
-        return [[Verdict.satisfied], [Verdict.violated]]
 
-    run.judge_by(judge)
-    tokens = encode(dictionary, ["a 1", "0"], left_pad=True)
-    hypotheses = [[{"tokens": torch.tensor([dictionary.index("b")])}] for _ in range(2)]
-    sample = {"net_input": {"src_tokens": tokens}}
-    if targets is not None:
-        sample["target"] = encode(dictionary, targets)
-    assert run.answer(sample, lambda *asked: hypotheses, run.generator) is hypotheses
-    # What was lost in preprocessing equals no answer.
-    references = None if targets is None else ["b", "1 <<unk>>"]
-    assert given == [(["a 1", "0"], references, [["b"], ["b"]])]
-    assert [nbest[0]["steps"] for nbest in hypotheses] == ["satisfied", "violated"]
+# Lines that fairseq does not print.
+
+
+@pytest.fixture
+def verified():
+    """A run that has verified two sentences."""
+    run = Run(GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda _: None)
+    run.generator = runs.VerifiedGenerator({}, None, make_dictionary())
+    run.generator.summary, run.generator.total = lambda: "Verified 1 of 2", 2
+    best = [("satisfied", 2), ("violated", 5)]
+    nbest = [[{"verdict": Verdict[verdict], "beam": beam}] for verdict, beam in best]
+    run.note({"id": [3, 12]}, nbest)
+    return run
+
+
+def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
+    monkeypatch, verified, tmp_path
+):
+    command = SimpleNamespace(get_symbols_to_strip_from_output=None)
+    monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
+    patch_command()
+    patch_command()  # of a second task
+    with open(tmp_path / "out", "w") as out:
+        for line in ("S-12\t& a b", "H-12\t-0.5\ta 1", "S-3\t! a", "S-3\t! a", "S-4\ta"):
+            command.print(line, file=out)
+        batches = ending(lambda shuffle: ["one", "two"], verified.end)(shuffle=False)
+        assert len(batches) == 2
+        for batch in batches:
+            print(batch, file=out)
+    assert (tmp_path / "out").read_text().splitlines() == [
+        *("S-12\t& a b", "V-12\tviolated\t5", "H-12\t-0.5\ta 1"),
+        *("S-3\t! a", "V-3\tsatisfied\t2", "S-3\t! a", "S-4\ta", "one", "two", "Verified 1 of 2"),
+    ]
+
+
+def test_the_closing_line_is_logged_where_nothing_is_printed(verified, caplog):
+    with caplog.at_level(logging.INFO):
+        verified.end()
+    assert "Verified 1 of 2" in caplog.text
+    caplog.clear()
+    verified.generator.total = 0
+    verified.end()
+    assert not caplog.text

@@ -4,7 +4,7 @@ import pytest
 from conftest import SYMBOLS, make_dictionary
 from fairseq.data import Dictionary
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
@@ -22,12 +22,11 @@ def test_without_a_pattern_nothing_is_a_symbol():
     assert dictionary.index("zz") == dictionary.unk()
 
 
-def test_summary_names_the_first_of_each_kind():
+def test_summary_names_the_pattern_and_the_first_of_each_kind():
     dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
-    assert dictionary.summary() == "4 symbols (a, b, c, ...) and 1 base token (&)"
-    dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "[a-z]\\d")
-    assert dictionary.summary() == "0 symbols and 6 base tokens (!, &, 1, ...)"
-    assert make_dictionary(["b", "a"], [], ".").summary() == "2 symbols (a, b) and 0 base tokens"
+    assert dictionary.summary() == "symbols '[a-z]': 4 (a, b, c, ...); base tokens: 1 (&)"
+    dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "y")
+    assert dictionary.summary() == "symbols 'y': none; base tokens: 6 (!, &, 1, ...)"
 
 
 def test_base_tokens_do_not_depend_on_the_order_of_the_file():
@@ -43,15 +42,6 @@ def test_filler_is_neither_base_token_nor_symbol():
     assert not any("madeup" in token for token in dictionary.base_tokens())
 
 
-def test_unseen_symbols_get_one_index_each():
-    dictionary = make_dictionary()
-    size = len(dictionary)
-    found = [dictionary.index(token) for token in ("z", "y", "z", "a")]
-    assert found == [size, size + 1, size, dictionary.indices["a"]]
-    assert len(dictionary) == size + 2 and dictionary.string(found[:2]) == "z y"
-    assert dictionary.count[size] == 0
-
-
 def test_base_tokens_are_fixed_once_the_pattern_is_set():
     dictionary = make_dictionary()
     size = len(dictionary)
@@ -65,6 +55,33 @@ def test_base_tokens_are_fixed_once_the_pattern_is_set():
     assert dictionary.index("NEW") == size + 1 == len(dictionary) - 1
 
 
+def test_typed_sentences_bring_new_names_and_may_be_forgotten():
+    dictionary = make_dictionary()
+    size = len(dictionary)
+    tokens = dictionary.read("& z & y z")
+    assert dictionary.string(tokens) == "& z & y z" and tokens[-1] == dictionary.eos()
+    assert dictionary.symbols[size:] == ["z", "y"] and dictionary.count[size] == 0
+    dictionary.forget_after(size + 1)
+    assert len(dictionary) == len(dictionary.count) == size + 1
+    assert "y" not in dictionary and dictionary.index("z") == size
+    assert dictionary.index("x") == size + 1 and dictionary.string([size + 1]) == "x"
+
+
+@pytest.mark.parametrize(
+    "line, reason",
+    [
+        ("& a Z3", "unknown token 'Z3', no base token .* matched by --symbols '.a-z.'"),
+        ("& a <unk>", "the sentence holds <unk>, a token of fairseq's own"),
+        ("& <s> a b", "holds <s>"),
+        ("& a b </s>", "holds </s>"),
+        ("& a madeupword0000", "holds madeupword0000"),
+    ],
+)
+def test_typed_tokens_that_are_unknown_or_special(line, reason):
+    with pytest.raises(UnansweredError, match=reason):
+        make_dictionary().read(line)
+
+
 def test_file_is_one_of_fairseq(tmp_path):
     dictionary = make_dictionary(pattern=None)
     path = str(tmp_path / "dict.txt")
@@ -74,18 +91,28 @@ def test_file_is_one_of_fairseq(tmp_path):
     assert loaded.pattern is None and loaded == dictionary
 
 
-@pytest.mark.parametrize("pattern", ["[a-z", "*"])
-def test_invalid_pattern(pattern):
-    with pytest.raises(UserError, match="--symbols .* is not a regular expression"):
-        make_dictionary(pattern=pattern)
+FILES = {
+    "empty token": b"& 2\n 3\n",
+    "no count": b"& 2\na\n",
+    "fraction": b"& 2\na 1.5\n",
+    "negative": b"& 2\na -1\n",
+    "huge": b"& 2\na 1" + b"0" * 5000 + b"\n",
+    "twice": b"& 2\na 2\na 1\n",
+    "blank line": b"& 2\n\na 1\n",
+    "flag alone": b"#fairseq:overwrite\n",
+    "token of fairseq's": b"& 2\n<pad> 3 #fairseq:overwrite\n",
+    "byte order mark": b"\xef\xbb\xbf& 2\n",
+    "not UTF-8": b"& 2\n\xff\xfe 1\n",
+    "binary": b"\x80\x04\x95" + bytes(range(256)),
+}
 
 
-@pytest.mark.parametrize("pattern, token", [(".*", "<s>"), ("<unk>|a", "<unk>")])
-def test_pattern_must_spare_special_tokens(pattern, token):
-    dictionary = make_dictionary()
-    with pytest.raises(UserError, match=f"special token '{token}'; choose a regular expression"):
-        dictionary.set_pattern(pattern)
-    assert dictionary.pattern == "[a-z]"
+@pytest.mark.parametrize("content", list(FILES.values()), ids=list(FILES))
+def test_other_files_end_in_one_sentence(content, tmp_path):
+    (tmp_path / "dict.txt").write_bytes(content)
+    with pytest.raises(UserError, match="dict.txt is no dictionary of fairseq-preprocess") as error:
+        StreamDictionary.load(str(tmp_path / "dict.txt"))
+    assert "\n" not in str(error.value)
 
 
 def test_a_token_of_the_data_that_looks_like_filler():
@@ -95,15 +122,3 @@ def test_a_token_of_the_data_that_looks_like_filler():
     dictionary.set_pattern("[a-z]")  # it matches none
     with pytest.raises(UserError, match="the data hold the token 'madeupword0001'"):
         dictionary.set_pattern(r"\w+")
-
-
-def test_symbols_that_were_only_passing_are_forgotten():
-    dictionary = make_dictionary()
-    size = len(dictionary)
-    dictionary.index("z")
-    kept = len(dictionary)
-    dictionary.index("y")
-    dictionary.forget_after(kept)
-    assert len(dictionary) == len(dictionary.count) == kept == size + 1
-    assert "y" not in dictionary and dictionary.index("z") == size
-    assert dictionary.index("x") == kept and dictionary.string([kept]) == "x"

@@ -1,42 +1,263 @@
-"""The task itself: what it reads."""
+"""What fairseq asks of the task, and what the task refuses."""
+
+import logging
+import shutil
+from argparse import Namespace
+from types import SimpleNamespace
 
 import pytest
-from conftest import make_dictionary, make_model
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_model, make_sample
+from fairseq.dataclass.configs import GenerationConfig
+from fairseq.dataclass.utils import OmegaConf
+from fairseq.tasks.translation import TranslationTask
 
-from sit_fairseq.errors import UnansweredError
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging import spot_judge
+from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+from sit_fairseq.tasks.validation import fetch_numbers, generation_options
 
-REFUSED = {
-    "NEW z": "'NEW'",
-    "& y": "is not one formula",
-    "& & z y & x w": "has 8 tokens with its </s>, more than the 7 that the model reads",
-    "& z & y x": "counts 18 tokens (6 with </s>; streams: 3), more than the 17 of --max-tokens",
-}
+
+def make_task(**options):
+    dictionary = make_dictionary()
+    return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
+
+
+# Options.
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"alpha_renaming": True}, "--alpha-renaming needs --symbols"),
+        ({"num_batch_buckets": 2}, "--num-batch-buckets is not supported"),
+        ({"left_pad_target": True}, "--left-pad-target is not supported"),
+        ({"length_ramp_updates": -1}, "change --length-ramp-updates or --length-ramp-start"),
+        (
+            {"best_checkpoint_metric": "correct", "maximize_best_checkpoint_metric": False},
+            "correct would keep the worst checkpoint; pass --maximize-best-checkpoint-metric",
+        ),
+    ],
+)
+def test_options_that_would_give_wrong_results(options, reason):
+    with pytest.raises(UserError, match=reason):
+        make_task(**options)
+
+
+def test_metrics_that_are_maximised_or_better_if_low_are_fine():
+    make_task(best_checkpoint_metric="correct", maximize_best_checkpoint_metric=True)
+    make_task(best_checkpoint_metric="loss", maximize_best_checkpoint_metric=False)
+
+
+@pytest.mark.parametrize("text", ['{"bea": 3}', "[3]", "beam=3", "3"])
+def test_validation_arguments_that_fairseq_does_not_have(text):
+    with pytest.raises(UserError, match="--validate-args must be a JSON object"):
+        generation_options(text)
+    assert generation_options('{"beam": 3}') == Namespace(beam=3)
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"sampling_topk": 3}, "contradict each other: --sampling-topk requires --sampling"),
+        ({"match_source_len": True, "sampling": True}, "contradict each other: .* exclusive"),
+        ({"constraints": "ordered"}, "--constraints is not supported"),
+        ({"print_alignment": "hard"}, "--print-alignment is not supported"),
+        ({"retain_dropout": True}, "--retain-dropout is not supported"),
+    ],
+)
+def test_searches_that_there_are_not(options, reason):
+    task = make_task()
+    model = make_model(task.source_dictionary)
+    with pytest.raises(UserError, match=reason):
+        task.build_generator([model], Namespace(**options))
+    with pytest.raises(UserError, match="prefix_allowed_tokens_fn is not supported"):
+        task.build_generator([model], Namespace(), prefix_allowed_tokens_fn=lambda *_: [2])
+
+
+def test_the_greatest_length_comes_before_the_least():
+    """As of a line that is shorter than others: --min-len 3 --max-len-a 1 --max-len-b 0."""
+    task = make_task()
+    model = make_model(task.source_dictionary).eval()
+    options = GenerationConfig(beam=2, min_len=5, max_len_a=1, max_len_b=0)
+    generator = task.build_generator([model], options)
+    sample = {"net_input": {"src_tokens": encode(task.source_dictionary, ["a", "b"])}}
+    for nbest in task.inference_step(generator, [model], sample):
+        assert {len(hypothesis["tokens"]) for hypothesis in nbest} == {2 + 1}
+
+
+def test_label_smoothing_of_others_is_refused():
+    task = make_task()
+    cfg = OmegaConf.create(
+        {
+            "_name": "label_smoothed_cross_entropy_with_alignment",
+            **{"sentence_avg": False, "label_smoothing": 0.1, "alignment_lambda": 0.1},
+        }
+    )
+    with pytest.raises(UserError, match="--criterion .*_with_alignment is not supported"):
+        task.build_criterion(cfg)
+    cfg._name = "label_smoothed_cross_entropy"
+    assert isinstance(
+        task.build_criterion(cfg), stream_translation.StreamLabelSmoothedCrossEntropyCriterion
+    )
+
+
+def test_a_judge_that_is_not_installed_is_missed_before_training(monkeypatch):
+    """The model is of use also where it cannot be judged."""
+    monkeypatch.setattr(spot_judge, "spot_installed", lambda: False)
+    task = make_task(validate_semantics="ltl")
+    model = make_model(task.source_dictionary)
+    monkeypatch.setattr(TranslationTask, "build_model", lambda *_: model)
+    with pytest.raises(UserError, match="ltl needs what is not installed.*spot"):
+        task.build_model(SimpleNamespace())
+    cfg = OmegaConf.create({"_name": "transformer"})
+    assert task.build_model(cfg, from_checkpoint=True) is model
+
+
+# Files.
+
+
+def setup(folder, **options):
+    defaults = dict(train_subset="train", dataset_impl="mmap", required_seq_len_multiple=1)
+    cfg = StreamTranslationConfig(data=str(folder), **{**defaults, **options})
+    return StreamTranslationTask.setup_task(cfg)
 
 
 @pytest.fixture
-def task():
-    dictionary = make_dictionary()
-    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
-    task._check_sentences_for(make_model(dictionary))
-    return task
+def folder(binarised, tmp_path):
+    """A copy of binarised data."""
+    return shutil.copytree(binarised, tmp_path / "bin")
 
 
-def test_each_line_is_read_or_refused_for_a_reason_of_its_own(task):
-    dictionary = task.src_dict
-    size = len(dictionary)
-    lines = ["! v", *REFUSED, "& a u", "! v"]
-    found = task.read(lines, str.strip, (7, 9), 17)
-    for line, one in zip(lines, found):
-        if line in REFUSED:
-            assert isinstance(one, UnansweredError) and REFUSED[line] in one.reason
-        else:
-            assert dictionary.string(one) == line
-    # It has learnt the names of the sentences that can be answered, and no others.
-    assert dictionary.symbols[size:] == ["v", "u"]
+def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
+    with pytest.raises(UserError, match="nowhere' is no directory written by fairseq-preprocess"):
+        setup(tmp_path / "nowhere")
+    (folder / "dict.tgt.txt").write_text("a 1\n")
+    with pytest.raises(UserError, match="differ, .* again with --joined-dictionary"):
+        setup(folder)
+    (folder / "dict.tgt.txt").unlink()
+    with pytest.raises(UserError, match="dict.tgt.txt is no dictionary"):
+        setup(folder)
 
 
-def test_without_a_limit_on_batches(task):
-    (found,) = task.read(["& z & y x"], str.strip, (7, 9), None)
-    assert task.src_dict.string(found) == "& z & y x"
+CUT = {
+    "another split": lambda folder: "dev",
+    "an index": lambda folder: cut(folder / "train.src-tgt.src.idx", 30),
+    "the magic": lambda folder: cut(folder / "train.src-tgt.tgt.idx", 5),
+    "data": lambda folder: cut(folder / "train.src-tgt.src.bin", 7),
+    "all data": lambda folder: cut(folder / "train.src-tgt.tgt.bin", 0),
+    "a side": lambda folder: (folder / "train.src-tgt.src.bin").write_bytes(
+        b"\4\0" * ((folder / "train.src-tgt.src.bin").stat().st_size // 2)
+    ),
+}
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+@pytest.mark.parametrize("damage", CUT)
+def test_damaged_splits_end_in_one_sentence(folder, damage):
+    split = CUT[damage](folder)
+    split = split if isinstance(split, str) else "train"
+    with pytest.raises(UserError, match="fairseq-preprocess") as error:
+        setup(folder, symbols="[a-z]").load_dataset(split)
+    assert split in str(error.value) and "\n" not in str(error.value)
+
+
+def test_batches_hold_every_sentence_within_the_limit(binarised):
+    """Also those of a number that is no multiple of eight."""
+    task = setup(binarised, symbols="[a-z]")
+    task.load_dataset("train")
+    limits = dict(max_tokens=90, max_sentences=10, required_batch_size_multiple=8)
+    symbols = [task.source_dictionary.index(symbol) for symbol in "abcde"]
+    seen = []
+    batches = task.get_batch_iterator(task.dataset("train"), **limits)
+    assert task.get_batch_iterator(task.dataset("train"), epoch=2, **limits) is batches
+    for batch in batches.next_epoch_itr(shuffle=True):
+        source = batch["net_input"]["src_tokens"]
+        streams = sum(max(1, sum(symbol in row for symbol in symbols)) for row in source)
+        assert streams * max(source.size(1), batch["target"].size(1)) <= 90
+        assert source.size(0) <= 10
+        seen += batch["id"].tolist()
+    assert sorted(seen) == list(range(len(task.dataset("train"))))
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_resumed_training_has_the_batches_of_the_first_epoch(binarised, seed):
+    """Also with --update-ordered-indices-seed, which adds the epoch to the seed."""
+    task = setup(binarised, symbols="[a-z]", seed=1)
+    task.load_dataset("train")
+    options = dict(max_sentences=7)
+    first = task.get_batch_iterator(task.dataset("train"), seed=2, **options).frozen_batches
+    other = setup(binarised, symbols="[a-z]", seed=1)
+    other.load_dataset("train")
+    resumed = other.get_batch_iterator(other.dataset("train"), epoch=3, seed=4, **options)
+    assert resumed.epoch == 3
+    assert [list(batch) for batch in resumed.frozen_batches] == [list(batch) for batch in first]
+
+
+# Without files.
+
+
+def test_a_task_of_a_vocabulary():
+    task = StreamTranslationTask.from_vocabulary(StreamTranslationConfig(), ["&", "0"], "[a-z]")
+    assert task.source_dictionary is task.target_dictionary
+    assert task.source_dictionary.base_tokens() == ["&", "0"]
+    assert task.source_dictionary.pattern == "[a-z]"
+    assert task.source_dictionary.known_symbols() == []
+
+
+def test_a_model_brings_its_vocabulary():
+    task = StreamTranslationTask.from_vocabulary(StreamTranslationConfig())
+    model = make_model(task.source_dictionary)
+    model.load_state_dict(make_model(make_dictionary()).state_dict())
+    assert task.source_dictionary.pattern == "[a-z]"
+    assert set(make_dictionary().base_tokens()) < set(task.source_dictionary.indices)
+    tokens, lengths = task.get_interactive_tokens_and_lengths(SOURCES, lambda line: line)
+    assert [task.source_dictionary.string(sentence) for sentence in tokens] == SOURCES
+    assert len(task.build_dataset_for_inference(tokens, lengths)) == len(SOURCES)
+
+
+def test_options_of_another_version_are_completed():
+    cfg = OmegaConf.structured(StreamTranslationConfig(data="gone", seed=3))
+    saved = {name: cfg[name] for name in ("data", "seed", "max_source_positions")}
+    saved.update(_name="stream_translation", an_old_option=1, best_checkpoint_metric="loss")
+    saved = OmegaConf.create(saved)
+    before = OmegaConf.to_container(saved)
+    task = StreamTranslationTask.from_vocabulary(saved, ["0"], "[a-z]")
+    assert task.cfg.length_ramp_updates == 0 and task.cfg.seed == 3
+    assert "an_old_option" not in task.cfg
+    assert OmegaConf.to_container(saved) == before
+
+
+# What is said.
+
+
+def test_the_dictionary_is_said_once(caplog):
+    task = make_task()
+    model = make_model(task.source_dictionary)
+    with caplog.at_level(logging.INFO):
+        for _ in range(2):
+            task.build_generator([model], GenerationConfig())
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [f"dictionary: {task.source_dictionary.summary()}"]
+
+
+def test_judged_validation_logs_beside_the_loss(monkeypatch):
+    task = make_task(validate_semantics="prop", validate_samples=3)
+    model = make_model(task.source_dictionary)
+    monkeypatch.setattr(TranslationTask, "build_model", lambda *_: model)
+    task.build_model(None)
+    criterion = lambda model, sample: (torch.zeros(1), 1, {"loss": 1})  # noqa: E731
+    _, _, logged = task.valid_step(make_sample(task.source_dictionary), model, criterion)
+    verdicts = [value for name, value in logged.items() if name.startswith("_verdict")]
+    assert sum(verdicts) == 3 and logged["loss"] == 1 and "_exact" in logged
+    assert task._run is None  # a validation is no run
+
+
+def test_numbers_of_the_host_stay_what_they_are():
+    logs = [{"loss": torch.tensor(1.5), "ntokens": 3}]
+    assert fetch_numbers(logs) is logs

@@ -23,7 +23,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.adacos_scale import AdaCosScale
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-from sit_fairseq.training.adacos import AdaCosCriterion
+from sit_fairseq.training.criterions import AdaCosCriterion
 
 
 def build(**options):

@@ -9,7 +9,7 @@ from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample,
 from fairseq.criterions.cross_entropy import CrossEntropyCriterion
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 
-from sit_fairseq.training.label_smoothing import StreamLabelSmoothedCrossEntropyCriterion
+from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 
 
 def task(dictionary):

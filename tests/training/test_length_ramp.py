@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from sit_fairseq.training.length_ramp import LengthRamp, order_within
+from sit_fairseq.training.training_batches import LengthRamp, order_within
 
 
 def limits(lengths, places, ramp_end, start):

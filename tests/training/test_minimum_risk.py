@@ -13,7 +13,7 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.training import minimum_risk
-from sit_fairseq.training.adacos import AdaCosCriterion
+from sit_fairseq.training.criterions import AdaCosCriterion
 from sit_fairseq.training.minimum_risk import MinimumRiskCriterion, expected_risk
 
 

@@ -13,8 +13,7 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.training.adamw import AdamWConfig
-from sit_fairseq.training.parameter_groups import is_for_muon, mark_embeddings
+from sit_fairseq.training.optimizers import AdamWConfig, is_for_muon, mark_embeddings
 
 # What the trainer updates with.
 LR = 0.01

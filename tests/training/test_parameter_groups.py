@@ -5,7 +5,7 @@ from conftest import make_dictionary, make_model
 from fairseq.optim.fp16_optimizer import FP16Optimizer
 from torch import nn
 
-from sit_fairseq.training.parameter_groups import groups_by_decay, is_for_muon, mark_embeddings
+from sit_fairseq.training.optimizers import groups_by_decay, is_for_muon, mark_embeddings
 
 SIZES = dict(
     encoder_embed_dim=48, encoder_ffn_embed_dim=64, encoder_attention_heads=4, encoder_layers=1

@@ -5,8 +5,7 @@ import pytest
 import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
-from sit_fairseq.training.length_ramp import LengthRamp
-from sit_fairseq.training.training_batches import TrainingBatchIterator
+from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
 
 def dataset(sizes):

@@ -1,4 +1,4 @@
-"""Cross-entropy of scaled cosines whose scale adapts to training."""
+"""Cross-entropies over the columns that a sentence has: AdaCos, and label smoothing."""
 
 from dataclasses import dataclass, field
 from typing import Any, Dict
@@ -10,6 +10,7 @@ from fairseq.criterions.cross_entropy import (
     CrossEntropyCriterion,
     CrossEntropyCriterionConfig,
 )
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.logging import metrics
 
 from sit_fairseq.errors import UserError
@@ -56,8 +57,9 @@ class AdaCosCriterion(CrossEntropyCriterion):
         super().__init__(task, sentence_avg)
         if not 1.0 <= min_scale <= MAX_SCALE:
             raise UserError(
-                f"--min-scale {min_scale:g} is not between 1 and {MAX_SCALE:g}, within which the "
-                "scale of --criterion adacos is kept; change it"
+                f"the scale is kept between 1 and {MAX_SCALE:g}, so that it cannot be at least "
+                f"{min_scale:g}",
+                "min_scale",
             )
         self.min_scale = min_scale
 
@@ -67,7 +69,13 @@ class AdaCosCriterion(CrossEntropyCriterion):
         Returns:
             the summed (or unreduced) loss in nats, the sample size, and what to log.
         """
-        scale = _scale_of(model)
+        scale = getattr(model.decoder, "output_scale", None)
+        if scale is None:
+            raise UserError(
+                "adacos and minimum_risk scale cosines, which this model has none of; choose "
+                "another criterion, or a cosine head",
+                "criterion output_head",
+            )
         if model.training:
             scale.raise_to(self.min_scale)
         net_output = model(**sample["net_input"])
@@ -97,11 +105,22 @@ class AdaCosCriterion(CrossEntropyCriterion):
         metrics.log_scalar("scale", scale / batches, batches, round=2)
 
 
-def _scale_of(model: torch.nn.Module):
-    scale = getattr(model.decoder, "output_scale", None)
-    if scale is None:
-        raise UserError(
-            "--criterion adacos and minimum_risk scale cosines, but the model has --output-head "
-            "linear (or is another architecture); use --output-head cosine, or --criterion cross_entropy"
-        )
-    return scale
+class StreamLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion):
+    """Spreads the smoothing mass over base tokens and the sentence's own symbols.
+
+    The stock criterion sums the log-probabilities of all columns, which is minus
+    infinity as soon as two sentences of a batch differ in their number of symbols.
+    """
+
+    def compute_loss(self, model, net_output, sample, reduce: bool = True):
+        """As in fairseq; the number of classes is counted per target token."""
+        lprobs, target = self.get_lprobs_and_target(model, net_output, sample)
+        nll_loss = -lprobs.gather(1, target.unsqueeze(1)).squeeze(1)
+        exists = lprobs.isfinite()
+        smooth_loss = -lprobs.masked_fill(~exists, 0.0).sum(1)
+        eps = self.eps / (exists.sum(1) - 1)
+        loss = (1.0 - self.eps - eps) * nll_loss + eps * smooth_loss
+        counted = target.ne(self.padding_idx)
+        loss = torch.where(counted, loss, 0.0)
+        nll_loss = torch.where(counted, nll_loss, 0.0)
+        return (loss.sum(), nll_loss.sum()) if reduce else (loss, nll_loss)

@@ -1,0 +1,234 @@
+"""Sentences: which of them a model can read, typed or in a split of a data set, and at what cost.
+
+All sentences of a split are checked when it is loaded, so that a long run cannot die of a bad line
+in its middle.
+"""
+
+import logging
+from itertools import repeat
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+
+import numpy
+from fairseq.data import LanguagePairDataset
+from torch import Tensor
+
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
+from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_pairs import StreamPairDataset
+
+logger = logging.getLogger(__name__)
+
+
+class Sentences:
+    """What a model asks of its sentences, which are dictionary indices that end in ``</s>``.
+
+    Args:
+        dictionary: of sources and targets.
+        longest: tokens with ``</s>`` of the longest source that is wanted.
+        model: None as long as it is not known.
+
+    Attributes:
+        fresh_symbols: how many symbols a target may hold that its source lacks.
+
+    Raises:
+        UserError: the model reads formulas, but operators are symbols.
+    """
+
+    def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
+        self._dictionary = dictionary
+        self.longest = longest if model is None else min(longest, model.max_positions()[0])
+        has_streams = isinstance(model, SymbolInvariantTransformer)
+        self._vocabulary = model.vocabulary if has_streams else None
+        self._reads_formulas = False
+        self._one_stream = model.vocabulary.one_stream if has_streams else model is not None
+        self.fresh_symbols = model.vocabulary.fresh_symbols if has_streams else 0
+        if has_streams and isinstance(model.encoder.embed_positions, TreePositions):
+            self._reads_formulas = True
+            refuse_operators_as_symbols(dictionary)
+
+    def require_symbols(self) -> None:
+        """Training data must hold some; a dictionary to answer with need not.
+
+        Raises:
+            UserError: they hold none.
+        """
+        if self._vocabulary is not None and not self._dictionary.known_symbols():
+            raise UserError(
+                f"--symbols {self._dictionary.pattern!r} matches no token of the data; give a "
+                "regular expression that matches the interchangeable tokens in full, for example "
+                "--symbols '[a-z]'"
+            )
+
+    def read(
+        self, lines: Sequence[str], encode: Callable[[str], str], max_tokens: Optional[int]
+    ) -> List[Union[Tensor, UnansweredError]]:
+        """Reads typed sentences of any names.
+
+        Args:
+            lines: the sentences.
+            encode: splits one into tokens.
+            max_tokens: most stream tokens of a batch, None for no limit.
+
+        Returns:
+            For each sentence its dictionary indices, or why it cannot be answered. The
+            dictionary has learnt the names of those that can.
+        """
+        found: List[Union[Tensor, UnansweredError]] = []
+        for line in lines:
+            known = len(self._dictionary)
+            try:
+                found.append(self._read(line, encode, max_tokens))
+            except UserError as refused:
+                found.append(UnansweredError(getattr(refused, "reason", str(refused)), line))
+                self._dictionary.forget_after(known)
+        return found
+
+    def _read(self, line: str, encode: Callable[[str], str], max_tokens: Optional[int]) -> Tensor:
+        if any("\ud800" <= character <= "\udfff" for character in line):  # as Python keeps bytes
+            raise UnansweredError("the line is no text in UTF-8", line)
+        known = len(self._dictionary)
+        tokens = self._dictionary.read(encode(line))
+        length, reason = tokens.numel(), None
+        if length > self.longest:
+            reason = f"has {length} tokens with its </s>, more than the {self.longest} that the "
+            reason += "model reads (its --max-source-positions)"
+        elif self._vocabulary is None and len(self._dictionary) > known:
+            reason = f"holds {self._dictionary[known]!r}, which the model has no embedding for"
+        pair = LanguagePairDataset([tokens], [length], self._dictionary)
+        reason = reason or self.typed(pair).excess(0, max_tokens)
+        if reason is not None:
+            raise UnansweredError(f"the sentence {reason}", line)
+        return tokens
+
+    def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
+        """Checks sources that are to be answered at once, and counts their streams.
+
+        Raises:
+            UnansweredError: for the first sentence at fault. Its reason advises nothing: the
+                model is as it is.
+        """
+        streams = []
+        for sentence in pairs.src:
+            source = sentence.tolist()
+            cause = self._fault(source)
+            if cause is None and self._vocabulary is not None:
+                cause = self._vocabulary.unreadable(sentence)
+            if cause is None and self._dictionary.unk() in source:
+                cause = "holds a token that is neither a base token of the model nor a symbol"
+            if cause is not None:
+                raise UnansweredError(f"the sentence {cause}", self._dictionary.string(sentence))
+            streams.append(self._measure(source, None)[0])
+        return StreamPairDataset(pairs, "input", numpy.array(streams, dtype=int))
+
+    def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
+        """Checks the pairs of a split, and counts their streams.
+
+        Args:
+            pairs: what fairseq loaded.
+            name: of the split, for messages.
+
+        Raises:
+            UserError: naming the first line at fault and what to change.
+        """
+        if len(pairs) == 0:
+            raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
+        dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
+        unknown, too_many = 0, ""
+        targets = repeat(None) if pairs.tgt is None else _lists(pairs.tgt)
+        for line, (source, target) in enumerate(zip(_lists(pairs.src), targets), start=1):
+            cause = self._damage(source) or self._fault(source)
+            if cause is not None:
+                raise UserError(f"line {line} of the {name} source {cause}; correct or remove it")
+            if target is not None and self._damage(target):
+                raise UserError(f"line {line} of the {name} target {self._damage(target)}")
+            unknown += (source + (target or [])).count(self._dictionary.unk())
+            dataset.num_streams[line - 1], fresh = self._measure(source, target)
+            if len(fresh) > self.fresh_symbols and not too_many:
+                too_many = f"line {line} of the {name} target holds the symbol {fresh[0]!r}"
+            dataset.most_fresh = max(dataset.most_fresh, len(fresh))
+        if too_many:
+            raise UserError(
+                f"{too_many}, which its source does not, and more such symbols than the "
+                f"{self.fresh_symbols} of --fresh-symbols; remove such pairs, narrow --symbols so "
+                "that such a token is a base token, or train with --fresh-symbols "
+                f"{dataset.most_fresh}"
+            )
+        if unknown:
+            logger.warning(
+                "%d tokens of %s are <unk>: they were in no dictionary when fairseq-preprocess ran, "
+                "so what they were called is lost",
+                unknown,
+                name,
+            )
+        return dataset
+
+    def _damage(self, indices: List[int]) -> Optional[str]:
+        """What shows that binarised data are damaged, or of another dictionary."""
+        if indices[-1:] == [self._dictionary.eos()]:
+            if 0 <= min(indices) and max(indices) < len(self._dictionary):
+                return None
+        return (
+            "does not end in </s>, or has a token beyond the dictionary beside the data; run "
+            "fairseq-preprocess again, into a new folder"
+        )
+
+    def _fault(self, source: List[int]) -> Optional[str]:
+        """Why the model cannot read a source, in words that follow its name."""
+        if self._vocabulary is None:
+            return None
+        words = [self._dictionary[index] for index in source[:-1]]
+        special = [word for word in words if word in ("<s>", "<pad>", "</s>")]
+        if not words or special:
+            return f"holds {special[0]}, a token of fairseq's own" if words else "is empty"
+        try:
+            if self._reads_formulas:
+                check_formula(words)
+        except MalformedFormula as error:
+            return (
+                f"is not one formula in prefix notation ({error}), as tree positions need it, "
+                "which --encoder-positions rope does not"
+            )
+        return None
+
+    def _measure(self, source: List[int], target: Optional[List[int]]) -> Tuple[int, List[str]]:
+        """The streams of a pair, and the symbols of its target that the model cannot produce
+        unless they are fresh ones."""
+        if self._one_stream and (self._vocabulary is None or self._vocabulary.produces_any_symbol):
+            return 1, []
+        own, others = map(self._symbols, (source, target or ()))
+        fresh = [symbol for symbol in others if symbol not in own]
+        if self._one_stream:
+            return 1, fresh
+        if not self.fresh_symbols:
+            return max(len(own), 1), fresh
+        # Fresh symbols have the streams of those in the target, of all that there may be if it is
+        # not known, and one more for the rest of them.
+        return len(own) + 1 + (self.fresh_symbols if target is None else len(fresh)), fresh
+
+    def _symbols(self, indices: Iterable[int]) -> List[str]:
+        words = dict.fromkeys(self._dictionary[index] for index in indices)
+        return [word for word in words if self._dictionary.is_symbol(word)]
+
+
+def _lists(sentences: Sequence[Tensor]) -> Iterator[List[int]]:
+    if getattr(sentences, "supports_prefetch", False):
+        sentences.prefetch(range(len(sentences)))  # old formats give nothing otherwise
+    return (sentences[index].tolist() for index in range(len(sentences)))
+
+
+def refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
+    """Raises if symbols are not leaves, for a model that reads sources as formulas.
+
+    Raises:
+        UserError: naming an operator.
+    """
+    operators = [token for token in dictionary.known_symbols() if token in ARITY]
+    if operators:
+        raise UserError(
+            f"--symbols {dictionary.pattern!r} matches the operator {operators[0]!r}; choose a "
+            "regular expression that matches interchangeable tokens only, or --encoder-positions "
+            "rope if the sources are no formulas"
+        )

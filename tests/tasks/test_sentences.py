@@ -1,0 +1,169 @@
+"""Which sentences a model reads: every message names the line and what to change."""
+
+import logging
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+from conftest import SOURCES, TARGETS, make_dictionary, make_model
+from fairseq.data import LanguagePairDataset
+
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.tasks.sentences import Sentences
+
+
+def checked(sources, targets=None, split="train", dictionary=None, **options):
+    """Checks a split for a model with these options."""
+    dictionary = dictionary or make_dictionary()
+    sides = [
+        [dictionary.encode_line(line, add_if_not_exist=False).long() for line in side]
+        for side in (sources, targets)
+        if side is not None
+    ]
+    arguments = [(side, list(map(len, side)), dictionary) for side in sides]
+    pairs = LanguagePairDataset(*sum(arguments, ()), left_pad_source=False)
+    return Sentences(dictionary, 999, make_model(dictionary, **options)).split(pairs, split)
+
+
+ROPE = {"encoder_positions": "rope"}
+
+
+@pytest.mark.parametrize("options", [{}, ROPE])
+def test_good_sentences_pass(options):
+    checked(SOURCES, TARGETS, **options)
+    checked(SOURCES, None, **options)
+    checked(["a"], [""], **options)
+
+
+def test_empty_source():
+    with pytest.raises(UserError, match="^line 3 of the valid source is empty; correct or remove"):
+        checked(["a", "b", "", "0"], split="valid")
+
+
+@pytest.mark.parametrize("wrong", ["& a", "a b", "! & a", "a & b b", "& & a b", "a ! & 0"])
+def test_malformed_formula(wrong):
+    message = "^line 3 of the test source is not one formula in prefix notation .*positions rope"
+    with pytest.raises(UserError, match=message):
+        checked(["a", "& a b", wrong, "! a"], split="test")
+    checked(["a", "& a b", wrong, "! a"], **ROPE)
+
+
+@pytest.mark.parametrize("target", ["a 1 c 0", "c 0 a 1", "b c"])
+def test_symbol_that_only_the_target_has(target):
+    message = "^line 3 of the train target holds the symbol 'c', which its source does.*--symbols"
+    with pytest.raises(UserError, match=message):
+        checked(["& a b", "! c", "| a b"], ["a 1", "c 0", target])
+    # Another line's symbols do not help, constants need no source.
+    checked(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
+
+
+def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
+    sources = ["! a", "! 0", "& a b"]
+    few, more = ["a c d c", "e f", "b"], ["a c d c", "e a g f e", "c d e"]
+    assert checked(sources, few, fresh_symbols=2).most_fresh == 2
+    message = "^line 2 of the train target holds the symbol 'e', .* than the 2 of .*-symbols 4$"
+    with pytest.raises(UserError, match=message):
+        checked(sources, more, fresh_symbols=2)
+    assert checked(sources, more, fresh_symbols=4).most_fresh == 4
+    assert checked(["! a"], ["a 1 a"], fresh_symbols=4).most_fresh == 0
+
+
+def test_unknown_tokens_are_counted(caplog):
+    with caplog.at_level(logging.WARNING):
+        checked(["a", "NEW"], ["1", "OTHER"], split="test", **ROPE)
+        assert "2 tokens of test are <unk>" in caplog.text
+        caplog.clear()
+        checked(SOURCES, TARGETS)
+    assert not caplog.text
+
+
+def test_operators_are_no_symbols_of_formulas():
+    dictionary = make_dictionary(pattern="[a-z]+")
+    with pytest.raises(UserError, match="matches the operator 'xor'; .*rope if"):
+        make_sentences(dictionary)
+    make_sentences(dictionary, **ROPE)
+
+
+def make_sentences(dictionary, longest=999, **options):
+    return Sentences(dictionary, longest, make_model(dictionary, **options))
+
+
+def test_training_needs_symbols():
+    for pattern in (None, "[A-Z]"):
+        sentences = make_sentences(make_dictionary(pattern=pattern), **ROPE)
+        with pytest.raises(UserError, match=re.escape(f"--symbols {pattern!r} matches no")):
+            sentences.require_symbols()
+    make_sentences(make_dictionary()).require_symbols()
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("wrong", [[], [4], [4, 10_000, 2], [-1, 2]])
+def test_numbers_of_another_dictionary(side, wrong):
+    """As of data that are damaged."""
+    dictionary = make_dictionary()
+    good = [dictionary.encode_line("a").long()] * 2
+    bad = [good[0], torch.tensor(wrong, dtype=torch.long)]
+    sides = (bad, good) if side == "source" else (good, bad)
+    arguments = [(one, list(map(len, one)), dictionary) for one in sides]
+    pairs = LanguagePairDataset(*sum(arguments, ()), left_pad_source=False)
+    message = f"^line 2 of the valid {side} does not end in </s>, or has a token beyond the dict"
+    with pytest.raises(UserError, match=message):
+        make_sentences(dictionary).split(pairs, "valid")
+
+
+def test_a_split_without_sentences():
+    with pytest.raises(UserError, match="^the valid split has no sentences"):
+        checked([], [], split="valid")
+
+
+REFUSED = {
+    "": "the sentence is empty",
+    "NEW z": "unknown token 'NEW'",
+    "& y": "the sentence is not one formula in prefix notation (the formula ends too early",
+    "& & z y & x w": "has 8 tokens with its </s>, more than the 7 that the model reads",
+    "& z & y x": "counts 18 tokens (6 with </s>; streams: 3), more than the 17 of --max-tokens",
+    "& a \udcff": "the line is no text in UTF-8",
+    "a </s>": "the sentence holds </s>",
+}
+
+
+def test_each_typed_line_is_read_or_refused_for_a_reason_of_its_own():
+    dictionary = make_dictionary()
+    sentences, size = make_sentences(dictionary, 7), len(dictionary)
+    lines = ["! v", *REFUSED, "& a u", "! v"]
+    for line, one in zip(lines, sentences.read(lines, str.strip, 17)):
+        if line in REFUSED:
+            assert isinstance(one, UnansweredError) and REFUSED[line] in one.reason
+            assert len(one.reason) < 200
+        else:
+            assert dictionary.string(one) == line
+    # It has learnt the names of the sentences that can be answered, and no others.
+    assert dictionary.symbols[size:] == ["v", "u"]
+    (found,) = sentences.read(["& z & y x"], str.strip, None)
+    assert dictionary.string(found) == "& z & y x"
+
+
+def test_encoded_lines_are_checked_too():
+    """As users of fairseq's interface encode them."""
+    dictionary = make_dictionary()
+    sentences = make_sentences(dictionary)
+    for line, reason in (("& Z3 b", "neither a base token .* nor a symbol"), ("& a", "formula")):
+        tokens = dictionary.encode_line(line, add_if_not_exist=False).long()
+        with pytest.raises(UnansweredError, match=f"^the sentence .*{reason}"):
+            sentences.typed(LanguagePairDataset([tokens], [len(tokens)], dictionary))
+
+
+def test_a_model_of_fairseqs_own_knows_no_new_names():
+    dictionary = make_dictionary()
+    sentences = Sentences(dictionary, 999, SimpleNamespace(max_positions=lambda: (999, 999)))
+    known, new = sentences.read(["& a b", "& a z"], str, None)
+    assert dictionary.string(known) == "& a b"
+    assert new.reason == "the sentence holds 'z', which the model has no embedding for"
+
+
+def test_names_that_are_too_few_for_the_answer():
+    dictionary = make_dictionary("abc")
+    sentences = make_sentences(dictionary, fresh_symbols=2, fresh_names="a,b,c")
+    one, two = sentences.read(["! a", "& b & a b"], str, None)
+    assert dictionary.string(one) == "! a" and "leaves 1 names for the 2" in two.reason
