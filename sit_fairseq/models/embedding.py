@@ -38,7 +38,6 @@ class TokenEmbedding(nn.Module):
         self.vocabulary = vocabulary
         self.cosine = cosine
         self.scale = math.sqrt(embed_dim) if scaled else 1.0
-        self.resized = False  # by a checkpoint of another number of rows
         self.weight = nn.Parameter(torch.empty(*self._shape(embed_dim)))
         # Directions only matter under the cosine head; a linear head wants small logits.
         nn.init.normal_(self.weight, std=1.0 if cosine else embed_dim**-0.5)
@@ -67,8 +66,6 @@ class TokenEmbedding(nn.Module):
         """Takes over the number of rows of a checkpoint."""
         saved = state_dict.get(prefix + "weight")
         if saved is not None and saved.dim() == 2 and saved.size(1) == self.weight.size(1):
-            # Asked twice: encoder and decoder share the matrix.
-            self.resized |= saved.shape != self.weight.shape
             self.weight.data = self.weight.data.new_empty(saved.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 

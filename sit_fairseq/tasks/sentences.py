@@ -5,6 +5,7 @@ in its middle.
 """
 
 import logging
+from collections import Counter
 from itertools import repeat
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -136,6 +137,8 @@ class Sentences:
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
+        fresh = self._vocabulary and self._vocabulary.fresh
+        slots = Counter(dict(enumerate(fresh.numbers if fresh else [])))
         unknown, too_many = 0, ""
         targets = repeat(None) if pairs.tgt is None else _lists(pairs.tgt)
         for line, (source, target) in enumerate(zip(_lists(pairs.src), targets), start=1):
@@ -146,15 +149,18 @@ class Sentences:
                 raise UserError(f"line {line} of the {name} target {self._damage(target)}")
             unknown += (source + (target or [])).count(self._dictionary.unk())
             dataset.num_streams[line - 1], fresh = self._measure(source, target)
-            if len(fresh) > self.fresh_symbols and not too_many:
+            held = Counter(map(self._dictionary.sort, fresh))
+            dataset.most_fresh |= held
+            if not too_many and held - slots:
                 too_many = f"line {line} of the {name} target holds the symbol {fresh[0]!r}"
-            dataset.most_fresh = max(dataset.most_fresh, len(fresh))
         if too_many:
+            sorts = enumerate(self._dictionary.sorts)
+            needed = [f"{sort}={dataset.most_fresh[number]}".lstrip("=") for number, sort in sorts]
             raise UserError(
                 f"{too_many}, which its source does not, and more such symbols than the "
                 f"{self.fresh_symbols} of --fresh-symbols; remove such pairs, narrow --symbols so "
                 "that such a token is a base token, or train with --fresh-symbols "
-                f"{dataset.most_fresh}"
+                f"{','.join(needed)}"
             )
         if unknown:
             logger.warning(

@@ -1,5 +1,6 @@
 """Pairs of sentences whose batches are measured by the streams that are computed."""
 
+from collections import Counter
 from typing import List, Optional
 
 import numpy
@@ -22,15 +23,14 @@ class StreamPairDataset(LanguagePairDataset):
         num_streams: (n,) the streams of each sentence, at least 1.
 
     Attributes:
-        most_fresh: the most symbols of a target that its source lacks.
+        most_fresh: for each sort, the most symbols of a target that its source lacks.
     """
-
-    most_fresh = 0
 
     def __init__(self, pairs: LanguagePairDataset, name: str, num_streams: numpy.ndarray) -> None:
         vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
         self.name = name
         self.num_streams = num_streams
+        self.most_fresh: Counter = Counter()
 
     def excess(self, index: int, max_tokens: Optional[int]) -> Optional[str]:
         """What is too much about a sentence, in words that follow its name; None if nothing is."""

@@ -61,12 +61,20 @@ def test_symbol_that_only_the_target_has(target):
 def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
     sources = ["! a", "! 0", "& a b"]
     few, more = ["a c d c", "e f", "b"], ["a c d c", "e a g f e", "c d e"]
-    assert checked(sources, few, fresh_symbols=2).most_fresh == 2
+    assert checked(sources, few, fresh_symbols=2).most_fresh == {0: 2}
     message = "^line 2 of the train target holds the symbol 'e', .* than the 2 of .*-symbols 4$"
     with pytest.raises(UserError, match=message):
         checked(sources, more, fresh_symbols=2)
-    assert checked(sources, more, fresh_symbols=4).most_fresh == 4
-    assert checked(["! a"], ["a 1 a"], fresh_symbols=4).most_fresh == 0
+    assert checked(sources, more, fresh_symbols=4).most_fresh == {0: 4}
+    assert not checked(["! a"], ["a 1 a"], fresh_symbols=4).most_fresh
+
+
+def test_fresh_symbols_of_one_sort_have_no_slots_of_another():
+    dictionary = make_dictionary(pattern="even=[aceg]\nodd=[bdfh]")
+    sides = ["! a", "& a b"], ["a b d", "c e"]
+    checked(*sides, dictionary=dictionary, fresh_symbols="even=2,odd=2")
+    with pytest.raises(UserError, match="line 1 .* 'b', .* --fresh-symbols even=2,odd=2$"):
+        checked(*sides, dictionary=dictionary, fresh_symbols="even=3,odd=1")
 
 
 def test_unknown_tokens_are_counted(caplog):

@@ -85,7 +85,7 @@ def test_fresh_symbols_count_as_streams():
     lines = [("! 0", "e f e"), ("& a ! a", "a"), ("| a & b c", "c d b")]
     sentences = Sentences(dictionary, 999, make_model(dictionary, fresh_symbols=4))
     assert sentences.split(loaded(lines, dictionary), "x").num_streams.tolist() == [3, 2, 5]
-    assert sentences.split(loaded(lines, dictionary), "x").most_fresh == 2
+    assert sentences.split(loaded(lines, dictionary), "x").most_fresh == {0: 2}
     unknown = loaded(lines, dictionary, with_target=False)
     assert sentences.split(unknown, "x").num_streams.tolist() == [5, 6, 8]
     assert sentences.typed(unknown).num_streams.tolist() == [5, 6, 8]

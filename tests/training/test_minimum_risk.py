@@ -8,7 +8,7 @@ from conftest import make_dictionary, make_model, make_sample, redraw
 from fairseq.distributed.module_proxy_wrapper import ModuleProxyWrapper
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.prop_judges import PropJudge
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -17,10 +17,10 @@ from sit_fairseq.training.criterions import AdaCosCriterion
 from sit_fairseq.training.minimum_risk import MinimumRiskCriterion, expected_risk
 
 
-class Lengths(PropJudge):
+class Lengths(Judge):
     """Accepts answers by their number of tokens."""
 
-    name = "lengths"
+    semantics = name = "lengths"
     quick = True
 
     def __init__(self, accept):
@@ -29,8 +29,6 @@ class Lengths(PropJudge):
     def verify(self, problem, answer):
         good = self.accept(len(answer.split()))
         return Verdict.satisfied if good else Verdict.violated
-
-    implies = satisfiable = None
 
 
 @pytest.fixture
@@ -102,15 +100,15 @@ def test_the_loss_is_that_of_adacos_and_the_risk_of_the_beam(build):
 def test_a_step_takes_from_the_refused_and_gives_to_the_accepted(build):
     dictionary, model, criterion, task = build(risk_beam=4)
     sample = make_sample(dictionary)
-    places = range(len(sample["target"]))
-    answers, refused = criterion._judged(sample, criterion._answers(model, sample))
-    before = criterion._risk(model, sample, places, answers, refused)
+    sources = sample["net_input"]["src_tokens"]
+    judged = criterion._judged(sample, criterion._answers(model, sample))
+    before = criterion._risk(model, sources, judged)
     before.sum().backward()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.grad is not None:
                 parameter -= 1e-3 * parameter.grad
-    after = criterion._risk(model, sample, places, answers, refused)
+    after = criterion._risk(model, sources, judged)
     assert float(after.sum()) < float(before.sum())
 
 
@@ -168,9 +166,9 @@ def test_validation_has_the_loss_of_adacos(build):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"risk_beam": 1}, "--risk-beam 1: to compare answers it must be at least 2"),
-        ({"risk_weight": 0.0}, "--risk-weight 0 must be positive"),
-        ({"min_scale": 99.0}, "--min-scale 99 is not between 1 and 30"),
+        ({"risk_beam": 1}, "teach nothing.*; change --risk-beam"),
+        ({"risk_weight": 0.0}, "a weight of 0 teach nothing"),
+        ({"min_scale": 99.0}, "; change --min-scale"),
     ],
 )
 def test_options_that_cannot_be_used(build, options, reason):
@@ -206,10 +204,9 @@ def test_undecided_answers_are_neither_accepted_nor_refused(build, monkeypatch, 
     answers = criterion._answers(model, sample)
     verdicts = [undecided, Verdict.satisfied, Verdict.vacuous, undecided] * len(answers)
     monkeypatch.setattr(criterion._judges, "verify_all", lambda pairs: verdicts)
-    judged, refused = criterion._judged(sample, answers)
+    judged = criterion._judged(sample, answers)
     assert [len(nbest) for nbest in answers] == [4] * len(answers)
-    assert judged == [nbest[1:3] for nbest in answers]
-    assert refused == [[False, True]] * len(answers)
+    assert judged == [[(nbest[1], False), (nbest[2], True)] for nbest in answers]
 
 
 def test_answers_with_an_unknown_token_are_not_compared(build, monkeypatch):
@@ -217,10 +214,10 @@ def test_answers_with_an_unknown_token_are_not_compared(build, monkeypatch):
     sample = make_sample(dictionary)
     one, two = dictionary.encode_line("a 1").int(), dictionary.encode_line("a 0").int()
     unknown = torch.tensor([dictionary.unk(), *two.tolist()])
-    generator = task.build_generator([model], Namespace(beam=4))
+    generator = task.generator([model], Namespace(beam=4))
     found = [[{"tokens": tokens} for tokens in (one, unknown, two)]] * len(sample["target"])
     monkeypatch.setattr(generator, "generate", lambda *_: found)
-    monkeypatch.setattr(task, "build_generator", lambda *_: generator)
+    monkeypatch.setattr(task, "generator", lambda *_: generator)
     assert criterion._answers(model, sample) == [[one, two]] * len(found)
 
 

@@ -4,7 +4,9 @@ import copy
 
 import pytest
 import torch
+from conftest import make_dictionary, make_model
 from fairseq.optim import build_optimizer
+from fairseq.optim.fp16_optimizer import FP16Optimizer
 from fairseq.optim.lr_scheduler.cosine_lr_scheduler import (
     CosineLRSchedule,
     CosineLRScheduleConfig,
@@ -13,10 +15,15 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.training.optimizers import AdamWConfig, is_for_muon, mark_embeddings
+from sit_fairseq.training.optimizers import (
+    AdamWConfig,
+    groups_by_decay,
+    is_for_muon,
+    mark_embeddings,
+)
 
-# What the trainer updates with.
-LR = 0.01
+LR = 0.01  # what the trainer updates with
+EACH = pytest.mark.parametrize("name", ["adamw", "muon"])
 
 
 class Network(nn.Module):
@@ -29,7 +36,6 @@ class Network(nn.Module):
         self.small = nn.Linear(64, 5)
 
     def forward(self) -> torch.Tensor:
-        """Any function of all weights."""
         return self.small(torch.tanh(self.wide(self.table.weight))).square().mean()
 
 
@@ -65,27 +71,16 @@ def weights(model):
 def test_muon_and_adamw_each_update_their_own(network):
     """Compared with the two optimizers of PyTorch, each on its own."""
     twin = copy.deepcopy(network)
-    muon = torch.optim.Muon(
-        [twin.wide.weight],
-        lr=LR,
-        weight_decay=0.1,
-        momentum=0.95,
-        nesterov=True,
-        adjust_lr_fn="match_rms_adamw",
-    )
-    adam = torch.optim.AdamW(
-        [
-            {"params": [twin.table.weight, twin.small.weight], "weight_decay": 0.1},
-            {"params": [twin.wide.bias, twin.small.bias], "weight_decay": 0.0},
-        ],
-        lr=LR,
-        betas=(0.9, 0.95),
-        eps=1e-8,
-    )
+    options = dict(weight_decay=0.1, momentum=0.95, nesterov=True, adjust_lr_fn="match_rms_adamw")
+    muon = torch.optim.Muon([twin.wide.weight], lr=LR, **options)
+    groups = [
+        {"params": [twin.table.weight, twin.small.weight], "weight_decay": 0.1},
+        {"params": [twin.wide.bias, twin.small.bias], "weight_decay": 0.0},
+    ]
+    adam = torch.optim.AdamW(groups, lr=LR, betas=(0.9, 0.95), eps=1e-8)
     update(built("muon", network, weight_decay=0.1), network, 5)
     for _ in range(5):
-        muon.zero_grad()
-        adam.zero_grad()
+        twin.zero_grad()
         twin().backward()
         nn.utils.clip_grad_norm_(twin.parameters(), 1.0)
         muon.step()
@@ -94,26 +89,22 @@ def test_muon_and_adamw_each_update_their_own(network):
         torch.testing.assert_close(weights(network)[name], value, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["adamw", "muon"])
-def test_decay_reaches_matrices_only(network, name):
+@EACH
+@pytest.mark.parametrize("decay", [0.5, None])
+def test_decay_reaches_matrices_only_and_nothing_by_default(network, name, decay):
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.fill_(1.0)
-    optimizer = built(name, network, weight_decay=0.5)
+    optimizer = built(name, network, **({} if decay is None else {"weight_decay": decay}))
     for parameter in network.parameters():
         parameter.grad = torch.zeros_like(parameter)
     optimizer.step()
     for parameter in network.parameters():
-        expected = 1 - LR * 0.5 if parameter.dim() == 2 else 1.0
+        expected = 1 - LR * (decay or 0.0) if parameter.dim() == 2 else 1.0
         torch.testing.assert_close(parameter.data, torch.full_like(parameter, expected))
 
 
-@pytest.mark.parametrize("name", ["adamw", "muon"])
-def test_nothing_decays_by_default(network, name):
-    assert {group["weight_decay"] for group in built(name, network).param_groups} == {0.0}
-
-
-@pytest.mark.parametrize("name", ["adamw", "muon"])
+@EACH
 def test_a_scheduler_moves_the_one_rate_of_all_groups(network, name):
     optimizer = built(name, network)
     cfg = CosineLRScheduleConfig(warmup_updates=4, lr=[LR], max_update=20)
@@ -128,7 +119,7 @@ def test_a_scheduler_moves_the_one_rate_of_all_groups(network, name):
         assert moved == (set(before) if rate else set())
 
 
-@pytest.mark.parametrize("name", ["adamw", "muon"])
+@EACH
 def test_saved_state_continues_bit_equal(network, name, tmp_path):
     optimizer = built(name, network, weight_decay=0.1)
     update(optimizer, network, 3)
@@ -146,7 +137,7 @@ def test_saved_state_continues_bit_equal(network, name, tmp_path):
         assert torch.equal(weights(other)[key], value), key
 
 
-@pytest.mark.parametrize("name", ["adamw", "muon"])
+@EACH
 def test_overrides_reach_the_groups_that_have_the_value(network, name):
     optimizer = built(name, network)
     update(optimizer, network)
@@ -166,24 +157,84 @@ def test_muon_refuses_one_flat_vector():
         built("muon", flat)
 
 
-@pytest.mark.parametrize("name", ["adamw", "muon"])
+@EACH
 def test_neither_offers_to_work_on_flat_parameters(network, name):
     """In one flat vector matrices cannot be told from biases; fairseq then refuses."""
     assert not built(name, network).supports_flat_params
 
 
-def test_old_pytorch_is_named(network, monkeypatch):
-    monkeypatch.delattr(torch.optim, "Muon")
-    with pytest.raises(UserError, match=r"install PyTorch 2\.9 or later"):
-        built("muon", network)
-
-
-@pytest.mark.parametrize("betas", ["(0.9, 0.95", "0.9", "(0.9, 1.5)", "('a', 'b')", "(1, 2, 3)"])
-def test_bad_betas_are_named(network, betas):
-    with pytest.raises(UserError, match="--adam-betas .* must be two numbers"):
-        built("adamw", network, adam_betas=betas)
-
-
-def test_betas_may_be_a_list_under_hydra(network):
-    optimizer = built("adamw", network, adam_betas=[0.8, 0.9])
+@pytest.mark.parametrize("betas", ["(0.8, 0.9)", [0.8, 0.9]])
+def test_betas_may_be_a_text_or_a_list(network, betas):
+    optimizer = built("adamw", network, adam_betas=betas)
     assert {group["betas"] for group in optimizer.param_groups} == {(0.8, 0.9)}
+
+
+# Which parameters decay, and which are Muon's.
+
+
+def names(model, parameters):
+    chosen = {id(parameter) for parameter in parameters}
+    return {name for name, parameter in model.named_parameters() if id(parameter) in chosen}
+
+
+def large_model(**options):
+    """A model whose every matrix has at least 32 rows and columns, embeddings included."""
+    sizes = dict(encoder_embed_dim=48, encoder_ffn_embed_dim=64, encoder_attention_heads=4)
+    dictionary = make_dictionary(base=["!", "&", *(f"+{number}" for number in range(40))])
+    model = make_model(dictionary, **{**sizes, "encoder_layers": 1, **options})
+    assert min(min(p.shape) for p in model.parameters() if p.dim() == 2) >= 32
+    return model
+
+
+def test_matrices_decay_and_nothing_else_does():
+    model = make_model()
+    decaying, others = groups_by_decay(model.parameters(), 0.1)
+    assert decaying["weight_decay"] == 0.1 and others["weight_decay"] == 0.0
+    decaying, others = names(model, decaying["params"]), names(model, others["params"])
+    assert decaying | others == names(model, model.parameters())
+    assert not decaying & others
+    assert all(name.endswith(".bias") or "layer_norm" in name for name in others)
+    assert not any(name.endswith(".bias") or "layer_norm" in name for name in decaying)
+    assert "encoder.embed_tokens.weight" in decaying
+    # The scale of the cosines is no parameter at all.
+    assert not any("scale" in name for name in decaying | others)
+
+
+@pytest.mark.parametrize(
+    "options, tables",
+    [
+        (
+            {"tree_depth": 40, "decoder_positions": "learned"},
+            {
+                *("encoder.embed_tokens.weight", "encoder.embed_positions.projection.weight"),
+                "decoder.embed_positions.weight",
+            },
+        ),
+        (
+            {"share_embeddings": "none"},
+            {
+                *("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"),
+                "decoder.output_projection.weight",
+            },
+        ),
+    ],
+)
+def test_tables_of_any_size_are_not_for_muon(options, tables):
+    model = large_model(**options)
+    mark_embeddings(model)
+    matrices = [p for p in model.parameters() if p.dim() == 2]
+    assert names(model, [p for p in matrices if not is_for_muon(p)]) == tables
+
+
+def test_matrices_need_32_rows_and_columns():
+    shapes = [(32, 32), (31, 500), (500, 31), (500,), (40, 40, 40)]
+    found = [is_for_muon(nn.Parameter(torch.zeros(shape))) for shape in shapes]
+    assert found == [True, False, False, False, False]
+
+
+def test_copies_of_mixed_precision_keep_the_mark():
+    model = large_model()
+    mark_embeddings(model)
+    copies = FP16Optimizer.build_fp32_params(None, list(model.half().parameters()), flatten=False)
+    assert [*map(is_for_muon, copies)] == [*map(is_for_muon, model.parameters())]
+    assert not all(is_for_muon(copy) for copy in copies if copy.dim() == 2)
