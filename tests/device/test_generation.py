@@ -1,5 +1,7 @@
 """Beam search and scoring on the pretended device: the CPU's answers, and few waits."""
 
+from unittest import mock
+
 import pytest
 import torch
 from conftest import encode, make_dictionary, make_model, make_sample, redraw
@@ -52,15 +54,15 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
         options = {"beam_size": 3, "max_len_b": 8, **(given(dictionary) if given else {})}
         torch.manual_seed(3)  # for sampling
         generator = StreamSequenceGenerator(models, dictionary, **options)
-        forward = generator.model.forward_decoder
+        step = models[0].step
 
-        def noted_forward(tokens, *args):
+        def noted_step(tokens, *args):
             steps.append(len(waits))
             rows.append(tokens.size(0))
-            return forward(tokens, *args)
+            return step(tokens, *args)
 
-        generator.model.forward_decoder = noted_forward
-        return generator.generate(models, sample, prefix_tokens=prefix)
+        with mock.patch.object(models[0], "step", noted_step):
+            return generator.generate(models, sample, prefix_tokens=prefix)
 
     expected = answers(host, sample, prefix)
     with device.counting() as waits:

@@ -13,7 +13,7 @@ from fairseq.trainer import Trainer
 from literal import PATTERNS
 from pretended_device import table
 
-from sit_fairseq.tasks import precision
+from sit_fairseq.tasks.validation import fetch_numbers
 
 MOST_WAITS = 8  # fairseq's trainer alone needs four
 ADACOS = ("--criterion", "adacos")
@@ -152,8 +152,7 @@ def test_dropout(device, as_gpu, configuration):
     assert exact != pytest.approx(dropped, rel=1e-3)
 
 
-def test_autocast(device, as_gpu, configuration, monkeypatch):
-    monkeypatch.setattr(precision, "cpu_knows_bfloat16", lambda: True)
+def test_autocast(device, as_gpu, configuration):
     exact, rounded = (
         make_trainer(configuration(*ADACOS, *options), device)
         for options in ((), ("--autocast", "bfloat16"))
@@ -171,3 +170,17 @@ def test_judged_validation(device, as_gpu, configuration):
         found = here.valid_step(batches()[0])
     assert {"correct", "exact", "invalid"} <= set(expected)
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_numbers_of_all_batches_are_fetched_with_one_wait(device):
+    logs = [
+        {"loss": torch.tensor(value, device=device.name), "ntokens": 7, "scale": torch.tensor(2.0)}
+        for value in (0.1, 16777217, 1 / 3)
+    ]
+    with device.counting() as waits:
+        found = fetch_numbers(logs)
+    assert len(waits) == 1
+    for log, one in zip(logs, found):
+        assert list(one) == list(log) and one["ntokens"] == 7 and one["scale"] is log["scale"]
+        assert one["loss"].dtype == log["loss"].dtype and not one["loss"].is_cuda
+        assert one["loss"].item() == log["loss"].item()

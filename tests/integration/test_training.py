@@ -1,6 +1,7 @@
-"""fairseq-train, fairseq-validate and resuming, with the plug-in."""
+"""fairseq-train and fairseq-validate, with the plug-in."""
 
 import re
+import shutil
 
 import fairseq_cli.validate
 import pytest
@@ -10,22 +11,35 @@ from command_line import (
     PLUG_IN,
     UNVALIDATED,
     generate,
-    interactive,
     preprocess,
+    preprocess_lines,
     run,
     sit,
     train,
 )
-from fairseq import checkpoint_utils
+from fairseq import checkpoint_utils, options, tasks
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from fairseq.file_io import PathManager
 
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.encoder import StreamEncoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
-from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def load(path) -> dict:
     """Reads a checkpoint the strict way."""
     return torch.load(path, weights_only=True)
+
+
+def validate(prop, checkpoint, caplog, *arguments) -> float:
+    """The loss on the validation set."""
+    caplog.clear()
+    words = ("--path", checkpoint, "--valid-subset", "valid", "--batch-size", 64)
+    with caplog.at_level("INFO"):
+        run(fairseq_cli.validate, prop.data, *words, *PLUG_IN, *IN_PROCESS, *arguments)
+    return float(re.findall(r"loss ([\d.]+)", " ".join(caplog.messages))[-1])
 
 
 def test_validation_judges_answers_and_picks_the_best_checkpoint(prop, tmp_path, caplog):
@@ -38,151 +52,79 @@ def test_validation_judges_answers_and_picks_the_best_checkpoint(prop, tmp_path,
             *("--best-checkpoint-metric", "correct", "--maximize-best-checkpoint-metric"),
             *("--tensorboard-logdir", tmp_path / "tensorboard"),
         )
-    lines = [r.getMessage() for r in caplog.records if "on 'valid' subset" in r.getMessage()]
-    assert len(lines) == 2
-    shares = {
-        name: float(value)
-        for name, value in re.findall(r"(\w+) ([\d.]+) ", lines[-1])
-        if name
-        in (
-            "correct",
-            "violated",
-            "vacuous",
-            "invalid",
-            "timeout",
-            "error",
-            "unavailable",
-        )
-    }
-    assert sum(shares.values()) == pytest.approx(100, abs=0.05)
+    lines = [message for message in caplog.messages if "on 'valid' subset" in message]
+    assert len(lines) == 3  # one at the end of an epoch
+    names = "correct|violated|vacuous|invalid|timeout|error|unavailable"
+    shares = [float(share) for _, share in re.findall(rf"\b({names}) ([\d.]+) ", lines[-1])]
+    assert sum(shares) == pytest.approx(100, abs=0.05)
     # Of exactly 50 judged sentences every share is a multiple of 2 %.
-    assert all(value % 2 == 0 for value in shares.values())
-    best = load(tmp_path / "checkpoint_best.pt")["extra_state"]["best"]
-    assert best == max(float(re.search(r"correct ([\d.]+)", line).group(1)) for line in lines)
+    assert all(share % 2 == 0 for share in shares)
+    state = load(tmp_path / "checkpoint_best.pt")
+    best = [float(re.search(r"correct ([\d.]+)", line).group(1)) for line in lines]
+    assert state["extra_state"]["best"] == max(best)
     assert list((tmp_path / "tensorboard" / "valid").iterdir())
+    base_tokens = ["!", "&", "0", "1", "<->", "xor", "|"]
+    assert saved_vocabulary(state["model"]) == (base_tokens, "[a-z]")
+    said = [message for message in caplog.messages if message.startswith("dictionary: ")]
+    understood = "symbols '[a-z]': 5 (a, b, c, ...); base tokens: 7 (!, &, 0, ...)"
+    assert said == [f"dictionary: {understood}"]
 
 
 @pytest.mark.parametrize("name", ["tiny", "prop", "ltl", "copy"])
-def test_every_architecture_trains(prop, tmp_path, name):
-    path = train(
-        prop.data,
-        tmp_path,
-        *("--arch", f"symbol_invariant_transformer_{name}", "--max-update", 1),
-        *("--batch-size", 4, *UNVALIDATED),
-    )
-    state = load(path)
-    embedding = state["model"]["encoder.embed_tokens.weight"]
+def test_every_architecture_is_built(prop, name):
+    words = [prop.data, "--task", "stream_translation", "--symbols", "[a-z]", "--cpu"]
+    words += ["--arch", f"symbol_invariant_transformer_{name}"]
+    parser = options.get_training_parser()
+    given = options.parse_args_and_arch(parser, [str(word) for word in words])
+    cfg = convert_namespace_to_omegaconf(given)
+    model = tasks.setup_task(cfg.task).build_model(cfg.model)
     width = {"tiny": 64, "prop": 96, "ltl": 64, "copy": 128}[name]
     # 4 special tokens, 5 operators, 2 constants; actual and placeholder.
-    assert embedding.shape == (13, width)
-    assert state["cfg"]["model"]["layer_norm_eps"] == (1e-5 if name == "tiny" else 1e-6)
+    assert model.encoder.embed_tokens.weight.shape == (13, width)
+    assert cfg.model.layer_norm_eps == (1e-5 if name == "tiny" else 1e-6)
 
 
-@pytest.mark.parametrize("name", ["", "_tiny", "_prop"])
-@pytest.mark.parametrize("eps", [None, 1e-6, 1e-3])
+@pytest.mark.parametrize("name, eps", [("", None), ("_prop", None), ("_prop", 1e-3)])
 def test_checkpoint_decides_on_its_layer_norms(prop, tmp_path, name, eps):
     """Those older than the option have the value that was then the only one."""
     state = load(prop.trained)
-    options = state["cfg"]["model"]
-    options["_name"] = "symbol_invariant_transformer" + name
-    del options["layer_norm_eps"]
-    options.update({} if eps is None else {"layer_norm_eps": eps})
+    state["cfg"]["model"]["_name"] = "symbol_invariant_transformer" + name
+    del state["cfg"]["model"]["layer_norm_eps"]
+    state["cfg"]["model"].update({} if eps is None else {"layer_norm_eps": eps})
     torch.save(state, tmp_path / "model.pt")
     models, _, _ = checkpoint_utils.load_model_ensemble_and_task([str(tmp_path / "model.pt")])
     norms = [module for module in models[0].modules() if isinstance(module, torch.nn.LayerNorm)]
-    assert {norm.eps for norm in norms} == {1e-5 if eps is None else eps}
-    assert len(norms) == 14
+    assert {norm.eps for norm in norms} == {eps or 1e-5} and len(norms) == 14
 
 
-@pytest.mark.parametrize("criterion", ["cross_entropy", "label_smoothed_cross_entropy"])
-@pytest.mark.parametrize("head", ["cosine", "linear"])
-def test_stock_criterions_train(prop, tmp_path, criterion, head):
-    smoothing = ("--label-smoothing", 0.1) if criterion.startswith("label") else ()
-    options = ("--criterion", criterion, "--output-head", head, *smoothing)
-    path = train(prop.data, tmp_path, *options, "--max-update", 3)
-    loss = load(path)["extra_state"]["val_loss"]
-    assert 0 < loss < 10
-
-
-def test_resuming_continues_as_if_never_interrupted(prop, tmp_path):
-    options = (*UNVALIDATED, "--dropout", 0.1)
-    whole = load(train(prop.data, tmp_path / "whole", "--max-update", 12, *options))
-    train(prop.data, tmp_path / "parts", "--max-update", 5, *options)
-    parts = load(train(prop.data, tmp_path / "parts", "--max-update", 12, *options))
-    assert parts["optimizer_history"][-1]["num_updates"] == 12
-    scale = "decoder.output_scale.scale"
-    assert whole["model"][scale] != load(prop.random)["model"][scale]
-    for name, value in whole["model"].items():
-        assert torch.equal(parts["model"][name], value), name
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--criterion", "cross_entropy", "--sentence-avg", "--best-checkpoint-metric", "nll_loss"),
+        (
+            *("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1),
+            *("--report-accuracy", "--best-checkpoint-metric", "accuracy"),
+            *("--output-head", "linear", "--ignore-prefix-size", 1),
+        ),
+    ],
+)
+def test_stock_criterions_train(prop, tmp_path, arguments):
+    train(prop.data, tmp_path, "--max-update", 3, *arguments)
+    assert 0 < load(tmp_path / "checkpoint_best.pt")["extra_state"]["val_loss"] < 100
 
 
 def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_path):
     names = "z,y,x,w,v,u,t,s,r,q,p,o"
-    options = ("--symbols", names, "--max-length", 9, "--workers", 1, "--size", 200)
-    sit("generate", "prop", tmp_path / "train", *options)
-    files = ("--trainpref", tmp_path / "train", "--validpref", tmp_path / "train")
-    data = preprocess(tmp_path / "bin", *files)
+    words = ("--symbols", names, "--max-length", 9, "--workers", 1, "--size", 50)
+    sit("generate", "prop", tmp_path / "train", *words)
+    data = preprocess(tmp_path / "bin", "--trainpref", tmp_path / "train")
     before = load(prop.trained)["model"]
-    options = ("--finetune-from-model", prop.trained, "--lr", 0, "--max-update", 1)
-    after = load(train(data, tmp_path / "tuned", *options))["model"]
+    words = ("--finetune-from-model", prop.trained, "--lr", 0, "--max-update", 1, *UNVALIDATED)
+    after = load(train(data, tmp_path / "tuned", *words))["model"]
     assert before.keys() == after.keys()
     for name, value in before.items():
         if "output_scale" not in name:
             assert torch.equal(after[name], value), name
-
-
-def test_no_sentence_is_left_out_of_training_and_validation(prop):
-    cfg = StreamTranslationConfig(
-        data=str(prop.data),
-        symbols="[a-z]",
-        # What a command would take from its other options.
-        train_subset="train",
-        dataset_impl="mmap",
-        required_seq_len_multiple=1,
-    )
-    task = StreamTranslationTask.setup_task(cfg)
-    for split, count in (("train", 2000), ("valid", 70)):
-        task.load_dataset(split)
-        batches = task.get_batch_iterator(
-            task.dataset(split), max_sentences=64, required_batch_size_multiple=8
-        ).next_epoch_itr(shuffle=split == "train")
-        seen = torch.cat([batch["id"] for batch in batches])
-        assert sorted(seen.tolist()) == list(range(count))
-
-
-def test_validate_command_needs_no_task_options(prop, capsys, caplog):
-    with caplog.at_level("INFO"):
-        run(
-            fairseq_cli.validate,
-            prop.data,
-            *("--path", prop.trained, "--valid-subset", "valid", "--batch-size", 64),
-            *(*PLUG_IN, *IN_PROCESS),
-        )
-    logged = load(prop.trained)["extra_state"]["val_loss"]
-    printed = " ".join(record.getMessage() for record in caplog.records)
-    loss = float(re.findall(r"loss ([\d.]+)", printed)[-1])
-    assert loss == pytest.approx(logged, abs=2e-3)
-
-
-def test_checkpoint_names_base_tokens_and_pattern(prop):
-    model = load(prop.trained)["model"]
-    assert saved_vocabulary(model) == (["!", "&", "0", "1", "<->", "xor", "|"], "[a-z]")
-
-
-@pytest.mark.parametrize(
-    "model", [(), ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")]
-)
-def test_moving_average_of_the_weights(prop, tmp_path, model):
-    options = ("--store-ema", "--ema-decay", 0.9, "--max-update", 5, *UNVALIDATED)
-    state = load(train(prop.data, tmp_path, *model, *options))
-    average = state["extra_state"]["ema"]
-    weight = "decoder.layers.0.fc1.weight"
-    assert not torch.equal(average[weight], state["model"][weight])
-    prefix = "encoder.embed_tokens.vocabulary."
-    for name, value in state["model"].items():
-        if name.startswith(prefix):
-            assert buffer_text(average[name]) == buffer_text(value)
-    assert saved_vocabulary(average)[1] == "[a-z]"
 
 
 def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):
@@ -191,28 +133,203 @@ def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):
     copies = [load(prop.random)["model"], state["model"], state["model"]]
     average = {name: sum(copy[name].float() for copy in copies) / 3 for name in copies[0]}
     assert all(value.is_floating_point() for value in state["model"].values())
-    path = tmp_path / "average.pt"
-    torch.save({**state, "model": average}, path)
-    generate(prop.data, path, "--max-len-b", 8)
-    assert capsys.readouterr().out.count("\nH-") == 400
+    torch.save({**state, "model": average}, tmp_path / "average.pt")
+    generate(prop.data, tmp_path / "average.pt", "--beam", 1, "--max-len-b", 4)
+    assert capsys.readouterr().out.count("\nH-") == 100
 
 
-def test_training_and_generation_say_what_was_understood(prop, tmp_path, caplog):
-    """Once each."""
-    expected = "dictionary: 5 symbols (a, b, c, ...) and 7 base tokens (!, &, 0, ...)"
-    narrow = "dictionary: 1 symbol (b) and 11 base tokens (!, &, 0, ...)"
-    once = ("--max-update", 1, *UNVALIDATED, "--validate-semantics", "prop")
+# Optimizers.
 
-    def said(command) -> list:
-        caplog.clear()
-        with caplog.at_level("INFO"):
-            command()
-        said = [record.getMessage() for record in caplog.records]
-        return [line for line in said if line.startswith("dictionary: ")]
 
-    assert said(lambda: train(prop.data, tmp_path / "a", *once)) == [expected]
-    assert said(lambda: train(prop.data, tmp_path / "b", *once, symbols="b")) == [narrow]
-    # The pattern comes with the model.
-    assert said(lambda: generate(prop.data, prop.trained, "--max-len-b", 3)) == [expected]
-    typed = lambda: interactive(prop.data, prop.trained, ["& b b", "! q"], tmp_path)  # noqa: E731
-    assert said(typed) == [expected]
+def same(first, second) -> bool:
+    """Whether two states, of nested dicts and lists, are equal bit by bit."""
+    if isinstance(first, torch.Tensor):
+        return torch.equal(first, second)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(same, first, second))
+    return first == second
+
+
+MUON = ("--optimizer", "muon", "--weight-decay", 0.1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--optimizer", "adamw", "--weight-decay", 0.1),
+        (*MUON, "--update-freq", 2, "--store-ema", "--ema-decay", 0.9, "--tree-depth", 40),
+    ],
+)
+def test_resuming_is_bit_equal(prop, tmp_path, arguments):
+    arguments = (*arguments, *UNVALIDATED, "--dropout", 0)
+    whole = load(train(prop.data, tmp_path / "whole", *arguments, "--max-update", 6))
+    train(prop.data, tmp_path / "parts", *arguments, "--max-update", 2)
+    last = train(prop.data, tmp_path / "parts", *arguments, "--max-update", 6)
+    parts, content = load(last), last.read_bytes()
+    assert parts["optimizer_history"][-1]["num_updates"] == 6
+    for key in ("model", "last_optimizer_state"):
+        assert same(whole[key], parts[key]), key
+    with pytest.raises(SystemExit) as end:  # a finished training is not continued
+        train(prop.data, tmp_path / "parts", *arguments, "--max-update", 6)
+    assert end.value.code == 0 and last.read_bytes() == content
+    if "--store-ema" in arguments:
+        average = whole["extra_state"]["ema"]
+        assert same(average, parts["extra_state"]["ema"]) and not same(average, whole["model"])
+        for name in ("base_tokens", "symbols"):
+            name = f"encoder.embed_tokens.vocabulary.{name}"
+            assert buffer_text(average[name]) == buffer_text(whole["model"][name])
+        groups = whole["last_optimizer_state"]["param_groups"]
+        saved = whole["last_optimizer_state"]["state"]
+        kinds = [{kind for number in group["params"] for kind in saved[number]} for group in groups]
+        averages = {"step", "exp_avg", "exp_avg_sq"}
+        assert kinds == [{"momentum_buffer"}, averages, averages]
+        # The tied matrix and that of the steps of trees, large as it is, are no matrices for Muon.
+        assert len(groups[1]["params"]) == 2
+
+
+def test_a_trained_model_is_finetuned_with_another_optimizer(prop, tmp_path):
+    tuned = ("--finetune-from-model", prop.trained, "--max-update", 1, *UNVALIDATED)
+    after = load(train(prop.data, tmp_path, *MUON, *tuned, "--dropout", 0))
+    assert after["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
+    # One update of Muon changes a weight by about 0.2 of the learning rate.
+    weight = "decoder.layers.0.fc1.weight"
+    change = after["model"][weight] - load(prop.trained)["model"][weight]
+    assert 0 < change.square().mean().sqrt() < 0.003
+
+
+# Precision.
+
+
+def test_training_in_bfloat16_learns_alike_and_is_used_in_float32(prop, tmp_path, caplog):
+    autocast = ("--autocast", "bfloat16")
+    words = ("--max-update", 20, "--validate-semantics", "prop", "--validate-samples", 20)
+    exact, rounded = (
+        load(train(prop.data, tmp_path / str(len(more)), *words, *more)) for more in ((), autocast)
+    )
+    losses = [state["extra_state"]["val_loss"] for state in (exact, rounded)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+    weights = [state["model"]["encoder.layers.0.fc1.weight"] for state in (exact, rounded)]
+    assert weights[0].dtype == weights[1].dtype == torch.float32 and not torch.equal(*weights)
+    trained = tmp_path / "2" / "checkpoint_last.pt"
+    assert validate(prop, trained, caplog, *autocast) == pytest.approx(losses[1], abs=2e-3)
+    assert validate(prop, trained, caplog) == pytest.approx(losses[1], rel=0.02)
+
+
+# The order and the size of batches.
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Of each batch: the side, whether it is for training, its sentences, rows times columns."""
+    batches = []
+
+    def record(cls):
+        forward = cls.forward
+
+        def recording(self, canonical, second, *args, **kwargs):
+            streams = getattr(second, "streams", second)  # of an encoded source, or the layout
+            cost = streams.sentence.numel() * canonical.size(1)
+            batches.append((cls, self.training, canonical.size(0), cost))
+            return forward(self, canonical, second, *args, **kwargs)
+
+        monkeypatch.setattr(cls, "forward", recording)
+
+    record(StreamEncoder)
+    record(StreamDecoder)
+    return batches
+
+
+BASELINE = ("--symbol-embedding", "canonical", "--stream-attention", "EP-DP-CP")
+
+
+@pytest.mark.parametrize("arguments, most_batches", [((), 60), (BASELINE, 25)])
+def test_the_limit_on_tokens_bounds_what_is_computed(
+    prop, tmp_path, computed, arguments, most_batches
+):
+    limits = ("--batch-size", 1000, "--max-tokens", 300, "--max-tokens-valid", 120)
+    train(prop.data, tmp_path, *limits, *arguments, "--max-epoch", 1)
+    for side in (StreamEncoder, StreamDecoder):
+        for training, limit, number in ((True, 300, 800), (False, 120, 70)):
+            batches = [batch[2:] for batch in computed if batch[:2] == (side, training)]
+            sentences, costs = zip(*batches)
+            assert sum(sentences) == number and len(batches) <= most_batches
+            assert limit / 2 < max(costs) <= limit
+
+
+def test_training_begins_with_short_sentences_and_sees_each_once(
+    prop, tmp_path, monkeypatch, caplog
+):
+    batches, train_step = [], StreamTranslationTask.train_step
+
+    def recording(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
+        batches.append((update_num, sample["net_input"]["src_tokens"].size(1), sample["id"]))
+        return train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad)
+
+    monkeypatch.setattr(StreamTranslationTask, "train_step", recording)
+    ramp = ("--length-ramp-updates", 12, "--length-ramp-start", 6)
+    size = ("--max-tokens", 150, "--update-freq", 2, *UNVALIDATED)
+    with caplog.at_level("INFO"):
+        path = train(prop.data, tmp_path, "--num-workers", 1, *size, *ramp, "--max-epoch", 2)
+    half = batches[-1][0] // 2  # the last update of the first epoch
+    assert half > 12
+    for update, length, _ in batches[:24]:
+        assert length <= 6 + 4 * update / 12
+    lengths = {length for update, length, _ in batches if update > half}
+    assert min(lengths) < 6 and max(lengths) == 10
+    for epoch in (0, 1):
+        seen = [i for update, _, ids in batches if (update > half) == epoch for i in ids.tolist()]
+        assert sorted(seen) == list(range(800))
+    assert "epoch 1: batches of at most 6.0 tokens from update 0, of at most 10.0" in caplog.text
+    assert "epoch 2: batches of at most" not in caplog.text
+    generate(prop.data, path, "--max-len-b", 1, "--beam", 1)  # its options are saved with the task
+
+
+# Files.
+
+
+def test_interrupted_copy_leaves_what_was_there(tmp_path, monkeypatch):
+    first, last = tmp_path / "checkpoint1.pt", tmp_path / "checkpoint_last.pt"
+    first.write_bytes(b"new" * 1000)
+    last.write_bytes(b"old")
+
+    def interrupted(source, target):
+        with open(target, "wb") as file:
+            file.write(b"new")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            PathManager.copy(str(first), str(last), overwrite=True)
+    assert last.read_bytes() == b"old"
+    assert PathManager.copy(str(first), str(last), overwrite=True)
+    assert last.read_bytes() == first.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [first.name, last.name]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda c: c[: len(c) // 2], lambda c: b"x" * 999, lambda c: b""]
+)
+def test_damaged_checkpoint_is_named_and_left_alone(prop, tmp_path, damage):
+    broken = tmp_path / "checkpoint_last.pt"
+    broken.write_bytes(damage(prop.trained.read_bytes()))
+    before = broken.read_bytes()
+    for begin in (
+        lambda: generate(prop.data, broken),
+        lambda: train(prop.data, tmp_path, "--max-update", 1),
+    ):
+        with pytest.raises(UserError, match=f"{broken} .*--path, --restore-file") as error:
+            begin()
+        assert "\n" not in str(error.value)
+    assert broken.read_bytes() == before
+
+
+def test_an_empty_validation_file_is_told_without_a_traceback(tmp_path, capfd):
+    data = preprocess_lines(tmp_path, ["a"], ["a 1"], split="valid")
+    for path in data.glob("valid.*.bin"):
+        path.write_bytes(b"")
+    with pytest.raises(UserError, match="the valid split of .* cannot be read"):
+        train(data, tmp_path / "model", "--max-update", 1)
+    assert "Traceback" not in capfd.readouterr().err
