@@ -157,10 +157,9 @@ class Sentences:
             sorts = enumerate(self._dictionary.sorts)
             needed = [f"{sort}={dataset.most_fresh[number]}".lstrip("=") for number, sort in sorts]
             raise UserError(
-                f"{too_many}, which its source does not, and more such symbols than the "
-                f"{self.fresh_symbols} of --fresh-symbols; remove such pairs, narrow --symbols so "
-                "that such a token is a base token, or train with --fresh-symbols "
-                f"{','.join(needed)}"
+                f"{too_many}, which its source does not: it is a fresh symbol, of which this model "
+                f"has {self.fresh_symbols}; remove such pairs, narrow --symbols so that such a "
+                f"token is a base token, or train with --fresh-symbols {','.join(needed)}"
             )
         if unknown:
             logger.warning(

@@ -67,14 +67,9 @@ def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, ca
     assert started + resumed == expected
 
 
-def test_two_ranks_train_like_one_with_muon(data, tmp_path, caplog):
-    options = ("--symbols", "[a-z]", "--batch-size", 14, "--optimizer", "muon", "--max-update", 4)
-    expected = one_rank(data, tmp_path / "one", caplog, *options)
-    assert len(expected) == 4
-    assert two_ranks(data, tmp_path / "two", *options) == expected
-
-
-def test_two_ranks_finetune_like_one_on_data_with_fewer_base_tokens(data, tmp_path, caplog):
+def test_two_ranks_finetune_like_one_with_muon_on_data_with_fewer_base_tokens(
+    data, tmp_path, caplog
+):
     one_rank(data, tmp_path / "base", caplog, "--symbols", "[a-z]", "--max-update", 2)
     other = preprocess_lines(
         tmp_path,
@@ -83,7 +78,7 @@ def test_two_ranks_finetune_like_one_on_data_with_fewer_base_tokens(data, tmp_pa
         "valid",
     )
     options = ("--finetune-from-model", tmp_path / "base" / "checkpoint_last.pt", "--batch-size", 6)
-    options += ("--symbols", "[a-z]", "--max-update", 4)
+    options += ("--symbols", "[a-z]", "--max-update", 4, "--optimizer", "muon")
     expected = one_rank(other, tmp_path / "one", caplog, *options)
     assert len(expected) == 4
     assert two_ranks(other, tmp_path / "two", *options) == expected

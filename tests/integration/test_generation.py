@@ -1,180 +1,153 @@
-"""fairseq-generate and fairseq-interactive, with the plug-in."""
+"""fairseq-generate, with the plug-in."""
 
 import re
+import shutil
 
-import fairseq_cli.validate
 import pytest
 import torch
 from command_line import (
     PLUG_IN,
+    ROOT,
     UNVALIDATED,
     generate,
-    interactive,
     preprocess,
     preprocess_lines,
-    run,
+    printed,
     sit,
     train,
 )
-from generate_output import read_generate_output
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.equality_judges import edit_distance
 from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
-SEMANTIC = ("--scoring", "semantic", "--semantics", "prop")
-
-
-def sentences(text: str, tmp_path):
-    """Parses captured output."""
-    (tmp_path / "output").write_text(text)
-    return read_generate_output(str(tmp_path / "output"))
+SEMANTIC = ("--scoring", "semantic", "--semantics")
+SHORT = ("--beam", 2, "--max-len-b", 8)
 
 
-@pytest.mark.parametrize("count", [1, 5, 97, 101])
-def test_every_line_comes_back_in_whatever_number(prop, tmp_path, capsys, count):
-    lines = (prop.root / "test.src").read_text().splitlines()[:count]
+@pytest.fixture
+def answers(capsys):
+    """What fairseq-generate prints of each sentence, and all that it prints."""
+
+    def answer(data, checkpoint, *arguments):
+        capsys.readouterr()
+        generate(data, checkpoint, *arguments)
+        out = capsys.readouterr().out
+        return printed(out), out
+
+    return answer
+
+
+@pytest.fixture(scope="session")
+def five(prop, tmp_path_factory):
+    """Binarised data of five formulas, one of them deeper than tree positions reach."""
+    lines = [*prop.lines[:2], "! " * 34 + "a", *prop.lines[2:4]]
+    return lines, preprocess_lines(tmp_path_factory.mktemp("five"), lines, ["1"] * 5)
+
+
+@pytest.mark.parametrize("count", [1, 7, 97])
+def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count):
     targets = (prop.root / "test.tgt").read_text().splitlines()[:count]
-    data = preprocess_lines(tmp_path, lines, targets)
-    capsys.readouterr()
-    generate(data, prop.random, "--batch-size", 32, "--max-len-b", 8)
-    found = sentences(capsys.readouterr().out, tmp_path)
-    assert [sentence.source for sentence in found] == lines
+    data = preprocess_lines(tmp_path, prop.lines[:count], targets)
+    found, _ = answers(data, prop.random, "--batch-size", 32, *SHORT)
+    assert [sentence.source for sentence in found] == prop.lines[:count]
     assert [sentence.target for sentence in found] == targets
-    assert all(sentence.hypotheses for sentence in found)
+    assert all(sentence.answers for sentence in found)
 
 
-def test_verdicts_stand_beside_each_answer_and_add_up(prop, tmp_path, capsys):
-    generate(prop.data, prop.trained, "--beam", 3, "--nbest", 2, "--max-len-b", 12, *SEMANTIC)
-    output = capsys.readouterr().out
-    found = sentences(output, tmp_path)
-    assert len(found) == 400
+def test_verdicts_stand_beside_each_answer_and_add_up(prop, answers):
+    search = ("--beam", 3, "--nbest", 2, "--max-len-b", 12)
+    found, out = answers(prop.data, prop.trained, *search, *SEMANTIC, "prop")
     judge = make_judge("prop", "aiger")
-    for sentence in found[:60]:
-        for hypothesis in sentence.hypotheses:
-            assert hypothesis.verdict == judge.verify(sentence.source, hypothesis.text).value
-    satisfied = sum(sentence.best.verdict == "satisfied" for sentence in found)
-    exact = sum(sentence.best.text == sentence.target for sentence in found)
-    assert 0 < satisfied < 400
-    assert f"exact {exact / 4:.2f} % ({exact}/400); {satisfied}/400 correct" in output
-    printed = re.search(r"correct; (.*)", output).group(1)
-    assert sum(map(int, re.findall(r"\d+", printed))) == 400
+    for sentence in found[:20]:
+        judged = [judge.verify(sentence.source, answer).value for answer in sentence.answers]
+        assert sentence.verdicts == judged and len(judged) == 2
+    satisfied = sum(sentence.verdicts[0] == "satisfied" for sentence in found)
+    exact = sum(sentence.answers[0] == sentence.target for sentence in found)
+    assert len(found) == 100 and 0 < exact <= satisfied < 100
+    assert f"exact {exact:.2f} % ({exact}/100); {satisfied}/100 correct" in out
+    assert sum(map(int, re.findall(r"\d+", re.search(r"correct; (.*)", out).group(1)))) == 100
+    found, out = answers(prop.data, prop.trained, *search, *SEMANTIC, "exact")
+    for sentence in found:
+        equal = [answer == sentence.target for answer in sentence.answers]
+        assert sentence.verdicts == ["satisfied" if same else "violated" for same in equal]
+    assert f"({exact}/100); {exact}/100 correct" in out
 
 
-def test_formulas_deeper_than_tree_positions_are_answered_like_others(
-    prop, tmp_path, capsys, caplog
+def test_a_formula_deeper_than_tree_positions_costs_no_other_its_answer(
+    prop, five, tmp_path, answers, caplog
 ):
-    """They are cut off at the greatest depth, with one warning, and cost no other its answer."""
-    lines = (prop.root / "test.src").read_text().splitlines()[:5]
-    targets = (prop.root / "test.tgt").read_text().splitlines()[:5]
-    deep = "! " * 34 + "a"
-    data = preprocess_lines(
-        tmp_path, [*lines[:2], deep, *lines[2:]], [*targets[:2], "a 1", *targets[2:]]
-    )
-    capsys.readouterr()
-    generate(data, prop.trained, "--max-len-b", 12, "--batch-size", 2, *SEMANTIC)
-    output = capsys.readouterr().out
+    lines, data = five
+    found, out = answers(data, prop.trained, *SHORT, *SEMANTIC, "prop")
     assert caplog.text.count("a formula is 34 operators deep, but tree positions end at 32") == 1
-    assert "/6 correct" in output
-    found = sentences(output, tmp_path)
-    assert found.pop(2).source == deep
-    generate(preprocess_lines(tmp_path / "rest", lines, targets), prop.trained, "--max-len-b", 12)
-    rest = sentences(capsys.readouterr().out, tmp_path)
+    assert "/5 correct" in out and found.pop(2).source == lines[2].strip()
+    rest = preprocess_lines(tmp_path, lines[:2] + lines[3:], ["1"] * 4)
+    again, _ = answers(rest, prop.trained, *SHORT)
     # Beside a longer sentence sums are rounded differently, which may turn a tie.
-    scores = [float(s.best.score) for s in rest]
-    assert [float(s.best.score) for s in found] == pytest.approx(scores, abs=1e-5)
+    scores = [[float(sentence.scores[0]) for sentence in side] for side in (found, again)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
-def test_exact_compares_with_the_references(prop, tmp_path, capsys):
-    options = ("--beam", 2, "--nbest", 2, "--max-len-b", 12, "--scoring", "semantic")
-    generate(prop.data, prop.trained, *options, "--semantics", "exact")
-    output = capsys.readouterr().out
-    found = sentences(output, tmp_path)
-    for sentence in found:
-        for hypothesis in sentence.hypotheses:
-            equal = hypothesis.text == sentence.target
-            assert hypothesis.verdict == ("satisfied" if equal else "violated")
-    exact = sum(sentence.best.text == sentence.target for sentence in found)
-    assert 0 < exact < 400 and f"({exact}/400); {exact}/400 correct" in output
-
-
-def test_exact_needs_references(prop, tmp_path):
-    (tmp_path / "text.src").write_text("a\n")
+def test_only_source_needs_no_target_unless_answers_are_compared(prop, tmp_path, answers):
+    shutil.copy(prop.root / "test.src", tmp_path / "text.src")
     words = ("--only-source", "--srcdict", prop.data / "dict.src.txt")
-    preprocess(tmp_path / "bin", "--testpref", tmp_path / "text", *words)
-    (tmp_path / "bin" / "dict.tgt.txt").write_bytes((prop.data / "dict.tgt.txt").read_bytes())
-    with pytest.raises(UserError, match="exact compares answers with references, but the data"):
-        generate(tmp_path / "bin", prop.trained, "--scoring", "semantic", "--semantics", "exact")
+    data = preprocess(tmp_path / "bin", "--testpref", tmp_path / "text", *words)
+    shutil.copy(prop.data / "dict.tgt.txt", data)
+    found, _ = answers(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT)
+    assert [sentence.source for sentence in found] == prop.lines
+    for refused, reason in (
+        ((*SEMANTIC, "exact"), "exact compares answers with references, but the data have none"),
+        (("--score-reference",), "scores of given answers need answers"),
+    ):
+        with pytest.raises(UserError, match=reason):
+            generate(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT, *refused)
 
 
-@pytest.mark.parametrize("count", [10, 40, 200])
-def test_vocabulary_grows_after_training(prop, tmp_path, capsys, count):
-    options = ("--max-length", 15, "--workers", 1, "--size", 150)
-    # p0, p1, ... as soon as the alphabet is too short.
-    names = [f"p{i}" for i in range(count)]
-    sit("generate", "prop", tmp_path / "more", "--symbols", ",".join(names), *options)
-    data = preprocess(
-        tmp_path / "bin", "--trainpref", tmp_path / "more", "--testpref", tmp_path / "more"
-    )
-    capsys.readouterr()
-    # The pattern in the checkpoint is [a-z]; here it is widened.
-    generate(data, prop.trained, "--symbols", r"p\d+", "--max-len-b", 12, *SEMANTIC)
-    found = sentences(capsys.readouterr().out, tmp_path)
-    assert len(found) == 150
+@pytest.mark.parametrize("count", [10, 200])
+def test_vocabulary_grows_after_training(prop, tmp_path, answers, count):
+    names = ",".join(f"p{number}" for number in range(count))
+    words = ("--max-length", 15, "--workers", 1, "--size", 60)
+    sit("generate", "prop", tmp_path / "more", "--symbols", names, *words)
+    files = ("--trainpref", tmp_path / "more", "--testpref", tmp_path / "more")
+    data = preprocess(tmp_path / "bin", *files)
+    # The pattern in the checkpoint is [a-z]; here it is another one.
+    found, _ = answers(data, prop.trained, "--symbols", r"p\d+", *SHORT, *SEMANTIC, "prop")
+    assert len(found) == 60
     for sentence in found:
-        assert set(re.findall(r"p\d+", sentence.best.text)) <= set(sentence.source.split())
-        assert sentence.best.verdict in ("satisfied", "violated", "vacuous", "invalid")
+        assert set(re.findall(r"p\d+", sentence.answers[0])) <= set(sentence.source.split())
+        assert sentence.verdicts[0] in ("satisfied", "violated", "vacuous", "invalid")
 
 
-def test_interactive_takes_names_that_are_in_no_dictionary(prop, tmp_path, capsys):
-    lines = ["& p17 speed_limit", "& p17 ! q9", "| 1 0", "& p speed_limit"]
-    interactive(prop.data, prop.trained, lines, tmp_path, "--symbols", r"(?!xor$)[a-z]\w*")
-    found = sentences(capsys.readouterr().out, tmp_path)
-    assert [sentence.source for sentence in found] == lines
-    tokens = found[0].best.text.split() + found[3].best.text.split()
-    assert "speed_limit" in tokens or "p17" in tokens
-    assert found[0].best.text.replace("p17", "p") == found[3].best.text
-    assert found[0].best.score == found[3].best.score
-    assert not set("abcde") & set(found[2].best.text.split())
-
-
-def test_ensembles_average_and_prefixes_force(prop, tmp_path, capsys):
-    both = f"{prop.trained}:{prop.random}"
-    generate(prop.data, both, "--beam", 2, "--max-len-b", 8)
-    averaged = sentences(capsys.readouterr().out, tmp_path)
-    generate(prop.data, f"{prop.trained}:{prop.trained}", "--beam", 2, "--max-len-b", 8)
-    doubled = sentences(capsys.readouterr().out, tmp_path)
-    generate(prop.data, prop.trained, "--beam", 2, "--nbest", 2, "--max-len-b", 8)
-    alone = sentences(capsys.readouterr().out, tmp_path)
+def test_ensembles_average_and_prefixes_force(prop, answers):
+    words = ("--nbest", 2, *SHORT)
+    alone, averaged, doubled = (
+        answers(prop.data, path, *words)[0]
+        for path in (
+            prop.trained,
+            f"{prop.trained}:{prop.random}",
+            f"{prop.trained}:{prop.trained}",
+        )
+    )
     # The mean of a model with itself is rounded: of two answers that score the same, either may
     # be the first.
     for two, one in zip(doubled, alone, strict=True):
-        own = next(h for h in one.hypotheses if h.text == two.best.text)
-        best = pytest.approx(float(one.best.score), abs=1e-4)
-        assert (float(two.best.score), float(own.score)) == (best, best)
-    assert [s.best.score for s in averaged] != [s.best.score for s in alone]
-    generate(prop.data, prop.trained, "--prefix-size", 2, "--max-len-b", 8)
-    for sentence in sentences(capsys.readouterr().out, tmp_path):
-        assert sentence.best.text.split()[:2] == sentence.target.split()[:2]
+        own = dict(zip(one.answers, one.scores))[two.answers[0]]
+        best = pytest.approx(float(one.scores[0]), abs=1e-4)
+        assert (float(two.scores[0]), float(own)) == (best, best)
+    assert [s.scores for s in averaged] != [s.scores for s in alone]
+    for sentence in answers(prop.data, prop.trained, "--prefix-size", 2, *SHORT)[0]:
+        assert sentence.answers[0].split()[:2] == sentence.target.split()[:2]
 
 
-def test_scores_of_the_reference(prop, tmp_path, capsys):
-    generate(prop.data, prop.trained, "--beam", 1, "--max-len-b", 20)
-    greedy = sentences(capsys.readouterr().out, tmp_path)
-    data = preprocess_lines(tmp_path, [s.source for s in greedy], [s.best.text for s in greedy])
-    capsys.readouterr()
-    generate(data, prop.trained, "--score-reference")
-    scored = sentences(capsys.readouterr().out, tmp_path)
+def test_scores_of_the_reference(prop, tmp_path, answers):
+    greedy, _ = answers(prop.data, prop.trained, "--beam", 1, "--max-len-b", 20)
+    sources, best = zip(*((s.source, s.answers[0]) for s in greedy))
+    scored, _ = answers(
+        preprocess_lines(tmp_path, sources, best), prop.trained, "--score-reference"
+    )
     for one, other in zip(greedy, scored):
-        assert one.best.text == other.best.text
-        assert float(one.best.score) == pytest.approx(float(other.best.score), abs=1e-5)
-
-
-def test_symbols_stay_whole_under_any_dictionary_order(prop):
-    dictionary = StreamDictionary.load(str(prop.data / "dict.src.txt"))
-    dictionary.set_pattern("[a-z]")
-    assert sorted(dictionary.known_symbols()) == list("abcde")
-    assert dictionary.base_tokens() == ["!", "&", "0", "1", "<->", "xor", "|"]
+        assert one.answers == other.answers
+        assert float(one.scores[0]) == pytest.approx(float(other.scores[0]), abs=1e-5)
 
 
 def test_preprocessing_with_and_without_the_plug_in_is_the_same(prop, tmp_path):
@@ -184,49 +157,45 @@ def test_preprocessing_with_and_without_the_plug_in_is_the_same(prop, tmp_path):
         assert (data / name).read_bytes() == (prop.data / name).read_bytes()
 
 
-def test_half_precision_model_still_answers(prop, tmp_path, capsys):
-    path = train(
-        prop.data,
-        tmp_path / "half",
-        *("--finetune-from-model", prop.trained, "--memory-efficient-fp16", "--max-update", 2),
-        *(*UNVALIDATED, "--lr", 1e-4),
-    )
-    capsys.readouterr()
-    generate(prop.data, path, "--max-len-b", 8)
-    assert len(sentences(capsys.readouterr().out, tmp_path)) == 400
+def test_half_precision_model_still_answers(prop, tmp_path, answers):
+    words = ("--finetune-from-model", prop.trained, "--memory-efficient-fp16", "--lr", 1e-4)
+    path = train(prop.data, tmp_path, *words, "--max-update", 2, *UNVALIDATED)
+    assert len(answers(prop.data, path, *SHORT)[0]) == 100
 
 
-@pytest.mark.parametrize("options", [("--sampling-topk", 50), ("--sampling-topp", 0.9), ()])
-def test_sampling(prop, tmp_path, capsys, options):
+def test_answers_in_bfloat16_are_mostly_the_same(five, prop, answers):
+    """Of the shipped model, whose scores have fewer digits in common."""
+    checkpoint, found = ROOT / "checkpoints" / "prop" / "model.pt", []
+    for precision in ((), ("--autocast", "bfloat16")):
+        found.append(answers(prop.data, checkpoint, "--max-len-b", 20, "--beam", 3, *precision)[0])
+    same = [one.answers[0] == other.answers[0] for one, other in zip(*found)]
+    assert len(same) == 100 and sum(same) >= 92
+    assert [s.scores for s in found[0]] != [s.scores for s in found[1]]
+
+
+@pytest.mark.parametrize("sampling", [("--sampling-topk", 50), ("--sampling-topp", 0.9), ()])
+def test_sampling(prop, five, answers, sampling):
     """Also among more candidates than a sentence of one symbol has columns."""
-    lines = ["! a", "& a b", "xor a & b c"]
-    data = preprocess_lines(tmp_path, lines, ["a 0", "a 1 b 1", "a 1 b 0"])
-    capsys.readouterr()
     search = ("--sampling", "--beam", 3, "--nbest", 3, "--batch-size", 1, "--max-len-b", 8)
-    generate(data, prop.trained, *search, *options)
-    found = sentences(capsys.readouterr().out, tmp_path)
-    assert [len(sentence.hypotheses) for sentence in found] == [3, 3, 3]
+    found, _ = answers(five[1], prop.trained, *search, *sampling)
+    assert [len(sentence.answers) for sentence in found] == [3] * 5
 
 
-def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, capsys):
+def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, answers):
     # Symbols that a formula treats alike tie, and which of them a group gets decides what the
     # next group may not have: only formulas of one symbol are compared, among others.
-    others = (prop.root / "test.src").read_text().splitlines()[:30]
+    others = prop.lines[:30]
     lines = [re.sub(r"\b[a-z]\b", "a", line) for line in others] + others
-    data = preprocess_lines(tmp_path, lines, lines)
-    capsys.readouterr()
-    found = []
+    data, found = preprocess_lines(tmp_path, lines, lines), []
     for size in (60, 7):
-        options = ("--beam", 4, "--nbest", 4, "--diverse-beam-groups", 2, "--batch-size", size)
-        generate(data, prop.trained, *options, "--max-len-b", 12)
-        answered = sentences(capsys.readouterr().out, tmp_path)
-        scores = [[float(own.score) for own in sentence.hypotheses] for sentence in answered]
-        found.append(torch.tensor(scores))
+        words = ("--beam", 4, "--nbest", 4, "--diverse-beam-groups", 2, "--batch-size", size)
+        answered, _ = answers(data, prop.trained, *words, "--max-len-b", 12)
+        found.append(torch.tensor([list(map(float, sentence.scores)) for sentence in answered]))
     assert found[0].shape == (60, 4)
     torch.testing.assert_close(*(scores[:30] for scores in found), rtol=0, atol=1e-5)
 
 
-def test_no_repeated_ngrams(tmp_path, capsys):
+def test_no_repeated_ngrams(tmp_path, answers):
     """fairseq's own test of the newest tokens looks at padding, and so lets all pass."""
     lines = ["a 0 b 1 c & d !", "1 e & f ! g 0 h", "! a 0 c 1 b & d"]
     data = preprocess_lines(tmp_path, lines, lines)
@@ -234,19 +203,66 @@ def test_no_repeated_ngrams(tmp_path, capsys):
     model = train(data, tmp_path / "model", *rope, "--max-update", 1, *UNVALIDATED)
     repeating = {}
     for size in (0, 2):
-        capsys.readouterr()
         lengths = ("--max-len-a", 0, "--max-len-b", 9, "--min-len", 8)
-        generate(data, model, *lengths, "--beam", 2, "--no-repeat-ngram-size", size)
-        found = sentences(capsys.readouterr().out, tmp_path)
-        answers = [hypothesis.text.split() for s in found for hypothesis in s.hypotheses]
-        pairs = [list(zip(answer, answer[1:])) for answer in answers]
+        found, _ = answers(data, model, *lengths, "--beam", 2, "--no-repeat-ngram-size", size)
+        words = [answer.split() for sentence in found for answer in sentence.answers]
+        pairs = [list(zip(answer, answer[1:])) for answer in words]
         repeating[size] = sum(len(set(p)) < len(p) for p in pairs)
     assert repeating[0] > 0 and repeating[2] == 0
 
 
-def test_older_format_of_data(prop, tmp_path, capsys):
+def test_older_format_of_data(prop, tmp_path, answers):
     lines = (["& a b", "! c", "xor a b"], ["a 1 b 1", "c 0", "a 1 b 0"])
     data = preprocess_lines(tmp_path, *lines, "test", "--dataset-impl", "lazy")
-    capsys.readouterr()
-    generate(data, prop.trained, "--max-len-b", 8)
-    assert len(sentences(capsys.readouterr().out, tmp_path)) == 3
+    assert len(answers(data, prop.trained, *SHORT)[0]) == 3
+
+
+def test_copies_are_judged_and_their_distance_is_told(tmp_path, answers):
+    words = ["--symbols", "4", "--min-length", "1", "--max-length", "9", "--workers", "1"]
+    sit("generate", "copy", tmp_path / "copy", "--size", 500, *words)
+    files = ("--trainpref", tmp_path / "copy", "--testpref", tmp_path / "copy")
+    data = preprocess(tmp_path / "bin", *files)
+    rope = ("--encoder-positions", "rope", "--max-update", 16, "--warmup-updates", 10)
+    model = train(data, tmp_path / "model", *rope, *UNVALIDATED)
+    lengths = ("--beam", 1, "--max-len-a", 2, "--max-len-b", 0)
+    found, out = answers(data, model, *lengths, *SEMANTIC, "copy")
+    pairs = [(sentence.source.split(), sentence.answers[0].split()) for sentence in found]
+    verdicts = [sentence.verdicts[0] for sentence in found]
+    assert verdicts == ["satisfied" if a == b else "violated" for a, b in pairs]
+    assert 0 < verdicts.count("satisfied") < len(pairs) == 500
+    mean = sum(edit_distance(*pair) for pair in pairs) / len(pairs)
+    assert f"; mean edit distance {mean:.4g}\n" in out
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (("--gen-subset", "dev"), "the dev split .* cannot be read .*with --devpref"),
+        (("--symbols", "[a-z]|[01]"), "matches '0' '1', which the checkpoint .* base tokens"),
+        (("--max-tokens", 10), "of the test source counts .* 10 of --max-tokens"),
+        (("--task", "translation"), "pass --task stream_translation"),
+        ((*SEMANTIC, "sudoku"), "unknown semantics 'sudoku'"),
+        (("--sampling-topk", 3), "contradict each other: --sampling-topk requires --sampling"),
+    ],
+)
+def test_what_cannot_be_generated_is_said_in_one_sentence(prop, options, reason):
+    with pytest.raises(UserError, match=reason) as error:
+        generate(prop.data, prop.trained, *options)
+    assert "\n" not in str(error.value)
+
+
+def test_data_with_an_unknown_base_token_are_refused(prop, tmp_path):
+    data = preprocess_lines(tmp_path, ["a", "-> a b"], ["a 1", "b 1"])
+    with pytest.raises(UserError, match="does not know: '->'"):
+        generate(data, prop.trained)
+
+
+def test_a_malicious_checkpoint_runs_nothing(prop, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "exploded"), "w"))
+
+    torch.save({"cfg": Bomb()}, tmp_path / "bomb.pt")
+    with pytest.raises(UserError, match="bomb.pt"):
+        generate(prop.data, tmp_path / "bomb.pt")
+    assert not (tmp_path / "exploded").exists()

@@ -18,7 +18,7 @@ import torch
 import torch._dynamo  # noqa: F401  an optimizer would import it in each process
 from command_line import PLUG_IN, ROOT, UNVALIDATED, preprocess, sit
 
-from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401, registers the model
+from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 SENTENCES, EPOCHS = 150, 3
@@ -44,16 +44,13 @@ def by_options(data, save_dir, workers):
 def by_hydra(data, save_dir, workers):
     """A shipped configuration, made small, with validation, a ramp and random embeddings."""
     return fairseq_cli.hydra_train.cli_main, [
-        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
+        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "mini"),
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", "common.tensorboard_logdir=null"),
         *(f"task.data={data}", "task.validate_semantics=null", "+task.length_ramp_updates=25"),
         *("common.cpu=true", f"hydra.run.dir={save_dir}", f"checkpoint.save_dir={save_dir}"),
         *("checkpoint.save_interval_updates=3", "checkpoint.best_checkpoint_metric=loss"),
-        *("checkpoint.keep_interval_updates=1", "checkpoint.no_epoch_checkpoints=true"),
-        *("dataset.validate_interval=1000", "optimizer._name=muon", "+criterion.min_scale=10"),
         *("checkpoint.maximize_best_checkpoint_metric=false", "model.stream_attention=EP-DP-CP"),
         *("+model.symbol_embedding=random", "model.encoder_layers=1", "model.encoder_embed_dim=32"),
-        *("model.encoder_attention_heads=4", "model.encoder_ffn_embed_dim=256"),
         *("model.dropout=0.1", "dataset.batch_size=8", f"dataset.num_workers={workers}"),
         *("+optimization.update_freq=[2]", f"optimization.max_update={UPDATES}"),
     ]

@@ -62,7 +62,7 @@ def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
     sources = ["! a", "! 0", "& a b"]
     few, more = ["a c d c", "e f", "b"], ["a c d c", "e a g f e", "c d e"]
     assert checked(sources, few, fresh_symbols=2).most_fresh == {0: 2}
-    message = "^line 2 of the train target holds the symbol 'e', .* than the 2 of .*-symbols 4$"
+    message = "^line 2 of the train target holds the symbol 'e', .* has 2; .*-symbols 4$"
     with pytest.raises(UserError, match=message):
         checked(sources, more, fresh_symbols=2)
     assert checked(sources, more, fresh_symbols=4).most_fresh == {0: 4}
