@@ -73,15 +73,13 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         own. A folder of ``sit export --hub`` needs no other argument.
 
         Raises:
-            UserError: there is no such folder, or the checkpoint cannot be used.
+            UserError: there is no such folder, or it cannot be used.
         """
         # fairseq would fetch what is none, unpack it and remove it.
-        if not os.path.isdir(model_name_or_path):
-            raise UserError(
-                f"{model_name_or_path} is no folder; name the one that holds the checkpoint"
-            )
-        if not data_name_or_path.startswith(".") and not os.path.isdir(data_name_or_path):
-            raise UserError(f"{data_name_or_path} is no folder of fairseq-preprocess; name one")
+        beside = [] if data_name_or_path.startswith(".") else [data_name_or_path]
+        for folder in (model_name_or_path, *beside):
+            if not os.path.isdir(folder):
+                raise UserError(f"{folder} is no folder; name one that is there")
         name = weights_file(model_name_or_path, checkpoint_file)
         loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])

@@ -17,6 +17,7 @@ from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_pairs import StreamPairDataset
 
@@ -41,21 +42,18 @@ class Sentences:
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
         self._dictionary = dictionary
         self.longest = longest if model is None else min(longest, model.max_positions()[0])
-        has_streams = isinstance(model, SymbolInvariantTransformer)
-        self._vocabulary = model.vocabulary if has_streams else None
+        self._vocabulary, self._one_stream, self.fresh_symbols = None, model is not None, 0
         self._reads_formulas = False
-        self._one_stream = model.vocabulary.one_stream if has_streams else model is not None
-        self.fresh_symbols = model.vocabulary.fresh_symbols if has_streams else 0
-        if has_streams and isinstance(model.encoder.embed_positions, TreePositions):
-            self._reads_formulas = True
+        if isinstance(model, SymbolInvariantTransformer):
+            self._vocabulary = model.vocabulary
+            self._one_stream = model.vocabulary.one_stream
+            self.fresh_symbols = model.vocabulary.fresh_symbols
+            self._reads_formulas = isinstance(model.encoder.embed_positions, TreePositions)
+        if self._reads_formulas:
             refuse_operators_as_symbols(dictionary)
 
     def require_symbols(self) -> None:
-        """Training data must hold some; a dictionary to answer with need not.
-
-        Raises:
-            UserError: they hold none.
-        """
+        """Raises a UserError if no token of training data is a symbol."""
         if self._vocabulary is not None and not self._dictionary.known_symbols():
             raise UserError(
                 f"--symbols {self._dictionary.pattern!r} matches no token of the data; give a "
@@ -81,28 +79,29 @@ class Sentences:
         for line in lines:
             known = len(self._dictionary)
             try:
-                found.append(self._read(line, encode, max_tokens))
-            except UserError as refused:
-                found.append(UnansweredError(getattr(refused, "reason", str(refused)), line))
+                line.encode()  # Python keeps bytes that are no text as what it cannot encode
+                tokens = self._dictionary.read(encode(line))
+                length, reason = tokens.numel(), None
+                pair = LanguagePairDataset([tokens], [length], self._dictionary)
+                reason = self.typed(pair).excess(0, max_tokens)
+                if length > self.longest:
+                    reason = (
+                        f"has {length} tokens with its </s>, more than the {self.longest} that "
+                    )
+                    reason += "the model reads (its --max-source-positions)"
+                elif self._vocabulary is None and len(self._dictionary) > known:
+                    name = self._dictionary[known]
+                    reason = f"holds {name!r}, which the model has no embedding for"
+                if reason is not None:
+                    raise UnansweredError(f"the sentence {reason}", line)
+                found.append(tokens)
+            except (UnicodeEncodeError, UserError) as refused:
+                reason = getattr(refused, "reason", str(refused))
+                if isinstance(refused, UnicodeEncodeError):
+                    reason = "the line is no text in UTF-8"
+                found.append(UnansweredError(reason, line))
                 self._dictionary.forget_after(known)
         return found
-
-    def _read(self, line: str, encode: Callable[[str], str], max_tokens: Optional[int]) -> Tensor:
-        if any("\ud800" <= character <= "\udfff" for character in line):  # as Python keeps bytes
-            raise UnansweredError("the line is no text in UTF-8", line)
-        known = len(self._dictionary)
-        tokens = self._dictionary.read(encode(line))
-        length, reason = tokens.numel(), None
-        if length > self.longest:
-            reason = f"has {length} tokens with its </s>, more than the {self.longest} that the "
-            reason += "model reads (its --max-source-positions)"
-        elif self._vocabulary is None and len(self._dictionary) > known:
-            reason = f"holds {self._dictionary[known]!r}, which the model has no embedding for"
-        pair = LanguagePairDataset([tokens], [length], self._dictionary)
-        reason = reason or self.typed(pair).excess(0, max_tokens)
-        if reason is not None:
-            raise UnansweredError(f"the sentence {reason}", line)
-        return tokens
 
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
         """Checks sources that are to be answered at once, and counts their streams.
@@ -111,17 +110,14 @@ class Sentences:
             UnansweredError: for the first sentence at fault. Its reason advises nothing: the
                 model is as it is.
         """
-        streams = []
-        for sentence in pairs.src:
-            source = sentence.tolist()
-            cause = self._fault(source)
+        sources = [sentence.tolist() for sentence in pairs.src]
+        for sentence, source in zip(pairs.src, sources):
+            cause = self._fault(source, SPECIAL_TOKENS)
             if cause is None and self._vocabulary is not None:
                 cause = self._vocabulary.unreadable(sentence)
-            if cause is None and self._dictionary.unk() in source:
-                cause = "holds a token that is neither a base token of the model nor a symbol"
             if cause is not None:
                 raise UnansweredError(f"the sentence {cause}", self._dictionary.string(sentence))
-            streams.append(self._measure(source, None)[0])
+        streams = [self._measure(source, None)[0] for source in sources]
         return StreamPairDataset(pairs, "input", numpy.array(streams, dtype=int))
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
@@ -142,17 +138,21 @@ class Sentences:
         unknown, too_many = 0, ""
         targets = repeat(None) if pairs.tgt is None else _lists(pairs.tgt)
         for line, (source, target) in enumerate(zip(_lists(pairs.src), targets), start=1):
-            cause = self._damage(source) or self._fault(source)
+            for side, indices in (("source", source), ("target", target)):
+                if indices is not None and self._is_damaged(indices):
+                    raise UserError(
+                        f"line {line} of the {name} {side} does not end in </s>, or has a token "
+                        "beyond the dictionary; run fairseq-preprocess again, into a new folder"
+                    )
+            cause = self._fault(source, SPECIAL_TOKENS[:-1])
             if cause is not None:
                 raise UserError(f"line {line} of the {name} source {cause}; correct or remove it")
-            if target is not None and self._damage(target):
-                raise UserError(f"line {line} of the {name} target {self._damage(target)}")
             unknown += (source + (target or [])).count(self._dictionary.unk())
-            dataset.num_streams[line - 1], fresh = self._measure(source, target)
-            held = Counter(map(self._dictionary.sort, fresh))
+            dataset.num_streams[line - 1], symbols = self._measure(source, target)
+            held = Counter(map(self._dictionary.sort, symbols))
             dataset.most_fresh |= held
-            if not too_many and held - slots:
-                too_many = f"line {line} of the {name} target holds the symbol {fresh[0]!r}"
+            if held - slots and not too_many:
+                too_many = f"line {line} of the {name} target holds the symbol {symbols[0]!r}"
         if too_many:
             sorts = enumerate(self._dictionary.sorts)
             needed = [f"{sort}={dataset.most_fresh[number]}".lstrip("=") for number, sort in sorts]
@@ -163,29 +163,24 @@ class Sentences:
             )
         if unknown:
             logger.warning(
-                "%d tokens of %s are <unk>: they were in no dictionary when fairseq-preprocess ran, "
-                "so what they were called is lost",
+                "%d tokens of %s are <unk>: what they were called is lost, as they were in no "
+                "dictionary when fairseq-preprocess ran",
                 unknown,
                 name,
             )
         return dataset
 
-    def _damage(self, indices: List[int]) -> Optional[str]:
-        """What shows that binarised data are damaged, or of another dictionary."""
-        if indices[-1:] == [self._dictionary.eos()]:
-            if 0 <= min(indices) and max(indices) < len(self._dictionary):
-                return None
-        return (
-            "does not end in </s>, or has a token beyond the dictionary beside the data; run "
-            "fairseq-preprocess again, into a new folder"
-        )
+    def _is_damaged(self, indices: List[int]) -> bool:
+        """Binarised data are numbers, which may be those of another dictionary."""
+        size = len(self._dictionary)
+        return indices[-1:] != [self._dictionary.eos()] or min(indices) < 0 or max(indices) >= size
 
-    def _fault(self, source: List[int]) -> Optional[str]:
+    def _fault(self, source: List[int], forbidden: Sequence[str]) -> Optional[str]:
         """Why the model cannot read a source, in words that follow its name."""
         if self._vocabulary is None:
             return None
         words = [self._dictionary[index] for index in source[:-1]]
-        special = [word for word in words if word in ("<s>", "<pad>", "</s>")]
+        special = [word for word in words if word in forbidden]
         if not words or special:
             return f"holds {special[0]}, a token of fairseq's own" if words else "is empty"
         try:

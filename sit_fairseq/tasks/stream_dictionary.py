@@ -71,13 +71,14 @@ class StreamDictionary(TokenTable, Dictionary):
             UnansweredError: a token is neither a base token nor a symbol.
         """
         for token in sentence.split():
+            reason = None
             if token in SPECIAL_TOKENS or is_filler(token):
                 reason = f"the sentence holds {token}, a token of fairseq's own"
-                raise UnansweredError(reason, sentence)
-            if token not in self and not self.is_symbol(token):
+            elif token not in self and not self.is_symbol(token):
                 reason = f"unknown token {token[:40]!r}, no base token of the model"
                 if self.pattern is not None:
                     reason += f" and not matched by --symbols {self.pattern!r}"
+            if reason is not None:
                 raise UnansweredError(reason, sentence)
         return self.encode_line(sentence, add_if_not_exist=False).long()
 

@@ -97,7 +97,9 @@ class StreamTranslationTask(TranslationTask):
         patch_command()
         folder = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(folder):
-            raise UserError(f"{folder!r} is not a directory written by fairseq-preprocess; name one")
+            raise UserError(
+                f"{folder!r} is not a directory written by fairseq-preprocess; name one"
+            )
         if cfg.source_lang is None or cfg.target_lang is None:
             cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(folder)
         files = [f"{folder}/dict.{side}.txt" for side in (cfg.source_lang, cfg.target_lang)]

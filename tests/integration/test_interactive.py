@@ -224,13 +224,18 @@ def test_a_list_of_sentences_has_as_many_answers(hub):
 
 @pytest.mark.parametrize(
     "folder, data, reason",
-    [("nowhere", ".", "nowhere is no folder"), ("here", "elsewhere", "elsewhere is no folder")],
+    [
+        ("nowhere", ".", "nowhere is no folder"),
+        ("./nowhere", ".", "nowhere is no folder"),
+        ("here", "elsewhere", "elsewhere is no folder"),
+    ],
 )
 def test_folders_that_are_none_are_told(tmp_path, folder, data, reason):
     (tmp_path / "here").mkdir()
     load = SymbolInvariantTransformerModel.from_pretrained
     with pytest.raises(UserError, match=reason):
-        load(str(tmp_path / folder), "model.pt", data if data == "." else str(tmp_path / data))
+        folder = folder if folder.startswith(".") else str(tmp_path / folder)
+        load(folder, "model.pt", data if data == "." else str(tmp_path / data))
 
 
 def test_a_model_without_streams_knows_no_new_names(prop, tmp_path, capsys):

@@ -132,7 +132,9 @@ def folder(binarised, tmp_path):
 
 
 def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
-    with pytest.raises(UserError, match="nowhere' is not a directory written by fairseq-preprocess"):
+    with pytest.raises(
+        UserError, match="nowhere' is not a directory written by fairseq-preprocess"
+    ):
         setup(tmp_path / "nowhere")
     (folder / "dict.tgt.txt").write_text("a 1\n")
     with pytest.raises(UserError, match="differ, .* again with --joined-dictionary"):
