@@ -4,8 +4,7 @@ import random
 
 import pytest
 import torch
-from command_line import generate
-from generate_output import read_generate_output
+from command_line import generate, printed
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.cost import synthetic_sentences
@@ -37,11 +36,10 @@ def test_answers_are_those_of_fairseq_generate(models, kind, tmp_path, capsys):
     capsys.readouterr()
     options = ("--beam", 3, "--nbest", 2, "--lenpen", 0.5, "--max-len-b", 8)
     generate(models.data, path, *options, "--required-batch-size-multiple", 1)
-    (tmp_path / "output").write_text(capsys.readouterr().out)
-    expected = read_generate_output(str(tmp_path / "output"))
+    expected = printed(capsys.readouterr().out)
     data = models.data if kind == "plain" else None
     found = answers(load(path, data, lenpen=0.5), models.sources)
-    assert found == [[h.text for h in sentence.hypotheses] for sentence in expected]
+    assert found == [sentence.answers for sentence in expected]
     assert all(len(nbest) == 2 for nbest in found) and len(found) == 45
 
 
