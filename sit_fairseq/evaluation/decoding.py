@@ -40,7 +40,7 @@ class CheckpointDecoder:
         batch_size: sentences decoded together.
         max_tokens: stream tokens decoded together, None for no limit.
         **search: options of generation, as in fairseq, ``beam`` and ``nbest`` for example; and
-            ``verify="prop"``, ``verify_beams=[3, 25]``.
+            ``verify="prop"``, ``verify_beams=[3, 25]``, ``constrained="prop"``.
 
     Attributes:
         model: the model.
@@ -73,7 +73,7 @@ class CheckpointDecoder:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).split("\n")[0]
             raise UserError(f"{device} cannot be used here ({reason})", "device")
-        overrides = {"validate_semantics": None, "verify": None, "verify_beams": None}
+        overrides = dict.fromkeys(("validate_semantics", "verify", "verify_beams", "constrained"))
         overrides.update({} if data is None else {"data": data})
         state = checkpoint_utils.load_checkpoint_to_cpu(path, overrides)
         cfg, vocabulary = state["cfg"]["task"], saved_vocabulary(state["model"])

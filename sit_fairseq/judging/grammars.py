@@ -4,8 +4,10 @@ A grammar sees base tokens as strings and symbols as the numbers of their slots:
 symbols are called, so that renamed sentences are searched alike.
 """
 
-from typing import Hashable, NamedTuple, Optional, Union
+from typing import Hashable, Iterable, NamedTuple, Optional, Union
 
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import default_judge, other_logic, own_object, refuse_other_logic
 from sit_fairseq.logic.propositional import OPERATORS
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, CYCLE_END, CYCLE_START, SEPARATOR
 
@@ -113,3 +115,37 @@ class TraceGrammar(Grammar):
 
 # By what answers mean.
 GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}
+
+
+def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constrained") -> Grammar:
+    """Makes the grammar of a model's answers.
+
+    Args:
+        name: the semantics, a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
+            ``MODULE:CLASS``, a subclass of :class:`Grammar` of your own.
+        base_tokens: the model's tokens that are no symbols.
+        parameter: names the grammar in messages.
+
+    Raises:
+        UserError: there is no such grammar, or it is not of the model's logic.
+    """
+    if ":" in name:
+        return own_object(name, Grammar, parameter)
+    tokens = list(base_tokens)
+    if name == "auto":
+        suitable = [key for key in GRAMMARS if other_logic(default_judge(key), tokens) is None]
+        if len(suitable) == 1:
+            return GRAMMARS[suitable[0]]()
+        raise UserError(
+            "the tokens of the model do not say of which logic its answers are; name one of "
+            f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
+            parameter,
+        )
+    if name not in GRAMMARS:
+        raise UserError(
+            f"there is no grammar {name!r}; known are {', '.join(GRAMMARS)}, and one of your own by "
+            "MODULE:CLASS",
+            parameter,
+        )
+    refuse_other_logic(default_judge(name), tokens, parameter)
+    return GRAMMARS[name]()

@@ -4,11 +4,13 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence
+from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
+
+Own = TypeVar("Own")
 
 # Semantics -> name of a judge -> where it is defined. The first one is the default.
 # Modules are imported when asked for, since some need libraries not everyone has.
@@ -177,6 +179,10 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
         if judge is not None:
             raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
         return _own_judge(semantics, parameter)
+    return _known_judge(semantics, judge, parameter)()
+
+
+def _known_judge(semantics: str, judge: Optional[str], parameter: str) -> Type[Judge]:
     if semantics not in JUDGES:
         raise UserError(
             f"unknown semantics {semantics!r}; known are {', '.join(JUDGES)}, and a judge of your "
@@ -188,24 +194,38 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
     if name not in choices:
         raise UserError(f"{semantics} has no judge {name!r}, but {', '.join(choices)}", "judge")
     module, cls = choices[name].split(":")
-    return getattr(import_module(module), cls)()
+    return getattr(import_module(module), cls)
 
 
 def _own_judge(semantics: str, parameter: str) -> Judge:
-    module, _, name = semantics.partition(":")
+    judge = own_object(semantics, Judge, parameter)
+    judge.semantics, judge.name = semantics, semantics.partition(":")[2]
+    return judge
+
+
+def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
+    """Makes an object of a user's own class.
+
+    Args:
+        place: the class as ``MODULE:CLASS``, in a module that Python finds from the working
+            directory.
+        kind: what the class must be a subclass of.
+        parameter: names the class in messages.
+
+    Raises:
+        UserError: there is no such class, or its code fails.
+    """
+    module, _, name = place.partition(":")
     if os.getcwd() not in sys.path:  # worker processes get the same path
         sys.path.append(os.getcwd())
     try:
         cls = getattr(import_module(module), name)
-        judge = cls() if isinstance(cls, type) and issubclass(cls, Judge) else None
+        own = cls() if isinstance(cls, type) and issubclass(cls, kind) else None
     except Exception as error:  # whatever their code raises
-        raise UserError(
-            f"{semantics} cannot be used ({type(error).__name__}: {error}); mend {module}"
-        )
-    if judge is None:
-        raise UserError(f"{semantics} is no subclass of sit_fairseq.judging.judge.Judge", parameter)
-    judge.semantics, judge.name = semantics, name
-    return judge
+        raise UserError(f"{place} cannot be used ({type(error).__name__}: {error}); mend {module}")
+    if own is None:
+        raise UserError(f"{place} is no subclass of {kind.__module__}.{kind.__name__}", parameter)
+    return own
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
@@ -234,7 +254,17 @@ def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
     return judge
 
 
-def refuse_other_logic(judge: Judge, base_tokens: Iterable[str], parameter: str = "verify") -> None:
+def default_judge(semantics: str, parameter: str = "semantics") -> Type[Judge]:
+    """The class of the first judge for a semantics that is a key of ``JUDGES``.
+
+    It says what :func:`other_logic` asks, and needs nothing that may not be installed.
+    """
+    return _known_judge(semantics, None, parameter)
+
+
+def refuse_other_logic(
+    judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
+) -> None:
     """Refuses a model whose sentences a judge cannot mean.
 
     Args:
@@ -246,12 +276,19 @@ def refuse_other_logic(judge: Judge, base_tokens: Iterable[str], parameter: str 
         UserError: a token belongs to another logic, or one is missing without which no answer is
             right.
     """
-    known = set(base_tokens)
-    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
-    if foreign or lacking:
-        reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
+    reason = other_logic(judge, base_tokens)
+    if reason is not None:
         raise UserError(
             f"{judge.semantics} does not suit this model, whose tokens are of another logic "
             f"({reason} of {judge.semantics})",
             parameter,
         )
+
+
+def other_logic(judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str]) -> Optional[str]:
+    """How a judge knows a model of another logic by its tokens; None if it may be of the judge's."""
+    known = set(base_tokens)
+    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
+    if foreign:
+        return f"its {foreign[0]!r} is none"
+    return f"it lacks {lacking[0]!r}" if lacking else None

@@ -208,7 +208,7 @@ class _Search:
         tokens[:, 0] = self._eos
         scores = torch.zeros(rows, longest + 1)
         constraint = self._search.constraint
-        states = constraint and constraint.begin(rows, self._width, longest)
+        states = constraint and constraint.begin(rows, self._width, int(most.min()))
         for step in range(longest + 1):
             log_probs = self._log_probs(tokens[:, : step + 1])
             scores = scores.to(log_probs.dtype)
@@ -244,6 +244,8 @@ class _Search:
             self._reorder(parents)
         for nbest in self._answers:
             if not nbest:
+                if prefix is None:
+                    raise UserError("the grammar allows no answer to a sentence", "constrained")
                 raise UserError("no well-formed answer begins with a prefix", "prefix_size")
             nbest.sort(key=lambda answer: -float(answer.score))
         return self._answers

@@ -42,7 +42,7 @@ class Constraint:
         Args:
             hypotheses: H.
             columns: V.
-            longest: the most tokens of an answer.
+            longest: the most tokens of the answers, where they may have fewest.
 
         Raises:
             UserError: no answer of so many tokens is well-formed.

@@ -10,9 +10,9 @@ from omegaconf import II
 from sit_fairseq.errors import UserError
 
 
-def option(default: Any, help_: str) -> Any:
+def option(default: Any, help_: str, **metadata: Any) -> Any:
     """A field of a dataclass of options."""
-    return field(default=default, metadata={"help": help_})
+    return field(default=default, metadata={"help": help_, **metadata})
 
 
 @dataclass
@@ -71,6 +71,13 @@ class StreamTranslationConfig(TranslationConfig):
         None,
         "beam widths of --verify, such as 3,10,25: sentences without a verified answer are "
         "searched again with the next width (default: --beam alone)",
+    )
+    constrained: Optional[str] = option(
+        None,
+        "in generation, write well-formed answers alone: by the grammar of prop, ltl or "
+        "MODULE:CLASS, one of your own (without a value: that of the model's tokens; with --verify "
+        "also if not given, unless it is 'none')",
+        argparse_const="auto",
     )
     autocast: Optional[ChoiceEnum(["bfloat16"])] = option(
         None,

@@ -75,7 +75,8 @@ class StreamHubInterface(GeneratorHubInterface):
             verbose: log sources, answers and scores.
             strict: raise where a sentence cannot be answered.
             **kwargs: options of generation, as in fairseq; and ``verify="prop"``,
-                ``verify_beams=[3, 25]``, see ``--verify``.
+                ``verify_beams=[3, 25]``, see ``--verify``, and ``constrained=True``, or the name
+                of a grammar, see ``--constrained``.
 
         Returns:
             The answer to each sentence, in their order, or :class:`Unanswered`; with ``verify``

@@ -9,10 +9,12 @@ import logging
 import os
 import weakref
 from copy import deepcopy
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import accepting_judge, refuse_other_logic
+from sit_fairseq.judging.grammars import GRAMMARS, Grammar, make_grammar
+from sit_fairseq.judging.judge import Judge, accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
@@ -26,10 +28,12 @@ class Run:
     """A generation, which its task owns.
 
     Args:
-        options: of the generation; ``verify`` and ``verify_beams`` take the place of the task's.
+        options: of the generation; ``verify``, ``verify_beams`` and ``constrained`` take the place
+            of the task's.
+        streams: whether the models have streams, so that their answers can be constrained.
         cfg: options of the task.
         dictionary: of sources and answers.
-        build: makes a generator from options.
+        build: makes a generator from options, and the ``grammar`` of its answers, which may be None.
 
     Attributes:
         generator: answers batches, as fairseq's generators do.
@@ -45,7 +49,8 @@ class Run:
         options: Any,
         cfg: Any,
         dictionary: StreamDictionary,
-        build: Callable[[Any], Any],
+        streams: bool,
+        build: Callable[..., Any],
     ) -> None:
         global _current
         self.options, self.dictionary = options, dictionary
@@ -53,22 +58,37 @@ class Run:
         self.ids: Sequence[int] = ()
         self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
-        semantics = getattr(options, "verify", None) or cfg.verify
-        beams = getattr(options, "verify_beams", None) or cfg.verify_beams
+        semantics, beams, constrained = (
+            getattr(options, name, None) or getattr(cfg, name)
+            for name in ("verify", "verify_beams", "constrained")
+        )
         if semantics is not None:
-            self.generator = self._verified(semantics, beams, build)
+            if constrained is None and streams and semantics in GRAMMARS:
+                constrained = semantics
+            judge = self._judge(semantics)
+            grammar = self._grammar(constrained)
+            self.generator = self._verified(judge, beams, partial(build, grammar=grammar))
         elif beams is None:
-            self.generator = build(options)
+            self.generator = build(options, grammar=self._grammar(constrained))
         else:
             raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
         _current = weakref.ref(self)
 
-    def _verified(self, semantics: str, beams: Any, build: Callable) -> VerifiedGenerator:
+    def _judge(self, semantics: str) -> Judge:
         if getattr(self.options, "score_reference", False):
             raise unsupported("--score-reference with --verify")
-        widths = beam_widths(beams, getattr(self.options, "beam", 5))
         judge = accepting_judge(semantics)
         refuse_other_logic(judge, self.dictionary.base_tokens())
+        return judge
+
+    def _grammar(self, constrained: Any) -> Optional[Grammar]:
+        if constrained in (None, "none"):
+            return None
+        name = "auto" if constrained is True else constrained  # in Python
+        return make_grammar(name, self.dictionary.base_tokens())
+
+    def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
+        widths = beam_widths(beams, getattr(self.options, "beam", 5))
         judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         weakref.finalize(self, judges.close)
         generators = {}

@@ -20,6 +20,7 @@ from omegaconf import DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.judging.grammars import Grammar
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.tasks import options, scoring  # noqa: F401
@@ -296,10 +297,10 @@ class StreamTranslationTask(TranslationTask):
         """Begins a run, which searches in slot space, or as fairseq does for other models."""
         self._log_dictionary()  # a model that was loaded has brought its pattern
 
-        def build(args):
-            return self.generator(models, args, *given, **more)
+        def build(args, grammar):
+            return self.generator(models, args, *given, grammar=grammar, **more)
 
-        self._run = Run(args, self.cfg, self.src_dict, build)
+        self._run = Run(args, self.cfg, self.src_dict, _have_streams(models), build)
         return self._run.generator
 
     def generator(
@@ -309,9 +310,10 @@ class StreamTranslationTask(TranslationTask):
         seq_gen_cls=None,
         extra_gen_cls_kwargs=None,
         prefix_allowed_tokens_fn=None,
+        grammar: Optional[Grammar] = None,
     ):
-        """Makes what searches for answers, see :meth:`build_generator`."""
-        if all(isinstance(model, SymbolInvariantTransformer) for model in models):
+        """Makes what searches for answers, see :meth:`build_generator`; ``grammar`` is theirs."""
+        if _have_streams(models):
             refuse_given(args, "constraints", "print_alignment", "retain_dropout")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
@@ -320,8 +322,10 @@ class StreamTranslationTask(TranslationTask):
                 return StreamSequenceScorer(self.target_dictionary)
             if seq_gen_cls is None:
                 seq_gen_cls = StreamSequenceGenerator
-                nbest = getattr(args, "nbest", 1)
-                extra_gen_cls_kwargs = {"nbest": nbest, **(extra_gen_cls_kwargs or {})}
+                ours = {"nbest": getattr(args, "nbest", 1), "grammar": grammar}
+                extra_gen_cls_kwargs = {**ours, **(extra_gen_cls_kwargs or {})}
+        elif grammar is not None:
+            raise unsupported("--constrained for models without streams")
         try:
             return super().build_generator(
                 models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
@@ -362,6 +366,10 @@ def _add_newer_options(cfg: DictConfig) -> None:
             cfg.setdefault("fresh_names", None)
             for option, value in vars(MODEL_DATACLASS_REGISTRY[MODEL]()).items():
                 cfg.setdefault(option, value)
+
+
+def _have_streams(models: Sequence[Any]) -> bool:
+    return all(isinstance(model, SymbolInvariantTransformer) for model in models)
 
 
 def _output_scale(model):

@@ -119,7 +119,13 @@ def test_what_was_lost_in_preprocessing_equals_no_answer():
 @pytest.fixture
 def verified():
     """A run that has verified two sentences."""
-    run = Run(GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda _: None)
+    run = Run(
+        GenerationConfig(),
+        StreamTranslationConfig(),
+        make_dictionary(),
+        True,
+        lambda _, grammar: None,
+    )
     run.generator = runs.VerifiedGenerator({}, None, make_dictionary())
     run.generator.summary, run.generator.total = lambda: "Verified 1 of 2", 2
     best = [("satisfied", 2), ("violated", 5)]

@@ -47,6 +47,7 @@ def searching(monkeypatch):
     redraw(model)
 
     def make_task(**options):
+        options = {"constrained": "none", **options}
         return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
 
     def sample(lines, first=0):
@@ -204,4 +205,4 @@ def test_judges_that_cannot_accept(semantics, reason):
     dictionary = make_dictionary()
     cfg = StreamTranslationConfig(verify=semantics)
     with pytest.raises(UserError, match=f"{reason}|spot"):
-        runs.Run(GenerationConfig(), cfg, dictionary, lambda options: None)
+        runs.Run(GenerationConfig(), cfg, dictionary, True, lambda options, grammar: None)

@@ -31,7 +31,15 @@ from sit_fairseq.storage.journal import Journal
 # Options that answers and verdicts depend on, in result files and journals: how a model answers,
 # and the others.
 _OF_MODELS = ("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams")
-_OF_MODELS += ("batch_size", "max_tokens", "device", "data", "symbols", "fresh_names")
+_OF_MODELS += (
+    "constrained",
+    "batch_size",
+    "max_tokens",
+    "device",
+    "data",
+    "symbols",
+    "fresh_names",
+)
 _OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
 
@@ -66,6 +74,8 @@ def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = 
     help_ = "answers have at most A * source length + B tokens (default: %(default)s)"
     add("--max-len-a", type=at_least(0, float), default=0.0, metavar="A", help=help_)
     add("--max-len-b", type=at_least(0), default=200, metavar="B", help="(default: %(default)s)")
+    help_ = "write well-formed answers alone: of prop, ltl, MODULE:CLASS, or of the model's tokens"
+    add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     add("--batch-size", **count, default=64, help="sentences (default: %(default)s)")
     add("--max-tokens", **count, help="tokens times streams in a batch (default: no limit)")
     device = "cuda" if torch.cuda.is_available() else "cpu"

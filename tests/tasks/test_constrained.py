@@ -1,0 +1,120 @@
+"""Runs with --constrained: which grammar, for which models, and what becomes of answers."""
+
+import pytest
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_model, redraw
+from fairseq.dataclass.configs import GenerationConfig
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.grammars import Grammar
+from sit_fairseq.logic.propositional import parse_assignment
+from sit_fairseq.logic.syntax import MalformedAnswer
+from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+
+
+class TwoSymbols(Grammar):
+    """Answers of two symbols, each once or twice: a grammar as users write one."""
+
+    def start(self):
+        return 0
+
+    def next(self, state, token):
+        return state + 1 if isinstance(token, int) and state < 2 else None
+
+    def shortest(self, state):
+        return 2 - state
+
+
+@pytest.fixture(scope="module")
+def model():
+    dictionary = make_dictionary()
+    torch.manual_seed(5)
+    made = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
+    redraw(made)
+    return made
+
+
+def answers(model, lines=SOURCES, given=(), beam=2, longest=6, **options):
+    """The hypotheses of lines and their scores; ``given`` are options of the generation."""
+    dictionary = make_dictionary()
+    task = StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
+    search = GenerationConfig(beam=beam, max_len_b=longest, nbest=beam)
+    vars(search).update(given)
+    generator = task.build_generator([model], search)
+    tokens = encode(dictionary, lines)
+    lengths = tokens.ne(dictionary.pad()).sum(1)
+    sample = {"net_input": {"src_tokens": tokens, "src_lengths": lengths}}
+    found = task.inference_step(generator, [model], sample)
+    return [[(dictionary.text(h["tokens"]), float(h["score"])) for h in nbest] for nbest in found]
+
+
+def is_assignment(answer):
+    try:
+        parse_assignment(answer.split())
+    except MalformedAnswer:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["auto", "prop"])
+def test_answers_are_well_formed(model, name):
+    found = answers(model, constrained=name)
+    assert all(is_assignment(text) for nbest in found for text, _ in nbest)
+    assert found == answers(model, given={"constrained": True})  # as translate() passes it
+    free = answers(model)
+    assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
+
+
+def test_renamed_sentences_have_the_renamed_answers_bit_for_bit(model):
+    renaming = Renaming({"a": "h", "b": "a", "c": "e", "d": "c", "e": "b", "f": "d", "h": "f"})
+    found = answers(model, constrained="prop", beam=3)
+    again = answers(model, list(map(renaming, SOURCES)), constrained="prop", beam=3)
+    assert [[(renaming(text), score) for text, score in nbest] for nbest in found] == again
+
+
+def test_verified_search_is_constrained_by_default(model):
+    found = answers(model, verify="prop")
+    assert found and all(is_assignment(text) for nbest in found for text, _ in nbest)
+    free = answers(model, verify="prop", constrained="none")
+    assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
+
+
+def test_a_grammar_of_ones_own(model):
+    found = answers(model, ["& a b", "! c"], constrained=f"{__name__}:TwoSymbols")
+    assert all(
+        len(text.split()) == 2 and text.replace(" ", "").isalpha() for ((text, _), *_) in found
+    )
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("ltl", "ltl does not suit this model.*it lacks .*change --constrained"),
+        ("unknown", "no grammar 'unknown'; known are prop, ltl.*change --constrained"),
+        ("pytest:raises", "pytest:raises is no subclass of .*Grammar; change --constrained"),
+    ],
+)
+def test_no_such_grammar(model, name, message):
+    with pytest.raises(UserError, match=message):
+        answers(model, constrained=name)
+
+
+def test_a_sentence_whose_symbols_do_not_suffice(model):
+    with pytest.raises(UserError, match="no answer to a sentence; change --constrained"):
+        answers(model, ["& a b", "! 0"], constrained=f"{__name__}:TwoSymbols")
+
+
+def test_a_grammar_that_allows_nothing_is_told_before_the_search(model):
+    with pytest.raises(UserError, match="at least 2 tokens, more than the 1 .*--max-len-b"):
+        answers(model, constrained=f"{__name__}:TwoSymbols", longest=1)
+
+
+def test_models_without_streams_are_not_constrained():
+    dictionary = make_dictionary()
+    task = StreamTranslationTask(
+        StreamTranslationConfig(constrained="prop"), dictionary, dictionary
+    )
+    with pytest.raises(UserError, match="--constrained for models without streams"):
+        task.build_generator([torch.nn.Linear(1, 1)], GenerationConfig())
