@@ -41,10 +41,10 @@ VERBS: Dict[str, str] = {
     "evaluate correct": "counts correct answers, exact ones and every verdict",
     "evaluate cost": "time and memory against the number of symbols",
     "evaluate heat-map": "counts correct answers by number of symbols and length",
+    "evaluate real": "counts correct and verified answers to formulas that people wrote",
     "evaluate top-n": "counts sentences that have a correct answer among the first n",
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
-    "export": "makes a small checkpoint to ship: half precision, no optimizer, no paths",
-    "export-onnx": "exports a model to ONNX, to be used without fairseq and torch",
+    "export": "makes a small file or folder to ship, or one that needs no fairseq",
     "experiments": "trains and measures the models of a table, and prints the table",
     "options": "prints the options that the package adds to fairseq's commands",
 }

@@ -86,9 +86,10 @@ def add_semantics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--semantics", required=True, help=help_)
 
 
-def add_judge(parser: argparse.ArgumentParser) -> None:
-    """Adds what sentences mean, who judges answers, and how long that may take."""
-    add_semantics(parser)
+def add_judge(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
+    """Adds what sentences mean (``semantics``), who judges answers, and how long that may take."""
+    if semantics:
+        add_semantics(parser)
     add = parser.add_argument
     choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
     add("--judge", help=f"who decides, by default the first ({choices})")

@@ -211,7 +211,7 @@ class WrittenFormulas:
             (0.03, lambda: ["->", "G", "F", *boolean(), "G", "F", *boolean()]),
             (0.12, duty),
             (0.05, lambda: ["->", *boolean(), *duty()]),
-            (0.13, self._scope),
+            (0.25, self._scope),
             (0.04, boolean),
             (0.03, lambda: ["<->", *boolean(), *duty()]),
             (0.03, lambda: ["!", *duty()]),
@@ -247,17 +247,34 @@ class WrittenFormulas:
     def _scope(self) -> Tokens:
         """A duty before, after or between events (Dwyer et al. 1999, in general terms)."""
         first, last = self._literal(), self._literal()
-        until, weak = (operator + [*self._duty(0), *last] for operator in (["U"], ["W"]))
+        until, weak = ([operator, *self._before(last), *last] for operator in "UW")
         body = self._duty(1)
         return self._choose(
             (0.2, lambda: ["->", "F", *last, *until]),
             (0.15, lambda: ["G", "->", *first, *body]),
             (0.15, lambda: ["G", "->", *first, "G", *self._boolean()]),
-            (0.2, lambda: ["G", "->", "&", *first, "!", *last, *weak]),
-            (0.1, lambda: ["G", "->", "&", "&", *first, "!", *last, "F", *last, *until]),
-            (0.1, lambda: ["|", "G", "!", *first, "F", "&", *first, *body]),
-            (0.1, lambda: ["W", "!", *first, *body]),
+            (0.2, lambda: ["G", "->", "&", *first, *_negated(last), *weak]),
+            (0.1, lambda: ["G", "->", "&", "&", *first, *_negated(last), "F", *last, *until]),
+            (0.1, lambda: ["|", "G", *_negated(first), "F", "&", *first, *body]),
+            (0.1, lambda: ["W", *_negated(first), *body]),
         )
+
+
+    def _before(self, event: Tokens) -> Tokens:
+        """A duty up to an event: also a reaction, or a chain of two, that comes before it."""
+        boolean, yet = self._boolean, ["U", *_negated(event)]
+        return self._choose(
+            (0.4, lambda: self._duty(0)),
+            (0.12, lambda: [*yet, *boolean()]),
+            (0.12, lambda: ["!", *yet, *boolean()]),
+            (0.18, lambda: ["->", *boolean(), *yet, "&", *boolean(), *_negated(event)]),
+            (0.09, lambda: ["->", *boolean(), *yet, "&", *boolean(), "X", *yet, *boolean()]),
+            (0.09, lambda: ["->", "&", *boolean(), "X", *yet, *boolean(), "X", *yet, *boolean()]),
+        )
+
+
+def _negated(literal: Tokens) -> Tokens:
+    return literal[1:] if literal[0] == "!" else ["!", *literal]
 
 
 def _halved(operator: str, parts: Sequence[Tokens]) -> Tokens:

@@ -56,14 +56,17 @@ def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
 
-def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = False) -> Any:
+def add_model(
+    parser: argparse.ArgumentParser, beam: bool = True, given: bool = False, several: bool = False
+) -> Any:
     """Adds the model and how it searches, and returns the group of ``--path``.
 
-    One of the group must be given. With ``given`` a file may stand in the place of the model, and
-    without ``beam`` the width of the beam is no option.
+    One of the group must be given. With ``given`` a file may stand in the place of the model, with
+    ``several`` there may be more models, and without ``beam`` the width of the beam is no option.
     """
     answers = parser.add_mutually_exclusive_group(required=True)
-    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
+    one = {"help": "the models to ask", "nargs": "+"} if several else {"help": "the model to ask"}
+    answers.add_argument("--path", metavar="CHECKPOINT", **one)
     if given:
         help_ = "or its answers: a text with one a line, or .jsonl with source and answer"
         answers.add_argument("--generated", metavar="FILE", help=help_)
@@ -86,9 +89,9 @@ def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = 
     return answers
 
 
-def add_judging(parser: argparse.ArgumentParser) -> None:
-    """Adds who judges."""
-    add_judge(parser)
+def add_judging(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
+    """Adds who judges, and what sentences mean (``semantics``)."""
+    add_judge(parser, semantics)
     help_ = "judging processes (default: as many as the judge needs)"
     parser.add_argument("--workers", type=at_least(0), help=help_)
 
@@ -134,15 +137,25 @@ def answer(
     asked: Union[CheckpointDecoder, GivenAnswers],
     problems: Sequence[Problem],
     judges: Optional[JudgePool] = None,
+    part: str = "",
 ) -> List[Answered]:
-    """Answers problems and judges the answers, those of an interrupted run excepted."""
-    depends = {**_settings(args), "answerer": sha256_of_file(_source(args))}
+    """Answers problems and judges the answers, those of an interrupted run excepted.
+
+    Args:
+        args: the options.
+        asked: who answers.
+        problems: the problems.
+        judges: who judges, None for nobody.
+        part: names the part of a measurement that is made in several.
+    """
+    (source,) = _sources(args)
+    depends = {**_settings(args), "answerer": sha256_of_file(source)}
     depends["sentences"] = sha256_of(problems)
     if judges is not None and judges.judge.on_references:
         depends["references"] = sha256_of(str(problem.reference) for problem in problems)
     advice = "pass --restart to discard them, or another --result to keep them"
     with Journal(
-        file_beside(args.result, ".answers.jsonl"),
+        file_beside(args.result, f"{part}.answers.jsonl"),
         "answers",
         depends,
         advice=advice,
@@ -176,7 +189,7 @@ def report(
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
         "seed": args.seed,
-        "files": {path: sha256_of_file(path) for path in (*files, _source(args))},
+        "files": {path: sha256_of_file(path) for path in (*files, *_sources(args))},
         "options": _settings(args),
         "samples": samples,
         "seconds": seconds,
@@ -197,9 +210,14 @@ def grid_files(folder: str) -> List[str]:
     return [f"{folder}/{name}" for name in ("grid.src", "grid.tgt", MANIFEST)]
 
 
-def _source(args: argparse.Namespace) -> str:
-    """The file of the model or of the answers."""
-    return args.path or args.generated
+def changed(args: argparse.Namespace, **options: Any) -> argparse.Namespace:
+    """The options with other values for some of them."""
+    return argparse.Namespace(**{**vars(args), **options})
+
+
+def _sources(args: argparse.Namespace) -> List[str]:
+    """The files of the models or of the answers."""
+    return args.path if isinstance(args.path, list) else [args.path or args.generated]
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:

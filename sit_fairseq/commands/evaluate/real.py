@@ -1,0 +1,74 @@
+r"""Counts correct and verified answers to formulas that people wrote.
+
+    sit evaluate real ltl --path model/checkpoint_best.pt --result results/real.json
+
+The formulas are those of ``sit generate real``: specification patterns (ltl) or functions of gene
+networks (prop), their negations, and wide conjunctions. The search writes well-formed answers alone
+(``--constrained``). *correct* counts the first answer of the beam, *verified* the answers that a
+judge accepts with wider and wider beams. A formula that a model cannot be asked, as it lacks names
+or operators, counts as wrong. With several models, ``--path ours.pt baseline.pt``, the table has
+columns for each.
+"""
+
+import argparse
+import os
+import time
+from typing import Dict, List, Optional, Sequence
+
+from sit_fairseq.commands.evaluate import _options as options
+from sit_fairseq.datasets.real import LONGEST, real_sets
+from sit_fairseq.evaluation import real
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    add = parser.add_argument
+    add("semantics", choices=list(LONGEST), metavar="LOGIC", help="ltl or prop")
+    options.add_model(parser, several=True)
+    help_ = "widths of the verified search (default: %(default)s)"
+    add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
+    help_ = "write the results of the first model as .eval_results/*.yaml of the Hub"
+    add("--eval-results", metavar="FILE", help=help_)
+    options.add_judging(parser, semantics=False)
+    options.add_result(parser)
+    parser.set_defaults(constrained="auto")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Asks each model, judges, measures and writes."""
+    results: Dict[str, real.Results] = {}
+    sets, begun = real_sets(args.semantics), time.monotonic()
+    formulas = [formula for found in sets.values() for formula in found]
+    with options.run(args), options.judges(args) as judges:
+        for number, path in enumerate(args.path):
+            one = options.changed(args, path=path, verify=None, verify_beams=None)
+            sources = real.readable_sources(options.answerer(one), formulas)
+            correct = _verdicts(one, judges, sources, f".{number}.beam")
+            left = [
+                None if verdict is Verdict.satisfied else source
+                for source, verdict in zip(sources, correct)
+            ]
+            widest = options.changed(args, path=path, verify=args.semantics)
+            again = _verdicts(widest, judges, left, f".{number}.verified")
+            verified = [found if found else first for found, first in zip(again, correct)]
+            name = os.path.join(*os.path.normpath(path).split(os.sep)[-2:])
+            results[name] = real.measure_real(sets, correct, verified)
+    if args.eval_results:
+        real.write_eval_results(args.eval_results, args.semantics, next(iter(results.values())))
+    table, seconds = real.real_table(results, args.beam), time.monotonic() - begun
+    options.report(args, "real", [], results, table, len(formulas), seconds)
+
+
+def _verdicts(
+    args: argparse.Namespace, judges: JudgePool, sources: Sequence[Optional[str]], part: str
+) -> List[Optional[Verdict]]:
+    """The verdict on the first answer to each source, None where there is no source."""
+    lines = [source for source in sources if source is not None]
+    if not lines:
+        return [None] * len(sources)
+    asked = options.answerer(args)
+    problems = judges.judge.problems(lines, None, asked.symbols)
+    verdicts = iter(options.answer(args, asked, problems, judges, part))
+    return [None if source is None else next(verdicts).verdicts[0] for source in sources]

@@ -1,0 +1,108 @@
+"""Correct and verified answers to formulas that people wrote (:mod:`sit_fairseq.datasets.real`)."""
+
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+import yaml
+
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.storage.files import replacing
+from sit_fairseq.symbols.renaming import Renaming
+
+# What is measured of each set: the first answer of the beam, and that of the verified search.
+MEASURES = ("correct", "verified")
+
+# The results of one model: set -> measure -> proportion.
+Results = Dict[str, Dict[str, Proportion]]
+
+
+def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[Optional[str]]:
+    """Formulas over the names that a model has.
+
+    Args:
+        asked: the model.
+        formulas: over any symbols.
+
+    Returns:
+        For each formula what the model is asked, None where it has no names for all the symbols, or
+        does not know an operator.
+    """
+    return [_readable(asked, formula) for formula in formulas]
+
+
+def _readable(asked: CheckpointDecoder, formula: str) -> Optional[str]:
+    symbols = formula_symbols(tokenize(formula))
+    try:
+        names = asked.symbol_names(len(symbols))
+    except UserError:
+        return None
+    source = Renaming(dict(zip(symbols, names)))(formula)
+    (read,) = asked.task.read([source])
+    return None if isinstance(read, UnansweredError) else source
+
+
+def measure_real(
+    sets: Mapping[str, Sequence[str]],
+    correct: Sequence[Optional[Verdict]],
+    verified: Sequence[Optional[Verdict]],
+) -> Results:
+    """Counts right answers in each set.
+
+    Args:
+        sets: the formulas, by the name of their set.
+        correct: verdicts on the first answers of the beam, for the formulas of all sets in order;
+            None where the model cannot be asked, which counts as wrong.
+        verified: the same of the verified search.
+    """
+    results, first = {}, 0
+    for name, formulas in sets.items():
+        part = slice(first, first + len(formulas))
+        first = part.stop
+        results[name] = {
+            measure: Proportion(verdicts[part].count(Verdict.satisfied), len(formulas))
+            for measure, verdicts in zip(MEASURES, (list(correct), list(verified)))
+        }
+    return results
+
+
+def real_table(results: Mapping[str, Results], beam: int) -> List[List[Any]]:
+    """The rows of a table for people, the head first.
+
+    Args:
+        results: of each model, by its name.
+        beam: width of the first measure.
+    """
+    named = [f"{name}: " if len(results) > 1 else "" for name in results]
+    kinds = (f"correct (beam {beam})", "verified")
+    rows: List[List[Any]] = [["set", "formulas"] + [n + kind for n in named for kind in kinds]]
+    for name, found in next(iter(results.values())).items():
+        shares = [model[name][measure] for model in results.values() for measure in MEASURES]
+        rows.append([name.replace("_", " "), found["correct"].total, *shares])
+    return rows
+
+
+def write_eval_results(path: str, logic: str, results: Results) -> None:
+    """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``.
+
+    Args:
+        path: the file.
+        logic: of the sets.
+        results: of the model.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    entries = [
+        {
+            "dataset": {"id": f"sit-fairseq/real-{logic}", "task_id": f"{name}_{measure}"},
+            "value": round(100 * found[measure].share, 2),
+            "notes": f"{found[measure].count} of {found[measure].total} formulas, in per cent",
+        }
+        for name, found in results.items()
+        for measure in MEASURES
+    ]
+    with replacing(path) as (file,):
+        yaml.safe_dump(entries, file, sort_keys=False)
