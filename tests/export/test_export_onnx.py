@@ -10,7 +10,7 @@ from command_line import ROOT, sit
 
 from export.conftest import save_checkpoint
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder, DecodingOptions
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.onnx_files import FILES
@@ -85,7 +85,7 @@ def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
 
 
 def test_the_shipped_files_are_those_of_the_shipped_model():
-    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"), DecodingOptions())
+    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"))
     agreement = compare(decoder, str(SHIPPED))
     assert agreement.sentences == 12 and agreement.ties == 0
 
@@ -93,13 +93,13 @@ def test_the_shipped_files_are_those_of_the_shipped_model():
 def test_no_sentence_is_begun_once_time_is_up(monkeypatch):
     """But for the first ones, as a busy machine might compare none."""
     monkeypatch.setattr(self_check, "SECONDS", 0)
-    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"), DecodingOptions())
+    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"))
     assert compare(decoder, str(SHIPPED)).sentences == 10
 
 
 def test_another_model_is_told_from_its_files(default):
     checkpoint, folder = default
-    decoder = CheckpointDecoder(str(checkpoint), DecodingOptions())
+    decoder = CheckpointDecoder(str(checkpoint))
     with torch.no_grad():
         decoder.model.decoder.layers[0].fc1.bias.add_(0.01)
     with pytest.raises(UserError, match="the exported files answer .* fairseq with"):
@@ -184,7 +184,7 @@ def test_deeper_formulas_are_read_as_by_fairseq(default):
     deep = "! " * 14 + "& a b"
     (expected,) = [
         answers
-        for _, batch in CheckpointDecoder(str(checkpoint), DecodingOptions()).decode([deep])
+        for _, batch in CheckpointDecoder(str(checkpoint)).decode([deep])
         for answers in batch
     ]
     assert [ExportedModel(folder).answer(deep).text] == expected[:1]
