@@ -81,6 +81,9 @@ def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
     dictionary = Dictionary()
     for token in saved[0]:
         dictionary.add_symbol(token)
+    rows = weights["encoder.embed_tokens.weight"].size(0)
+    if rows != len(dictionary):  # loading would cut or fill them
+        raise UserError(f"{path} has {rows} embeddings for {len(dictionary)} tokens")
     return dictionary
 
 

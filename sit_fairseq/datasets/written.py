@@ -259,7 +259,6 @@ class WrittenFormulas:
             (0.1, lambda: ["W", *_negated(first), *body]),
         )
 
-
     def _before(self, event: Tokens) -> Tokens:
         """A duty up to an event: also a reaction, or a chain of two, that comes before it."""
         boolean, yet = self._boolean, ["U", *_negated(event)]

@@ -123,6 +123,21 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         """The longest source and target in tokens."""
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
 
+    def load_state_dict(self, state_dict: Dict[str, Any], *args: Any, **kwargs: Any):
+        """As in fairseq.
+
+        Raises:
+            UserError: a weight is missing or of another size.
+        """
+        try:
+            return super().load_state_dict(state_dict, *args, **kwargs)
+        except RuntimeError as error:
+            fault = str(error).split("\n")[1].strip()
+            raise UserError(
+                f"the weights of the checkpoint are not those of the model that is built ({fault}); "
+                "name another file, or train with the options it was trained with"
+            )
+
 
 def _architecture(name: str, **defaults: Any) -> None:
     """Registers an architecture: other defaults for the options not given by the user.

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.grammars import Grammar
+from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.tasks import options, scoring  # noqa: F401
@@ -87,6 +88,14 @@ class StreamTranslationTask(TranslationTask):
     def load_dictionary(cls, filename: str) -> StreamDictionary:
         """Loads a ``dict.txt``; fairseq-preprocess calls this too."""
         return StreamDictionary.load(filename)
+
+    @classmethod
+    def build_dictionary(cls, filenames: Sequence[str], *args: Any, **kwargs: Any):
+        """As in fairseq, which would take a byte order mark for a token, and a carriage return for
+        the end of a line."""
+        for name in filenames:
+            read_sentences(name)
+        return super().build_dictionary(filenames, *args, **kwargs)
 
     @classmethod
     def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):

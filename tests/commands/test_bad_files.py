@@ -106,9 +106,9 @@ ENTRIES = {
             "unbalanced": "line 2 of the train source is not one formula",
             "unknown operator": "line 2 of the train source is not one formula",
             "empty line": "line 2 of the train source is empty",
-            "byte order mark": ".*dict.src.txt holds the token .* line 1 of a file",
+            "byte order mark": ".*dict.src.txt is no dictionary .* as of a text with a byte order mark",
             # fairseq-preprocess itself takes it for the end of a line.
-            "carriage return": "the train split .* same number of examples; give .* line ends",
+            "carriage return": "the train split .* the same number of examples",
         },
     ),
 }

@@ -368,7 +368,6 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path, prefix):
     [
         ("correct", ("--semantics", "prpo"), "unknown semantics 'prpo'"),
         ("correct", (*PROP, "--symbols", "["), "not a regular expression"),
-        ("correct", (*PROP, "--fresh-names", "x"), "--fresh-names 'x' name the symbols of answers"),
         ("alpha-covariance", (*SHORT, "--names", "a,&"), "'&' is no symbol"),
         (
             "alpha-covariance",

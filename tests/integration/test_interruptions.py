@@ -44,13 +44,15 @@ def by_options(data, save_dir, workers):
 def by_hydra(data, save_dir, workers):
     """A shipped configuration, made small, with validation, a ramp and random embeddings."""
     return fairseq_cli.hydra_train.cli_main, [
-        *("--config-dir", ROOT / "examples/prop/hydra", "--config-name", "mini"),
+        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
         *(f"common.user_dir={ROOT / 'sit_fairseq'}", "common.tensorboard_logdir=null"),
         *(f"task.data={data}", "task.validate_semantics=null", "+task.length_ramp_updates=25"),
         *("common.cpu=true", f"hydra.run.dir={save_dir}", f"checkpoint.save_dir={save_dir}"),
         *("checkpoint.save_interval_updates=3", "checkpoint.best_checkpoint_metric=loss"),
         *("checkpoint.maximize_best_checkpoint_metric=false", "model.stream_attention=EP-DP-CP"),
         *("+model.symbol_embedding=random", "model.encoder_layers=1", "model.encoder_embed_dim=32"),
+        *("model.encoder_attention_heads=4", "lr_scheduler.warmup_updates=9"),
+        *("checkpoint.no_epoch_checkpoints=true", "checkpoint.keep_interval_updates=1"),
         *("model.dropout=0.1", "dataset.batch_size=8", f"dataset.num_workers={workers}"),
         *("+optimization.update_freq=[2]", f"optimization.max_update={UPDATES}"),
     ]
