@@ -1,4 +1,4 @@
-"""The commands of the reference page, on less data."""
+"""The commands of the page on training, on less data."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from command_line import ROOT
 
 def test_commands_run_as_printed(tmp_path):
     blocks = re.findall(
-        r"```bash\n(.*?)```", (ROOT / "examples" / "REFERENCE.md").read_text(), re.S
+        r"```bash\n(.*?)```", (ROOT / "examples" / "TRAIN.md").read_text(), re.S
     )
-    [commands] = [block for block in blocks if "fairseq-train" in block]
+    commands = next(block for block in blocks if "fairseq-train" in block)
     for printed, shorter in (
         ("bash scripts/setup.sh && ", ""),
         ("--size 10000", "--size 300"),
