@@ -100,7 +100,9 @@ def test_verbs_and_their_options_exist(name):
         words = code.split()[1:]
         if words[0].startswith("-") or words[0] == "VERB":
             continue
-        verb = max((v for v in commands.VERBS if f"{' '.join(words)} ".startswith(f"{v} ")), key=len)
+        verb = max(
+            (v for v in commands.VERBS if f"{' '.join(words)} ".startswith(f"{v} ")), key=len
+        )
         _, called = commands._parsers(verb.split())
         for option in re.findall(r"(?<!\S)--[a-z-]+", code):
             assert option in called._option_string_actions, (name, code, option)

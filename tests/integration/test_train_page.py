@@ -9,9 +9,7 @@ from command_line import ROOT
 
 
 def test_commands_run_as_printed(tmp_path):
-    blocks = re.findall(
-        r"```bash\n(.*?)```", (ROOT / "examples" / "TRAIN.md").read_text(), re.S
-    )
+    blocks = re.findall(r"```bash\n(.*?)```", (ROOT / "examples" / "TRAIN.md").read_text(), re.S)
     commands = next(block for block in blocks if "fairseq-train" in block)
     for printed, shorter in (
         ("bash scripts/setup.sh && ", ""),
