@@ -210,6 +210,8 @@ def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optio
     fixed = (*(ARITY if temporal else OPERATORS), *CONSTANTS)
     if not all(word in fixed or re.fullmatch(_WORD, word) for word in words):
         return None
+    constants = {"true": "1", "false": "0"}
+    words = [constants.get(word, word) for word in words]
     tokens = [word if word in fixed else _numbered(word, names) for word in words]
     try:
         check_formula(tokens)

@@ -1,0 +1,130 @@
+"""``sit answer`` with the shipped models: formulas of people in, verified answers out."""
+
+import json
+
+import pytest
+from command_line import sit
+from conftest import needs_spot
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import formula_answers
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.reading import read_formula
+
+DIMACS = "c two clauses\np cnf 3 2\n1 -2 0\n-1 3 0\n"
+
+
+@pytest.fixture
+def answer(capsys):
+    """Calls the verb; returns the lines printed and the exit status."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        status = 0
+        try:
+            sit("answer", *arguments)
+        except SystemExit as error:
+            status = error.code
+        return capsys.readouterr().out.splitlines(), status
+
+    return call
+
+
+def test_formulas_of_any_notation_and_names(answer):
+    formulas = ["a & (b || ~c)", "Door_open => !alarm", "& x1 | x2 ! x3", '"my event" xor p7']
+    lines, status = answer("prop", *formulas, "--json")
+    assert status == 0
+    for formula, line in zip(formulas, map(json.loads, lines)):
+        assert line["formula"] == formula and line["status"] == "verified"
+        reading = read_formula(formula, temporal=False)
+        numbers = {name: f"p{number}" for number, name in enumerate(reading.names)}
+        words = line["answer"].replace('"my event"', numbers.get("my event", "")).split()
+        tokens = [numbers.get(word, word) for word in words]
+        verdict = make_judge("prop").verify(" ".join(reading.tokens), " ".join(tokens))
+        assert verdict is Verdict.satisfied
+
+
+def test_answers_for_people_and_as_in_data_sets(answer):
+    assert answer("prop", "a & !b") == (["a & !b"], 0)
+    assert answer("prop", "a & !b", "--prefix") in [(["a 1 b 0"], 0), (["b 0 a 1"], 0)]
+    assert answer("prop", "true", "& true 1") == (["anything"] * 2, 0)
+
+
+@needs_spot
+def test_traces_for_people(answer):
+    lines, status = answer("ltl", "X (req & !grant) & G F grant", "!close U open")
+    assert status == 0 and len(lines) == 2
+    assert "; " in lines[0] and "req & !grant" in lines[0]
+    assert all(line.split("; ")[-1].startswith(("for ever", "then", "again")) for line in lines)
+
+
+def test_a_formula_without_an_answer(answer):
+    assert answer("prop", "a & !a", "a") == (["no answer exists", "a"], 0)
+
+
+def test_what_cannot_be_read_is_told_with_its_place(answer):
+    lines, status = answer("prop", "a & (b | ", "a")
+    assert "cannot be read: '|' at character 8" in lines[0]
+    assert lines[1:] == ["a"] and status == 1
+
+
+def test_what_the_search_does_not_find_is_not_verified(answer, monkeypatch):
+    judge = type(make_judge("prop"))
+    monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict.violated)
+    assert answer("prop", "a | b", "--beams", "1") == (["not verified"], 1)
+
+
+def test_a_file_and_its_pairs(answer, tmp_path):
+    (tmp_path / "formulas").write_text("a & b\n\nalpha & !alpha\n(b\n!req\n")
+    files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
+    lines, status = answer("prop", *files)
+    assert len(lines) == 4 and status == 1
+    assert (tmp_path / "out.src").read_text() == "& a b\n! req\n"
+    assert (tmp_path / "out.tgt").read_text().splitlines()[1] == "req 0"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["formulas", "out.src", "out.tgt"]
+
+
+def test_dimacs(answer, tmp_path):
+    (tmp_path / "x.cnf").write_text(DIMACS)
+    (line,), status = answer("prop", "--input", tmp_path / "x.cnf", "--prefix")
+    assert status == 0
+    found = dict(zip(line.split()[::2], line.split()[1::2]))
+    true = {name for name, value in found.items() if value == "1"}
+    false = set(found) - true
+    assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
+
+
+def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
+    monkeypatch.setattr(formula_answers, "_BATCH", 2)
+    (tmp_path / "formulas").write_text("a\n!a\na & b\na | b\n")
+    files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
+    asked = []
+    read = formula_answers._read
+
+    def stopping(formula, logic):
+        asked.append(formula)
+        if formula == "a | b" and len(asked) == 4:
+            raise KeyboardInterrupt
+        return read(formula, logic)
+
+    monkeypatch.setattr(formula_answers, "_read", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        sit("answer", "prop", *files)
+    assert not (tmp_path / "out.src").exists()
+    lines, status = answer("prop", *files)
+    assert status == 0 and len(lines) == 4
+    assert asked == ["a", "!a", "a & b", "a | b", "a & b", "a | b"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((), "give formulas, or a file of them by --input"),
+        (("a", "--input", "x"), "give formulas, or a file of them by --input"),
+        (("--input", "no_such"), "no_such cannot be read.*change --input"),
+    ],
+)
+def test_mistakes(arguments, message):
+    with pytest.raises(UserError, match=message):
+        sit("answer", "prop", *arguments)
