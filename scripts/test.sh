@@ -33,4 +33,4 @@ if [ "${1:-}" = browser ]; then
 fi
 .venv/bin/python -m isort --check-only --quiet .
 .venv/bin/python -m black --check --quiet .
-exec .venv/bin/python -m pytest "$@"
+exec .venv/bin/python -m pytest -n 2 --dist loadfile "$@"

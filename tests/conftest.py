@@ -23,7 +23,7 @@ from sit_fairseq.models.symbol_invariant_transformer import (
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Rooms whose tests mostly compute, and take seconds.
-FAST_ROOMS = {"criterions", "data", "logic", "models", "modules", "optim", "symbols"}
+FAST_ROOMS = {"judging", "logic", "models", "search", "storage", "symbols", "training"}
 
 PACKAGE = Path(sit_fairseq.__file__).parent
 
@@ -36,11 +36,13 @@ TARGETS = ["1", "a 1", "b 0 d 1", "a 0 b 1 c 1 h 0"]
 
 
 def pytest_collection_modifyitems(items):
-    """Marks as ``fast`` the tests of rooms that compute, by files without a command line."""
+    """Marks as ``fast`` the tests of rooms that compute, but for those marked ``slow`` and those of
+    files with a command line."""
     for item in items:
         room = item.path.relative_to(Path(__file__).parent).parts[0]
         origins = {getattr(value, "__module__", None) for value in vars(item.module).values()}
-        if room in FAST_ROOMS and "command_line" not in origins:
+        slow = "command_line" in origins or item.get_closest_marker("slow")
+        if room in FAST_ROOMS and not slow:
             item.add_marker(pytest.mark.fast)
 
 

@@ -21,7 +21,11 @@ def alive(worker):
 
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
     run = Run(
-        GenerationConfig(), StreamTranslationConfig(), make_dictionary(), lambda options: None
+        GenerationConfig(),
+        StreamTranslationConfig(),
+        make_dictionary(),
+        True,
+        lambda options, grammar: None,
     )
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     sample = make_sample(run.dictionary, ["| a b"], ["a 1"])
@@ -36,7 +40,7 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     monkeypatch.setattr(runs, "accepting_judge", lambda semantics: make_judge(semantics, "aiger"))
     monkeypatch.setattr(runs.os, "cpu_count", lambda: 1)
     cfg = StreamTranslationConfig(verify="prop")
-    run = Run(GenerationConfig(), cfg, make_dictionary(), lambda options: None)
+    run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda options, grammar: None)
     pool = run.generator._judges
     pool.verify_all([("a", "a 1")])
     (worker,) = pool._idle

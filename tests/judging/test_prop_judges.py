@@ -90,6 +90,7 @@ def random_answer(rng, formula):
     return " ".join(answer)
 
 
+@pytest.mark.slow
 def test_judges_agree():
     rng = Random(5)
     bits, aiger = BitsJudge(), AigerJudge()
@@ -164,6 +165,7 @@ def test_what_a_truth_table_has_no_room_for(caplog):
     assert AigerJudge().solvable(f"& p0 & ! p0 {wide}") is False
 
 
+@pytest.mark.slow
 def test_formulas_too_deep_for_aiger_are_errors(monkeypatch):
     formula = "xor a " * 250 + "a"
     assert AigerJudge().verify(formula, "a 1") is Verdict.error

@@ -334,6 +334,7 @@ def test_spot_reads_what_people_read(formula):
     assert names == set(formula_symbols(tokens))
 
 
+@pytest.mark.slow
 @needs_spot
 def test_pool_stops_spot_and_goes_on():
     easy = ("G F a", "{ a }")

@@ -124,6 +124,7 @@ def test_dimacs():
         read_dimacs("c nothing\n")
 
 
+@pytest.mark.slow
 def test_deep_and_long_texts():
     assert read("(" * 5000 + "a" + ")" * 5000) == "a"
     assert read("!" * 50000 + "a").split() == ["!"] * 50000 + ["a"]

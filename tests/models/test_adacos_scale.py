@@ -170,6 +170,7 @@ def test_scale_is_saved_with_the_model():
     assert float(loaded.decoder.output_scale.scale) == 3.25
 
 
+@pytest.mark.slow
 def test_two_processes_agree_with_one(tmp_path):
     # The second rank has fewer micro-batches, and none at all in the second update.
     batches = [

@@ -90,6 +90,7 @@ def run(script, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["symbols", "models"])
 def test_no_module_asks_for_fairseq(room):
     files = (Path(sit_fairseq.__file__).parent / room).glob("[!_]*.py")
@@ -98,5 +99,6 @@ def test_no_module_asks_for_fairseq(room):
     assert run(IMPORTS, *(f"sit_fairseq.{name}" for name in sorted(names))) == ""
 
 
+@pytest.mark.slow
 def test_a_model_trains_and_answers():
     run(TRAINING)

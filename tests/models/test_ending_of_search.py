@@ -13,6 +13,7 @@ from sit_fairseq.search.beam_search import best_possible
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [2, 4])
 def test_search_goes_on_while_an_unfinished_hypothesis_is_better(beam):
     dictionary = make_dictionary()

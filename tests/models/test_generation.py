@@ -184,6 +184,7 @@ def test_names_that_cannot_be_given(names, reason):
         make_model(make_dictionary(), fresh_symbols=1, fresh_names=names)
 
 
+@pytest.mark.slow
 def test_a_prefix_may_introduce_fresh_symbols():
     """They keep their names, no other gets one of these, and scoring agrees."""
     dictionary = make_dictionary()

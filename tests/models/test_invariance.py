@@ -71,6 +71,7 @@ def test_logits_loss_and_gradients(dtype, training, state):
     assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 def test_bfloat16(training):
     dictionary = make_dictionary()
@@ -148,6 +149,7 @@ def test_dictionary_of_other_order_and_size():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam, rounded", [(1, False), (4, False), (4, True)])
 def test_beam_output_is_renamed(beam, rounded):
     dictionary = make_dictionary()
@@ -190,6 +192,7 @@ def test_fresh_symbols_of_training(pattern, training):
     assert bool(measure(sample)["loss"].isfinite())
 
 
+@pytest.mark.slow
 def test_fresh_symbols_of_answers_to_fuzzed_sources():
     """Each renaming gives the same answers with the same scores, up to what symbols are called
     that the source lacks: these have different names, which the source does not hold."""

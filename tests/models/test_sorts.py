@@ -62,6 +62,7 @@ def test_logits_loss_and_gradients_are_those_of_the_renamed(pattern):
     assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [0, "column=2,alias=1"])
 @pytest.mark.parametrize("grammar", [None, AssignmentGrammar()])
 def test_answers_to_fuzzed_sources_are_renamed_with_equal_scores(fresh, grammar):
@@ -147,6 +148,7 @@ def test_sorts_are_told_apart_where_names_are_not():
     assert float(difference[:, :, 2].max()) > 1e-3
 
 
+@pytest.mark.slow
 def test_fresh_symbols_have_names_and_columns_of_their_sort():
     words = dictionary()
     tokens = encode(words, ["select T0 from c1", "where T3 s0 c0"])

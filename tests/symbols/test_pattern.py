@@ -51,6 +51,7 @@ def test_other_special_tokens():
         SymbolPattern("[a-z]+", ["start"])
 
 
+@pytest.mark.slow
 def test_a_pattern_has_no_more_than_a_second_for_a_token():
     pattern = SymbolPattern("(a|a)*b")
     assert pattern.is_symbol("aab")
