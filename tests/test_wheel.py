@@ -24,7 +24,8 @@ def wheel(tmp_path_factory) -> Path:
     """The wheel of a copy of the repository, as building leaves files behind."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     hidden = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "sit_fairseq", source / "sit_fairseq", ignore=hidden)
+    for name in ("sit_fairseq", "checkpoints"):
+        shutil.copytree(ROOT / name, source / name, ignore=hidden)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--wheel-dir", built)
@@ -62,6 +63,10 @@ def elsewhere(wheel, tmp_path_factory):
 def test_every_module_is_in_the_wheel(wheel):
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     assert inside == {str(path.relative_to(ROOT)) for path in ROOT.glob("sit_fairseq/**/*.py")}
+
+
+def test_formulas_are_answered_elsewhere(elsewhere):
+    assert elsewhere("sit", "answer", "prop", "go & !stop") == "go & !stop\n"
 
 
 def test_data_are_made_judged_and_measured_elsewhere(elsewhere, tmp_path):
