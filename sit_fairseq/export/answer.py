@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Answers sentences by a model that `sit export --onnx` wrote. Needs numpy and onnxruntime only.
 
-    python answer.py DIR [--beam 3] <sentences
+    python answer.py DIR [--beam 3] [--constrained] <sentences
 
-prints one answer a line. Symbols are numbered by first appearance (their slots) before anything is
+prints one answer a line. With --constrained all answers are well-formed: assignments or traces, as
+the tokens of the model say. Symbols are numbered by first appearance (their slots) before anything is
 computed, and get their names back at the end: sentences that differ by a renaming get the renamed
 answer with the very same score. A line that cannot be answered gives an empty one, its reason on
 stderr, and exit status 1 at the end.
@@ -15,6 +16,7 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import onnxruntime
@@ -28,6 +30,10 @@ SIMPLE_PATTERN = re.compile(r"(\(\?![^()]*\))?[^()]{1,1000}")
 REPETITIONS, LONGEST_SYMBOL = 3, 100
 
 DEEPEST = 10_000  # trees
+
+OPERANDS = {"!": 1, **dict.fromkeys(("&", "|", "->", "<->", "xor"), 2)}
+TEMPORAL = {"X", "F", "G", "U", "W", "R", "M"}
+TRACE_MARKS = {";", "{", "}"}
 
 
 def _reason(error):
@@ -56,6 +62,70 @@ class Answer:
     score: np.float32
 
 
+class Assignments:
+    """The grammar of ``a 1 c 0``; see Grammar in sit_fairseq/judging/grammars.py.
+
+    A state is the slots that have a value, as bits, and whether the last one waits for it.
+    """
+
+    start = (0, False)
+
+    def next(self, state, token):
+        """The state after a base token or the slot of a symbol; None if it cannot follow."""
+        used, waits = state
+        if waits:
+            return (used, False) if token in ("0", "1") else None
+        if isinstance(token, str) or used >> token & 1:
+            return None
+        return used | 1 << token, True
+
+    def shortest(self, state):
+        """The fewest tokens with which an answer can end."""
+        return int(state[1])
+
+
+class Traces:
+    """The grammar of ``a ; & b c ; { 1 }``.
+
+    A state is whether the cycle has begun, how many operands the step waits for, whether it has no
+    token so far, and whether the cycle has ended.
+    """
+
+    start = (False, 1, True, False)
+
+    def next(self, state, token):
+        """The state after a base token or the slot of a symbol; None if it cannot follow."""
+        cycle, operands, fresh, ended = state
+        if isinstance(token, int) or token in OPERANDS or token in ("0", "1"):
+            if ended or not operands:
+                return None
+            return cycle, operands - 1 + OPERANDS.get(token, 0), False, False
+        if token == "{":
+            return (True, 1, True, False) if fresh and not cycle else None
+        if operands or ended or not (token == ";" or token == "}" and cycle):
+            return None
+        return (cycle, 1, True, False) if token == ";" else (cycle, 0, False, True)
+
+    def shortest(self, state):
+        """The fewest tokens with which an answer can end."""
+        cycle, operands, fresh, ended = state
+        if ended:
+            return 0
+        if cycle:
+            return operands + 1
+        return 3 if fresh else operands + 4  # "{ 1 }", or "; { 1 }" after the operands
+
+
+def grammar_of(tokens):
+    """The grammar of a model's answers, told by its tokens; None if they do not tell."""
+    tokens = set(tokens)
+    if {"{", "}"} <= tokens:
+        return Traces()
+    if {"0", "1"} <= tokens and not tokens & (TEMPORAL | TRACE_MARKS):
+        return Assignments()
+    return None
+
+
 class ExportedModel:
     """The files of a folder.
 
@@ -80,6 +150,8 @@ class ExportedModel:
             self.pattern = re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise SystemExit(f"the pattern {pattern!r} is not a regular expression: {error}")
+        self.grammar = None if self.one_stream else grammar_of(self.rows)
+        self.needed = lru_cache(maxsize=10_000)(self.needed)
 
     def _take(self, folder, vocabulary):
         """Reads the files; raises something if they lack anything."""
@@ -163,7 +235,7 @@ class ExportedModel:
             raise CannotAnswer("the formula ends too early: operands are missing")
         return paths
 
-    def answer(self, line, beam=3, lenpen=1.0, max_length=200):
+    def answer(self, line, beam=3, lenpen=1.0, max_length=200, constrained=False):
         """The best answer to a sentence.
 
         Args:
@@ -171,14 +243,31 @@ class ExportedModel:
             beam: hypotheses kept at each step; 1 is greedy decoding.
             lenpen: exponent of the length by which a log-probability is divided.
             max_length: tokens of the longest answer.
+            constrained: whether the answer is to be well-formed.
         """
+        if constrained and self.grammar is None:
+            raise CannotAnswer("the tokens of the model do not say which answers are well-formed")
         sentence = self.read(line)
-        ids, score = self.search(sentence, beam, lenpen, max_length)
+        ids, score = self.search(sentence, beam, lenpen, max_length, constrained)
         words = [*self.tokens, *sentence.names]
         return Answer(" ".join(words[token] for token in ids), score)
 
-    def search(self, sentence, beam, lenpen, max_length):
-        """Beam search over canonical ids, as in sit_fairseq/slot_generation.py.
+    def token(self, column):
+        """What a grammar calls a column: a base token, or the slot of a symbol."""
+        return self.tokens[column] if column < len(self.tokens) else int(column) - len(self.tokens)
+
+    def needed(self, state, columns):
+        """(columns,) the fewest tokens of an answer from each one on, </s> not counted."""
+        needed = np.full(columns, np.inf)
+        for column in range(columns):
+            after = self.grammar.next(state, self.token(column))
+            if after is not None:
+                needed[column] = 1 + self.grammar.shortest(after)
+        needed[self.eos] = np.inf if self.grammar.shortest(state) else 0
+        return needed
+
+    def search(self, sentence, beam, lenpen, max_length, constrained):
+        """Beam search over canonical ids, as in sit_fairseq/search/beam_search.py.
 
         It goes on while an unfinished hypothesis may still come to the best score. No token adds
         to a log-probability, so that none will be better than that of now, divided as for the
@@ -193,6 +282,9 @@ class ExportedModel:
             for shape in self.caches.values()
         ]
         longest = min(max_length, self.longest_target - 1)
+        states = [self.grammar.start] if constrained else []
+        if constrained and self.grammar.shortest(states[0]) > longest:
+            raise CannotAnswer(f"no well-formed answer has at most {longest} tokens")
         hypotheses, scores = [[]], np.zeros(1, np.float32)
         finished = []
         for step in range(longest + 1):
@@ -207,12 +299,15 @@ class ExportedModel:
                     **dict(zip(cache_names, caches)),
                 },
             )
+            columns = log_probabilities.shape[1]
             log_probabilities[:, self.pad] = -np.inf
-            if step == 0:  # no answer is empty
-                log_probabilities[:, self.eos] = -np.inf
+            for row, state in zip(log_probabilities, states):
+                row[self.needed(state, columns) > longest - step] = -np.inf
+            others = np.arange(columns) != self.eos
             if step == longest:  # nothing but the end
-                ends = np.arange(log_probabilities.shape[1]) == self.eos
-                log_probabilities[:, ~ends] = -np.inf
+                log_probabilities[:, others] = -np.inf
+            elif step == 0 and log_probabilities[:, others].max() > -np.inf:  # no answer is empty
+                log_probabilities[:, self.eos] = -np.inf
             totals = scores[:, None] + log_probabilities
             order = np.argsort(-totals, axis=None, kind="stable")[: 2 * beam]
             found = [(*divmod(place, totals.shape[1]), totals.flat[place]) for place in order]
@@ -232,6 +327,8 @@ class ExportedModel:
             hypotheses = [[*hypotheses[parent], token] for parent, token, _ in alive]
             scores = np.array([total for _, _, total in alive], np.float32)
             caches = [cache[parents] for cache in caches]
+            if constrained:
+                states = [self.grammar.next(states[p], self.token(t)) for p, t, _ in alive]
         score, ids = finished[0]
         return ids, score
 
@@ -245,6 +342,7 @@ def main():
     parser.add_argument("--beam", type=int, default=3, help="1 is greedy decoding (default: 3)")
     parser.add_argument("--lenpen", type=float, default=1.0, help="exponent of the length")
     parser.add_argument("--max-length", type=int, default=200, help="tokens of an answer, at most")
+    parser.add_argument("--constrained", action="store_true", help="well-formed answers alone")
     parser.add_argument("--symbols", metavar="REGEX", help="what is a symbol (default: as trained)")
     parser.add_argument("--scores", action="store_true", help="print the score before the answer")
     args = parser.parse_args()
@@ -255,7 +353,8 @@ def main():
     sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text
     for number, line in enumerate(sys.stdin, start=1):
         try:
-            answer = model.answer(line, args.beam, args.lenpen, args.max_length)
+            limits = (args.beam, args.lenpen, args.max_length)
+            answer = model.answer(line, *limits, args.constrained)
             print(f"{answer.score!s}\t{answer.text}" if args.scores else answer.text, flush=True)
         except CannotAnswer as error:
             print(flush=True)

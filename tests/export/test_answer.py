@@ -9,6 +9,11 @@ import sys
 import pytest
 from command_line import ROOT
 
+from sit_fairseq.errors import UserError
+from sit_fairseq.export.answer import grammar_of
+from sit_fairseq.judging.grammars import make_grammar
+from sit_fairseq.logic.syntax import ARITY
+
 PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
 MODEL = ROOT / "examples" / "playground" / "models" / "prop"
 
@@ -29,6 +34,11 @@ def test_each_line_has_an_answer():
     assert scores[0] == scores[2] != scores[1]
     names = ["--symbols", r"(?!xor$)[a-z]\w*", "--beam", "1"]
     assert answer(["! speed_limit"], *names) == (["speed_limit 0"], "", 0)
+
+
+def test_constrained_answers_are_as_long_as_they_may_be():
+    lines, said, status = answer(["xor a & b c", "! 0"], "--constrained", "--max-length", "3")
+    assert (lines, said, status) == (["a 1", ""], "", 0)
 
 
 def test_a_line_without_an_answer_has_its_place():
@@ -162,6 +172,42 @@ def test_patterns_of_the_examples_can_be_exported(tmp_path):
         (folder / "vocabulary.json").write_text(json.dumps({**vocabulary, "symbols": pattern}))
         assert answer(["xor a & a a"], folder=folder)[2] == 0
     assert answer(["xor a & b " + "c" * 101], folder=folder)[1].startswith("line 1: 'cccc")
+
+
+PROP = {"!", "&", "0", "1"}
+VOCABULARIES = [
+    PROP,
+    PROP | {"->", "xor"},
+    PROP | {";", "{", "}"},
+    PROP | {*ARITY, ";", "{", "}"},
+    PROP | {"U"},
+    PROP | {"}"},
+    {"{", "}"},
+    {"!", "&"},
+    {"(", ")"},
+]
+
+
+@pytest.mark.parametrize("tokens", VOCABULARIES, ids=" ".join)
+def test_the_grammar_of_a_model_is_that_of_the_package(tokens):
+    """In all states within six tokens of the start."""
+    own = grammar_of(tokens)
+    if own is None:
+        with pytest.raises(UserError, match="do not say of which logic"):
+            make_grammar("auto", tokens)
+        return
+    theirs = make_grammar("auto", tokens)
+    states = {(own.start, theirs.start())}
+    for _ in range(6):
+        assert all(own.shortest(one) == theirs.shortest(other) for one, other in states)
+        states = {
+            (own.next(one, token), theirs.next(other, token))
+            for one, other in states
+            for token in [*ARITY, "0", "1", ";", "{", "}", "<unk>", 0, 1, 2]
+        }
+        assert all((one is None) == (other is None) for one, other in states)
+        states -= {(None, None)}
+    assert states
 
 
 def test_it_needs_numpy_and_onnxruntime_only():

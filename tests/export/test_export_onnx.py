@@ -13,8 +13,11 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
-from sit_fairseq.export.onnx_files import FILES
+from sit_fairseq.export.onnx_files import FILES, write
 from sit_fairseq.export.self_check import compare
+from sit_fairseq.judging.grammars import GRAMMARS
+from sit_fairseq.logic.ltl import parse_trace
+from sit_fairseq.logic.propositional import parse_assignment
 
 SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 
@@ -82,6 +85,31 @@ def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
     if kind == "one stream":
         with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
             ExportedModel(tmp_path / "onnx").answer("& a z")
+
+
+@pytest.mark.parametrize(
+    "semantics, marks, parse", [("prop", "", parse_assignment), ("ltl", ";{}", parse_trace)]
+)
+def test_constrained_answers_are_those_of_the_package(semantics, marks, parse, tmp_path):
+    dictionary = make_dictionary(base=(*OPERATORS, "0", "1", *marks))
+    model = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
+    redraw(model)
+    write(model, tmp_path)
+    exported, free = ExportedModel(tmp_path), 0
+    for source in SOURCES:
+        sample = {"net_input": {"src_tokens": encode(dictionary, [source])}}
+        for beam, longest in [(1, 5), (3, 3), (3, 12)]:
+            options = dict(beam_size=beam, max_len_b=longest, grammar=GRAMMARS[semantics]())
+            best = generate([model], dictionary, sample, **options)[0][0]
+            answer = exported.answer(source, beam, max_length=longest, constrained=True)
+            assert answer.text == dictionary.string(best["tokens"])
+            assert answer.score == pytest.approx(float(best["score"]), abs=1e-4)
+            parse(answer.text.split())
+            free += answer.text != exported.answer(source, beam, max_length=longest).text
+    assert free > 0
+    if semantics == "ltl":
+        with pytest.raises(CannotAnswer, match="no well-formed answer has at most 2 tokens"):
+            exported.answer("a", max_length=2, constrained=True)
 
 
 def test_the_shipped_files_are_those_of_the_shipped_model():
