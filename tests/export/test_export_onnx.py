@@ -7,7 +7,9 @@ import numpy
 import pytest
 import torch
 from command_line import ROOT, sit
+from conftest import OPERATORS, SOURCES, encode, make_dictionary, make_model, redraw
 from export.conftest import save_checkpoint
+from searches import generate
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
@@ -87,15 +89,17 @@ def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
             ExportedModel(tmp_path / "onnx").answer("& a z")
 
 
-@pytest.mark.parametrize(
-    "semantics, marks, parse", [("prop", "", parse_assignment), ("ltl", ";{}", parse_trace)]
-)
-def test_constrained_answers_are_those_of_the_package(semantics, marks, parse, tmp_path):
-    dictionary = make_dictionary(base=(*OPERATORS, "0", "1", *marks))
-    model = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
-    redraw(model)
-    write(model, tmp_path)
-    exported, free = ExportedModel(tmp_path), 0
+@pytest.mark.parametrize("semantics, parse", [("prop", parse_assignment), ("ltl", parse_trace)])
+def test_constrained_answers_are_those_of_the_package(semantics, parse, default, tmp_path):
+    checkpoint, folder = default
+    decoder = CheckpointDecoder(str(checkpoint))
+    model, dictionary = decoder.model, decoder.task.target_dictionary
+    if semantics == "ltl":
+        dictionary = make_dictionary(base=(*OPERATORS, "0", "1", ";", "{", "}"))
+        model = make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval()
+        redraw(model)
+        write(model, folder := tmp_path)
+    exported, free = ExportedModel(folder), 0
     for source in SOURCES:
         sample = {"net_input": {"src_tokens": encode(dictionary, [source])}}
         for beam, longest in [(1, 5), (3, 3), (3, 12)]:
