@@ -1,24 +1,46 @@
-// The page: reads the form, draws the formula, asks both models and compares their answers.
+// The page: reads the form, draws the formula, asks the models and compares their answers.
 
-import { isSymbol, judge, parse, symbolsOf } from "./logic.js";
-import { ExportedModel } from "./model.js";
+import { judgeAssignment, judgeTrace } from "./judge.js";
+import { answerForPeople, infix, parse, quoted, readFormula, text } from "./reader.js";
+import { ExportedModel } from "./search.js";
 
-const EXAMPLES = [
-  "xor a & b c",
-  "& ! a <-> b c",
-  "<-> a xor b c",
-  "| & a ! b & c d",
-  "& xor a b <-> c ! d",
-  "xor & a | b ! c <-> d e",
-];
+const LOGICS = {
+  prop: {
+    models: [
+      { folder: "prop", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" },
+      { folder: "baseline", title: "Plain transformer", about: "an embedding for each of the names a to e" },
+    ],
+    longest: 40, // tokens of an answer
+    judge: judgeAssignment,
+    examples: [
+      "a xor (b & c)",
+      "!a && (b <-> c)",
+      "door and not alarm or speed_limit",
+      "(a | b) & (!b | c) & (!c | !a)",
+      "a <=> (b ^ ~d)",
+      "xor & a | b ! c <-> d e",
+    ],
+  },
+  ltl: {
+    models: [{ folder: "ltl", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" }],
+    longest: 100,
+    judge: judgeTrace,
+    examples: [
+      "G (req -> F grant)",
+      "!close U open",
+      "[] (start => X (busy U done))",
+      "GFa && FG!b",
+      "F (a & X a) & !a W b",
+      "U a & b X ! a",
+    ],
+  },
+};
+const MOST_TOKENS = 100;
+const MOST_SYMBOLS = 16;
 const NAMES = [
   ..."fghijklmnopqrstuvwxyz",
   ...["p17", "speed_limit", "door", "temp", "x1", "alarm", "yes", "café", "Ω", "λ", "名"],
   ...["🦊", "🌲", "🍋", "🚲", "🐙", "⛵", "🎻", "🌙", "🍄", "🪁", "🧩", "🐝"],
-];
-const MODELS = [
-  { name: "streams", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" },
-  { name: "plain", title: "Plain transformer", about: "an embedding for each of the names a to e" },
 ];
 const STEP = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 120; // milliseconds
 
@@ -31,25 +53,29 @@ const make = (tag, className, text) => {
 };
 const pause = (time) => new Promise((done) => setTimeout(done, time));
 const hue = (slot) => String((25 + slot * 137.5) % 360); // neighbours far apart
+const logic = () => LOGICS[document.querySelector("[name=logic]:checked").value];
+const isSymbol = (token) => typeof token === "number";
+const words = ({ tokens, names }) => tokens.map((token) => (isSymbol(token) ? names[token] : token));
 
-/** A word, coloured by its slot if it is a symbol. */
-function spoken(word, symbols) {
-  const made = make("span", "", word);
-  const slot = symbols.indexOf(word);
-  if (slot >= 0) {
+/** A text, coloured by its slot if it stands for a symbol. */
+function coloured(token, shown) {
+  const made = make("span", "", shown);
+  if (isSymbol(token)) {
     made.className = "symbol";
-    made.style.setProperty("--hue", hue(slot));
+    made.style.setProperty("--hue", hue(token));
   }
   return made;
 }
 
-function speak(target, words, symbols) {
-  target.replaceChildren(...words.flatMap((word) => [spoken(word, symbols), " "]));
+/** Shows the pieces of a formula or an answer. */
+function speak(target, pieces, names) {
+  const spans = pieces.map((piece) => coloured(piece, isSymbol(piece) ? quoted(names[piece]) : piece));
+  target.replaceChildren(...spans);
 }
 
 // The tree: leaves side by side, operators above the middle of their operands.
 
-function drawTree(root, symbols) {
+function drawTree({ tokens, names }) {
   const space = "http://www.w3.org/2000/svg";
   const svg = element("tree");
   const [lines, nodes] = [[], []];
@@ -60,121 +86,126 @@ function drawTree(root, symbols) {
     list.push(made);
   };
   let [leaves, depth] = [0, 0];
-  const place = (node, level) => {
-    const below = node.operands.map((operand) => place(operand, level + 1));
+  const place = ({ token, operands }, level) => {
+    const below = operands.map((operand) => place(operand, level + 1));
     depth = Math.max(depth, level);
     const x = below.length ? (below[0] + below.at(-1)) / 2 : 32 + 64 * leaves++;
     const y = 26 + 58 * level;
     below.forEach((end) => add(lines, "line", { x1: x, y1: y, x2: end, y2: y + 58 }));
-    const slot = symbols.indexOf(node.word);
-    const look = slot < 0 ? {} : { class: "symbol", style: `--hue: ${hue(slot)}` };
+    const look = isSymbol(token) ? { class: "symbol", style: `--hue: ${hue(token)}` } : {};
     add(nodes, "circle", { cx: x, cy: y, r: 21, ...look });
-    const word = [...node.word];
-    add(nodes, "text", { x, y, ...look }, word.length > 4 ? `${word.slice(0, 3).join("")}…` : node.word);
+    const word = isSymbol(token) ? names[token] : token;
+    const letters = [...word];
+    add(nodes, "text", { x, y, ...look }, letters.length > 4 ? `${letters.slice(0, 3).join("")}…` : word);
     return x;
   };
-  place(root, 0);
+  place(parse(tokens), 0);
   svg.setAttribute("viewBox", `0 0 ${64 * leaves} ${52 + 58 * depth}`);
   svg.style.maxWidth = `${64 * leaves}px`;
   svg.style.marginInline = "auto";
   svg.replaceChildren(...lines, ...nodes);
 }
 
-function drawStreams(words, symbols) {
-  const head = make("tr");
-  head.append(make("th"), ...words.map((word) => make("th")));
-  [...head.children].slice(1).forEach((cell, place) => cell.append(spoken(words[place], symbols)));
-  const rows = symbols.map((symbol, slot) => {
+function drawStreams({ tokens, names }) {
+  const heading = (token) => {
+    const made = make("th");
+    made.append(coloured(token, isSymbol(token) ? names[token] : token));
+    return made;
+  };
+  const [top, body, head] = [make("thead"), make("tbody"), make("tr")];
+  head.append(make("th"), ...tokens.map(heading));
+  top.append(head);
+  names.forEach((name, slot) => {
     const row = make("tr");
     row.style.setProperty("--hue", hue(slot));
-    const name = make("th");
-    name.append(spoken(symbol, symbols));
-    row.append(
-      name,
-      ...words.map((word) => {
-        if (word === symbol) return make("td", "own", "●");
-        return isSymbol(word) ? make("td", "other", "○") : make("td", "base", word);
-      }),
-    );
-    return row;
+    const cells = tokens.map((token) => {
+      if (token === slot) return make("td", "own", "●");
+      return isSymbol(token) ? make("td", "other", "○") : make("td", "base", token);
+    });
+    row.append(heading(slot), ...cells);
+    body.append(row);
   });
-  const [top, body] = [make("thead"), make("tbody")];
-  top.append(head);
-  body.append(...rows);
   element("streams").replaceChildren(top, body);
 }
 
 // Answers.
 
 /** Shows one model's answer to one formula as it comes, and returns it. */
-async function run(model, card, label, words) {
-  const symbols = symbolsOf(words);
+async function run(model, card, label, formula, { longest, judge }) {
   const block = make("div", "run");
-  const [formula, answer] = [make("p", "words"), make("p", "words answer")];
+  const [question, answer] = [make("p", "words"), make("p", "words answer")];
   const [score, verdict] = [make("p", "score"), make("p", "verdict")];
-  speak(formula, words, symbols);
+  speak(question, infix(formula.tokens), formula.names);
   answer.append(make("span", "waiting", "…"));
-  block.append(make("p", "label", label), formula, answer, score, verdict);
+  block.append(make("p", "label", label), question, answer, score, verdict);
+  block.dataset.formula = words(formula).join(" ");
   card.append(block);
-  const watch = async (best) => {
-    speak(answer, best, symbols);
+  const watch = async ({ tokens, names }) => {
+    speak(answer, tokens.flatMap((token) => [token, " "]), names);
     if (STEP) await pause(STEP);
   };
-  const found = await model.answer(words, { watch });
-  speak(answer, found.words, symbols);
+  let found;
+  try {
+    found = await model.answer(formula, { watch, longest });
+  } catch (error) {
+    answer.replaceChildren();
+    verdict.append(make("strong", "bad", "no answer"), `: ${error.message}`);
+    return null;
+  }
+  speak(answer, answerForPeople(found.tokens, judge === judgeTrace), found.names);
   score.textContent = `score ${found.score.toFixed(7)}`;
-  const judged = judge(parse(words), words, found.words);
-  verdict.append(make("strong", judged.verdict === "satisfied" ? "good" : "bad", judged.verdict));
-  verdict.append(`: ${judged.reason}`);
-  block.dataset.answer = found.words.join(" ");
+  const judged = judge(formula.tokens, found.tokens);
+  const tone = { satisfied: "good", "not checked": "" }[judged.verdict] ?? "bad";
+  verdict.append(make("strong", tone, judged.verdict), `: ${text(judged.reason, found.names)}`);
+  block.dataset.answer = words(found).join(" ");
   block.dataset.score = found.score;
   block.dataset.verdict = judged.verdict;
-  const unknown = symbols.filter((symbol) => !model.rows.has(symbol));
-  if (model.vocabulary.symbol_embedding === "fixed" && unknown.length)
-    block.append(make("p", "label", `It has no embedding for ${unknown.join(", ")}.`));
+  const unknown = model.streams ? [] : formula.names.filter((name) => !model.knows(name));
+  if (unknown.length)
+    block.append(make("p", "label", `It has no embedding for ${unknown.map(quoted).join(", ")}.`));
   return found;
 }
 
 /** Says whether the second answer is the first one renamed, with the same score. */
 function compare(card, first, second, renaming) {
-  const expected = first.words.map((word) => renaming.get(word) ?? word).join(" ");
-  const same = expected === second.words.join(" ");
+  const expected = words(first).map((word) => renaming.get(word) ?? word);
+  const same = expected.join(" ") === words(second).join(" ");
   const equal = first.score === second.score;
-  const text = same
+  const said = same
     ? `The answer is renamed; the score is ${equal ? "equal, bit for bit" : "another"}.`
     : `The answer is another one${equal ? "" : ", and so is the score"}.`;
-  const made = make("p", `compared ${same && equal ? "good" : "bad"}`, text);
+  const made = make("p", `compared ${same && equal ? "good" : "bad"}`, said);
   made.dataset.renamed = same;
   made.dataset.equal = equal;
   card.append(made);
 }
 
-const loading = Promise.all([ExportedModel.load("models/prop"), ExportedModel.load("models/baseline")]);
+const loading = {}; // models by folder
+const load = (folder) => (loading[folder] ??= ExportedModel.load(`models/${folder}`));
 let turn = 0; // what is asked last; what was asked before gives up its place
 
-async function ask(words, renaming) {
+async function ask(formula, renaming) {
   const mine = ++turn;
+  const asked = logic();
   const models = element("models");
   models.dataset.state = "busy";
-  const root = parse(words);
-  const renamed = renaming && words.map((word) => renaming.get(word) ?? word);
-  const shown = renamed ?? words;
-  drawTree(renamed ? parse(renamed) : root, symbolsOf(shown));
-  drawStreams(shown, symbolsOf(shown));
-  const cards = MODELS.map(({ name, title, about }) => {
+  const renamed = renaming && { ...formula, names: formula.names.map((name) => renaming.get(name)) };
+  drawTree(renamed ?? formula);
+  drawStreams(renamed ?? formula);
+  const cards = asked.models.map(({ folder, title, about }) => {
     const card = make("article", "model");
-    card.dataset.model = name;
+    card.dataset.model = folder;
     card.append(make("h3", "", title), make("p", "about", about));
     return card;
   });
   models.replaceChildren(...cards);
-  const loaded = await loading;
-  if (mine !== turn) return;
-  for (const [place, model] of loaded.entries()) {
-    const first = await run(model, cards[place], "the formula", words);
+  for (const [place, { folder }] of asked.models.entries()) {
+    const model = await load(folder);
     if (mine !== turn) return;
-    if (renamed) {
-      const second = await run(model, cards[place], "renamed", renamed);
+    const first = await run(model, cards[place], "the formula", formula, asked);
+    if (mine !== turn) return;
+    if (renamed && first) {
+      const second = await run(model, cards[place], "renamed", renamed, asked);
       if (mine !== turn) return;
       compare(cards[place], first, second, renaming);
     }
@@ -183,46 +214,48 @@ async function ask(words, renaming) {
 }
 
 /** Draws another name for each symbol. */
-function drawNames(symbols) {
-  const left = NAMES.filter((name) => !symbols.includes(name));
+function drawNames(names) {
+  const left = NAMES.filter((name) => !names.includes(name));
   const draw = () => left.splice(Math.floor(Math.random() * left.length), 1)[0];
-  return new Map(symbols.map((symbol) => [symbol, draw()]));
+  return new Map(names.map((name) => [name, draw()]));
 }
 
 /** Reads the field; if it holds no formula, says why beside it and returns null. */
 function readField() {
   const [field, fault] = [element("formula"), element("fault")];
-  const words = field.value.trim().split(/\s+/).filter(Boolean);
   try {
-    parse(words);
+    const formula = readFormula(field.value, logic() === LOGICS.ltl);
+    for (const [number, most, what] of [
+      [formula.tokens.length, MOST_TOKENS, "tokens"],
+      [formula.names.length, MOST_SYMBOLS, "symbols"],
+    ])
+      if (number > most) throw new Error(`${number} ${what} are too many: ${most} at most.`);
+    fault.textContent = "";
+    field.removeAttribute("aria-invalid");
+    return formula;
   } catch (error) {
     fault.textContent = error.message;
     field.setAttribute("aria-invalid", "true");
     return null;
   }
-  fault.textContent = "";
-  field.removeAttribute("aria-invalid");
-  return words;
 }
 
 async function answer(rename) {
-  const words = readField();
-  if (!words) return;
+  const formula = readField();
+  if (!formula) return;
   try {
-    await ask(words, rename ? drawNames(symbolsOf(words)) : null);
+    await ask(formula, rename ? drawNames(formula.names) : null);
   } catch (error) {
     element("fault").textContent = error.message;
     element("models").dataset.state = "failed";
   }
 }
 
-element("form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  answer(false);
-});
-element("rename").addEventListener("click", () => answer(true));
-element("examples").append(
-  ...EXAMPLES.map((formula) => {
+/** Shows what belongs to the chosen logic, and answers its first example. */
+function chooseLogic() {
+  const chosen = logic();
+  document.body.dataset.logic = chosen === LOGICS.ltl ? "ltl" : "prop";
+  const buttons = chosen.examples.map((formula) => {
     const button = make("button", "", formula);
     button.type = "button";
     button.addEventListener("click", () => {
@@ -230,6 +263,17 @@ element("examples").append(
       answer(false);
     });
     return button;
-  }),
-);
-answer(false);
+  });
+  element("examples").replaceChildren(...buttons);
+  element("formula").value = chosen.examples[0];
+  answer(false);
+}
+
+element("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer(false);
+});
+element("rename").addEventListener("click", () => answer(true));
+element("logics").addEventListener("change", chooseLogic);
+fetch("models/ltl/vocabulary.json", { method: "HEAD" }).then(({ ok }) => (element("logics").hidden = !ok));
+chooseLogic();
