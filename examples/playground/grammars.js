@@ -18,8 +18,7 @@ export const assignments = {
   shortest: ({ waits }) => Number(waits),
 };
 
-const inStep = (token) =>
-  typeof token === "number" || CONSTANTS.includes(token) || ["!", "&", "|", "<->", "xor", "->"].includes(token);
+const IN_STEPS = ["!", "&", "|", "<->", "xor", "->", ...CONSTANTS];
 
 /** Traces such as `a ; & b c ; { 1 }`. A state is whether the cycle has begun, how many operands the
  * step waits for, whether it has no token so far, and whether the cycle has ended. */
@@ -29,7 +28,7 @@ export const traces = {
   /** The state after another token, null if it cannot follow. */
   next(state, token) {
     const { cycle, operands, fresh, ended } = state;
-    if (inStep(token)) {
+    if (typeof token === "number" || IN_STEPS.includes(token)) {
       if (ended || !operands) return null;
       return { ...state, operands: operands - 1 + (ARITY.get(token) ?? 0), fresh: false };
     }

@@ -202,6 +202,10 @@ async function ask(formula, renaming) {
   for (const [place, { folder }] of asked.models.entries()) {
     const model = await load(folder);
     if (mine !== turn) return;
+    if (!model) {
+      cards[place].remove();
+      continue;
+    }
     const first = await run(model, cards[place], "the formula", formula, asked);
     if (mine !== turn) return;
     if (renamed && first) {
