@@ -55,7 +55,9 @@ export function readFormula(text, temporal) {
 
 /** The tokens of a formula in prefix notation; null if the text is none. */
 function inPrefix(text, temporal, slot) {
-  const words = text.split(/\s+/u).filter(Boolean);
+  const constants = new Map([["true", "1"], ["false", "0"]]);
+  const split = text.split(/\s+/u).filter(Boolean);
+  const words = split.map((word) => constants.get(word) ?? word);
   const operator = (word) => ARITY.has(word) && (temporal || !TEMPORAL.includes(word));
   const fixed = (word) => operator(word) || CONSTANTS.includes(word);
   const name = new RegExp(`^${WORD}$`, "u");

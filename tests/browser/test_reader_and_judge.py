@@ -132,7 +132,19 @@ ODD = [
     ),
     *("()", "a (b)", '"a', "Ga U Fb12", "GX", "x.1 & café", "Ω | 名 ^ λ", "🦊 & a", 'a & "🦊" = b'),
     *("U a b", "& | a b ! c", "& a", "X", "XF a", "p1 & p0", "constructor & __proto__", "1 & 0"),
-    *("a\t&\nb", "a U b W c R d", "((((a))))", "& a & b", "xor a b", "iff a", "🦊🦊 & (b", "Xa"),
+    *(
+        "a\t&\nb",
+        "a U b W c R d",
+        "((((a))))",
+        "& a & b",
+        "xor a b",
+        "iff a",
+        "& a true",
+        "false",
+        "| True a",
+        "🦊🦊 & (b",
+        "Xa",
+    ),
 ]
 
 
