@@ -7,8 +7,9 @@ import sit_fairseq
 
 PACKAGE = Path(sit_fairseq.__file__).parent
 
-# fairseq looks for it among the models, but it registers them on top of the task.
-ADAPTER = "models.symbol_invariant_transformer"
+# Files that belong to another room than their folder's: fairseq looks for the model's registration
+# among the models, and Python for the command among the modules.
+ELSEWHERE = {"models.symbol_invariant_transformer": "tasks", "__main__": "commands"}
 
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [
@@ -18,18 +19,16 @@ FLOORS = [
     {"judging"},
     {"training", "search", "datasets"},
     {"tasks"},
-    {ADAPTER},
     {"conversion", "evaluation", "testing"},
     {"export"},
     {"commands"},
-    {"__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 
 def room_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ADAPTER if ".".join(parts) == ADAPTER else parts[0]
+    return ELSEWHERE.get(".".join(parts), parts[0])
 
 
 def imported_rooms(path: Path):
@@ -44,7 +43,7 @@ def imported_rooms(path: Path):
         for name in names:
             package, *rest = name.split(".")
             if package == "sit_fairseq" and rest and rest[0] in FLOOR:
-                yield ADAPTER if ".".join(rest[:2]) == ADAPTER else rest[0]
+                yield ELSEWHERE.get(".".join(rest[:2]), rest[0])
 
 
 FILES = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
