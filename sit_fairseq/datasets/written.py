@@ -167,7 +167,19 @@ class WrittenFormulas:
             (0.2, self._clause),
             (0.15, lambda: self._arrow(self._part)),
             (0.25, lambda: self._tree(3)),
+            (0.4, self._normal_form),
         )
+
+    def _normal_form(self) -> Tokens:
+        """Clauses of one kind over the same few symbols, as minimised tables have them."""
+        inner, outer = self._rng.choice(("&|", "|&"))
+        names = self._rng.sample(self._names, min(self._rng.randint(2, 6), len(self._names)))
+
+        def clause() -> Tokens:
+            used = [name for name in names if self._rng.random() < 0.85] or names
+            return self._nested(inner, [["!"] * self._rng.randrange(2) + [n] for n in used])
+
+        return self._nested(outer, [clause() for _ in range(self._count(2, 6, 0.65))])
 
     def _part(self) -> Tokens:
         return self._choose(

@@ -20,9 +20,11 @@ from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.hub_folder import weights_file
+from sit_fairseq.tasks import stream_translation  # noqa: F401  whose models these are
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_translation import MODEL
+
+MODEL = "symbol_invariant_transformer"
 
 
 def _as(option: str, name: str) -> Any:

@@ -212,7 +212,10 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
         raise ValueError(
             f"is damaged: the option {option} of its {section} is of another kind ({reason})"
         )
-    return {**OmegaConf.to_container(merged, enum_to_str=True), "_name": _kind(section, name)}
+    complete = {**OmegaConf.to_container(merged, enum_to_str=True), "_name": _kind(section, name)}
+    if section == "model":  # a model of before that option keeps its names, too
+        complete["fresh_names"] = options.get("fresh_names")
+    return complete
 
 
 def _of_transformer(options: Dict[str, Any]) -> Dict[str, Any]:

@@ -13,10 +13,9 @@ from fairseq import utils
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.data import LanguagePairDataset, data_utils
 from fairseq.dataclass.utils import merge_with_parent
-from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
@@ -43,8 +42,6 @@ from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.optimizers import mark_embeddings
 from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
-
-MODEL = "symbol_invariant_transformer"
 
 logger = logging.getLogger(__name__)
 
@@ -147,8 +144,6 @@ class StreamTranslationTask(TranslationTask):
     def build_model(self, cfg, from_checkpoint: bool = False):
         """Builds the model and, with ``--validate-semantics``, what judges its answers."""
         self._trains = not from_checkpoint
-        if from_checkpoint:
-            _add_newer_options(cfg)
         model = super().build_model(cfg, from_checkpoint)
         mark_embeddings(model)
         self._sentences = Sentences(self.src_dict, self._sentences.longest, model)
@@ -362,19 +357,6 @@ class StreamTranslationTask(TranslationTask):
         if not self._logged_dictionary:
             logger.info("dictionary: %s", self.src_dict.summary())
         self._logged_dictionary = True
-
-
-def _add_newer_options(cfg: DictConfig) -> None:
-    """Completes the model's options in a checkpoint that is older than some of them.
-
-    Their defaults leave a model as it was, but fairseq would take those of the named architecture,
-    which are for new trainings.
-    """
-    if ARCH_MODEL_NAME_REGISTRY.get(cfg._name) == MODEL:
-        with open_dict(cfg):
-            cfg.setdefault("fresh_names", None)
-            for option, value in vars(MODEL_DATACLASS_REGISTRY[MODEL]()).items():
-                cfg.setdefault(option, value)
 
 
 def _have_streams(models: Sequence[Any]) -> bool:
