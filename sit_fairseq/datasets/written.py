@@ -71,7 +71,7 @@ class WrittenFormulas:
     def _formula(self) -> Tokens:
         whole = self._requirements if self._temporal else self._function
         tokens = self._choose((0.25, self._wide), (0.1, self._chain), (0.65, whole))
-        return ["!", *tokens] if self._rng.random() < 0.33 else tokens
+        return ["!", *tokens] if self._rng.random() < 0.45 else tokens
 
     # Boolean parts.
 
@@ -223,7 +223,7 @@ class WrittenFormulas:
             (0.03, lambda: ["->", "G", "F", *boolean(), "G", "F", *boolean()]),
             (0.12, duty),
             (0.05, lambda: ["->", *boolean(), *duty()]),
-            (0.25, self._scope),
+            (0.5, self._scope),
             (0.04, boolean),
             (0.03, lambda: ["<->", *boolean(), *duty()]),
             (0.03, lambda: ["!", *duty()]),
