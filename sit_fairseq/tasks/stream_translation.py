@@ -40,7 +40,7 @@ from sit_fairseq.tasks.validation import (
 from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F401
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
-from sit_fairseq.training.optimizers import mark_embeddings
+from sit_fairseq.training.muon import mark_embeddings
 from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
 logger = logging.getLogger(__name__)

@@ -15,12 +15,8 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.training.optimizers import (
-    AdamWConfig,
-    groups_by_decay,
-    is_for_muon,
-    mark_embeddings,
-)
+from sit_fairseq.training.muon import groups_by_decay, is_for_muon, mark_embeddings
+from sit_fairseq.training.optimizers import AdamWConfig
 
 LR = 0.01  # what the trainer updates with
 EACH = pytest.mark.parametrize("name", ["adamw", "muon"])

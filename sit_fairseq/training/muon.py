@@ -1,0 +1,121 @@
+"""Muon (Jordan et al. 2024) for matrices, and AdamW for what it is not for.
+
+Trainers hand an optimizer a list of parameters without names, so that which of them decay, and
+which are Muon's, go by a parameter's shape and by one mark.
+"""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+import torch
+from torch import nn
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.embedding import TokenEmbedding
+from sit_fairseq.models.positions import TreePositions
+
+# Orthogonalising a smaller matrix takes more time than it is worth.
+_SMALLEST_MATRIX = 32
+_EMBEDDING = "embedding"
+
+
+def mark_embeddings(model: nn.Module) -> None:
+    """Marks the matrices that are tables, whose rows are learnt each from its own token.
+
+    Muon would make the update of a rare token as large as that of a frequent one. The mark
+    is ``param_group``, the attribute that fairseq's copies of parameters for ``--fp16`` keep.
+
+    Args:
+        model: any model, before its optimizer is built.
+    """
+    for module in model.modules():
+        if isinstance(module, (nn.Embedding, TokenEmbedding)):
+            module.weight.param_group = _EMBEDDING
+        elif isinstance(module, TreePositions) and module.projection is not None:
+            module.projection.weight.param_group = _EMBEDDING
+
+
+def is_for_muon(parameter: nn.Parameter) -> bool:
+    """Whether this is a matrix of at least 32 x 32 that multiplies features."""
+    return (
+        parameter.dim() == 2
+        and min(parameter.shape) >= _SMALLEST_MATRIX
+        and getattr(parameter, "param_group", None) != _EMBEDDING
+    )
+
+
+def groups_by_decay(parameters: Iterable[nn.Parameter], weight_decay: float) -> List[Dict]:
+    """Two groups: matrices, embeddings among them, decay; biases and norm gains do not.
+
+    As in the published code, where the trainer of Hugging Face exempts biases and layer
+    norms and nothing else.
+
+    Args:
+        parameters: of a model.
+        weight_decay: of the matrices, per unit of the learning rate.
+
+    Returns:
+        groups as ``torch.optim`` takes them; one of them may have no parameters.
+    """
+    parameters = list(parameters)
+    return [
+        {
+            "params": [parameter for parameter in parameters if (parameter.dim() > 1) == decays],
+            "weight_decay": weight_decay if decays else 0.0,
+            "decays": decays,
+        }
+        for decays in (True, False)
+    ]
+
+
+class MuonAndAdamW(torch.optim.Optimizer):
+    """``torch.optim.Muon`` for matrices of at least 32 x 32, AdamW for everything else, as one
+    optimizer with one list of groups and one state.
+
+    Embeddings are AdamW's, whatever their size, if :func:`mark_embeddings` has marked them. Muon's
+    momentum is 0.95, Nesterov's; one learning rate serves both.
+
+    Args:
+        parameters: of a model.
+        weight_decay: of the matrices, per unit of the learning rate.
+        adam: options of AdamW; its learning rate is Muon's too.
+
+    Raises:
+        UserError: there is no such matrix.
+    """
+
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], weight_decay: float = 0.0, **adam: Any
+    ) -> None:
+        parameters = list(parameters)
+        matrices = [parameter for parameter in parameters if is_for_muon(parameter)]
+        if not matrices:
+            raise UserError(
+                "muon is given no matrix of at least 32 x 32: the model is too small, or its "
+                "gradients in half precision are one flat vector",
+                "optimizer fp16_no_flatten_grads",
+            )
+        others = [parameter for parameter in parameters if not is_for_muon(parameter)]
+        others = groups_by_decay(others, weight_decay)
+        muon = groups_by_decay(matrices, weight_decay)[0]
+        # Updates of the size of AdamW's, so that both take the same learning rate.
+        self._muon = torch.optim.Muon([muon], lr=adam["lr"], adjust_lr_fn="match_rms_adamw")
+        self._adam = torch.optim.AdamW(others, **adam)
+        super().__init__([*self._muon.param_groups, *self._adam.param_groups], {})
+        self._share()
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._share()
+
+    @torch.no_grad()
+    def step(self, closure: Optional[Callable[[], float]] = None) -> Optional[float]:
+        """Updates all parameters once."""
+        loss = self._muon.step(closure)
+        self._adam.step()
+        return loss
+
+    def _share(self) -> None:
+        """Gives both optimizers the groups and the state that this one shows and saves."""
+        groups = self.param_groups
+        self._muon.__setstate__({"state": self.state, "param_groups": groups[:1]})
+        self._adam.__setstate__({"state": self.state, "param_groups": groups[1:]})
