@@ -1,120 +1,10 @@
-"""Grammars of answers, read token by token, for a search that writes well-formed answers alone.
+"""The grammar of a model's answers, by the name of a logic or by the model's tokens."""
 
-A grammar sees base tokens as strings and symbols as the numbers of their slots: it cannot know what
-symbols are called, so that renamed sentences are searched alike.
-"""
-
-from typing import Hashable, Iterable, NamedTuple, Optional, Union
+from typing import Iterable, Optional
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import default_judge, other_logic, own_object, refuse_other_logic
-from sit_fairseq.logic.propositional import OPERATORS
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, CYCLE_END, CYCLE_START, SEPARATOR
-
-Token = Union[str, int]
-State = Hashable
-
-
-class Grammar:
-    """Says which tokens an answer may go on with. One of your own is given as ``MODULE:CLASS``.
-
-    What it has read of an answer is a state, any hashable value; equal states go on alike.
-    """
-
-    def start(self) -> State:
-        """The state before the first token."""
-        raise NotImplementedError
-
-    def next(self, state: State, token: Token) -> Optional[State]:
-        """The state after another token, None if it cannot follow.
-
-        Args:
-            state: of what was read before.
-            token: a base token as a string, or the slot of a symbol as a number from 0.
-        """
-        raise NotImplementedError
-
-    def shortest(self, state: State) -> int:
-        """The fewest tokens with which an answer can end; 0 if it may end now."""
-        raise NotImplementedError
-
-
-class AssignmentGrammar(Grammar):
-    """Partial assignments such as ``a 1 c 0``: each symbol at most once, with a value each.
-
-    A state is the slots that have their value, as bits, and whether the last one waits for it.
-    """
-
-    def start(self) -> State:
-        """See :class:`Grammar`."""
-        return 0, False
-
-    def next(self, state: State, token: Token) -> Optional[State]:
-        """See :class:`Grammar`."""
-        used, waits = state
-        if waits:
-            return (used, False) if token in CONSTANTS else None
-        if isinstance(token, str) or used >> token & 1:
-            return None
-        return used | 1 << token, True
-
-    def shortest(self, state: State) -> int:
-        """See :class:`Grammar`."""
-        return int(state[1])
-
-
-class _InTrace(NamedTuple):
-    """What was read of a trace.
-
-    Attributes:
-        cycle: whether its cycle has begun.
-        open: operands that the formula of the present step waits for.
-        fresh: whether that formula has no token so far.
-        ended: whether the cycle has ended.
-    """
-
-    cycle: bool
-    open: int
-    fresh: bool
-    ended: bool = False
-
-
-class TraceGrammar(Grammar):
-    """Traces such as ``a ; & b c ; { 1 }``, whose steps are propositional formulas."""
-
-    def start(self) -> State:
-        """See :class:`Grammar`."""
-        return _InTrace(cycle=False, open=1, fresh=True)
-
-    def next(self, state: State, token: Token) -> Optional[State]:
-        """See :class:`Grammar`."""
-        if state.ended:
-            return None
-        if isinstance(token, int) or token in CONSTANTS or token in OPERATORS:
-            if not state.open:
-                return None
-            return state._replace(open=state.open - 1 + ARITY.get(token, 0), fresh=False)
-        if token == CYCLE_START:
-            begins = state.fresh and not state.cycle
-            return state._replace(cycle=True) if begins else None
-        if state.open or token not in (SEPARATOR, CYCLE_END):
-            return None
-        if token == SEPARATOR:
-            return state._replace(open=1, fresh=True)
-        return state._replace(ended=True) if state.cycle else None
-
-    def shortest(self, state: State) -> int:
-        """See :class:`Grammar`."""
-        if state.ended:
-            return 0
-        if state.cycle:
-            return state.open + 1
-        # "{ 1 }" is three tokens, after a step that is not only beginning one more for "; ".
-        return 3 if state.fresh else state.open + 4
-
-
-# By what answers mean.
-GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}
+from sit_fairseq.logic.grammars import GRAMMARS, Grammar
 
 
 def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constrained") -> Grammar:
@@ -133,14 +23,14 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
         return own_object(name, Grammar, parameter)
     tokens = list(base_tokens)
     if name == "auto":
-        suitable = [key for key in GRAMMARS if other_logic(default_judge(key), tokens) is None]
-        if len(suitable) == 1:
-            return GRAMMARS[suitable[0]]()
-        raise UserError(
-            "the tokens of the model do not say of which logic its answers are; name one of "
-            f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
-            parameter,
-        )
+        name = grammar_of(tokens)
+        if name is None:
+            raise UserError(
+                "the tokens of the model do not say of which logic its answers are; name one of "
+                f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
+                parameter,
+            )
+        return GRAMMARS[name]()
     if name not in GRAMMARS:
         raise UserError(
             f"there is no grammar {name!r}; known are {', '.join(GRAMMARS)}, and one of your own by "
@@ -149,3 +39,10 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
         )
     refuse_other_logic(default_judge(name), tokens, parameter)
     return GRAMMARS[name]()
+
+
+def grammar_of(base_tokens: Iterable[str]) -> Optional[str]:
+    """The key of ``GRAMMARS`` that suits a model's tokens; None if none or several do."""
+    tokens = list(base_tokens)
+    suitable = [key for key in GRAMMARS if other_logic(default_judge(key), tokens) is None]
+    return suitable[0] if len(suitable) == 1 else None

@@ -14,13 +14,12 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 from sit_fairseq.logic.syntax import (
     ARITY,
     CONSTANTS,
+    OPERATORS,
     MalformedAnswer,
     MalformedFormula,
     check_formula,
     formula_symbols,
 )
-
-OPERATORS = ("!", "&", "|", "<->", "xor", "->")
 
 # The operators that random formulas are made of: all but the implication.
 RANDOM_OPERATORS = OPERATORS[:-1]

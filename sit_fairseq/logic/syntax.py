@@ -18,6 +18,9 @@ ARITY: Dict[str, int] = {
     **dict.fromkeys(("&", "|", "->", "<->", "xor", "U", "W", "R", "M"), 2),
 }
 
+# Those of propositional logic.
+OPERATORS = ("!", "&", "|", "<->", "xor", "->")
+
 # Leaves with a fixed meaning: false and true. Every other leaf is a symbol.
 CONSTANTS = ("0", "1")
 

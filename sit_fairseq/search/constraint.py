@@ -27,7 +27,7 @@ class Constraint:
 
     Args:
         grammar: has ``start()``, ``next(state, token)`` and ``shortest(state)``, see
-            :class:`~sit_fairseq.judging.grammars.Grammar`.
+            :class:`~sit_fairseq.logic.grammars.Grammar`.
         vocabulary: says what canonical ids are.
     """
 

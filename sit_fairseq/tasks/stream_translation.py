@@ -19,7 +19,7 @@ from omegaconf import DictConfig
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.judging.grammars import Grammar
+from sit_fairseq.logic.grammars import Grammar
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer

@@ -17,7 +17,7 @@ from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.onnx_files import FILES, write
 from sit_fairseq.export.self_check import compare
-from sit_fairseq.judging.grammars import GRAMMARS
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
 

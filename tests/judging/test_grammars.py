@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from sit_fairseq.judging.grammars import GRAMMARS
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.ltl import MalformedTrace, parse_trace
 from sit_fairseq.logic.propositional import MalformedAssignment, parse_assignment
 

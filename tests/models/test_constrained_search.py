@@ -7,7 +7,7 @@ from fairseq.search import DiverseBeamSearch, Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.grammars import GRAMMARS, AssignmentGrammar, Grammar, TraceGrammar
+from sit_fairseq.logic.grammars import GRAMMARS, AssignmentGrammar, Grammar, TraceGrammar
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.symbols.renaming import Renaming, rename

@@ -9,7 +9,7 @@ from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.grammars import AssignmentGrammar
+from sit_fairseq.logic.grammars import AssignmentGrammar
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
 from sit_fairseq.symbols.renaming import Renaming, rename
 from sit_fairseq.testing import (

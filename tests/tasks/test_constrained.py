@@ -6,7 +6,7 @@ from conftest import SOURCES, encode, make_dictionary, make_model, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.grammars import Grammar
+from sit_fairseq.logic.grammars import Grammar
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.logic.syntax import MalformedAnswer
 from sit_fairseq.symbols.renaming import Renaming
