@@ -1,4 +1,4 @@
-"""Exports a model: a small checkpoint to ship, a folder to upload, or ONNX files.
+"""Exports a model: a small checkpoint to ship, a folder to upload or for transformers, or ONNX files.
 
     sit export outputs/ltl-mini/model/checkpoint_last.pt checkpoints/ltl
 
@@ -11,6 +11,14 @@ dictionaries and the card, ``README.md`` beside the checkpoint under a heading o
 if it has none, or a table of the model's options where there is no such file.
 ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
 ``--path DIR/model.safetensors``.
+
+--transformers writes the same with a tokenizer and the code of the model, for environments with
+torch, transformers and safetensors alone:
+
+    sit export checkpoints/prop/model.pt prop --transformers
+
+``AutoModelForSeq2SeqLM.from_pretrained("prop", trust_remote_code=True)`` and ``AutoTokenizer`` read it.
+The card gets a snippet that answers a sentence, and at its head the percentages in its tables.
 
 --onnx writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and
 ``vocabulary.json``, to be used without fairseq and torch:
@@ -38,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_mutually_exclusive_group()
     for option, text in (
         ("hub", "write model.safetensors, config.json and README.md in place of model.pt"),
+        ("transformers", "write what --hub does, and what transformers needs to load it"),
         ("onnx", "write encoder.onnx, decoder.onnx and vocabulary.json instead"),
     ):
         formats.add_argument(f"--{option}", action="store_true", help=text)
@@ -58,6 +67,10 @@ def main(args: argparse.Namespace) -> None:
             )
         print(export_onnx(args.checkpoint, args.folder))
         files = [os.path.join(args.folder, name) for name in FILES]
+    elif args.transformers:
+        from sit_fairseq.export.transformers_folder import export_transformers
+
+        files = [export_transformers(args.checkpoint, args.folder)]
     else:
         from sit_fairseq.export.checkpoint_folders import export, export_hub
 

@@ -3,7 +3,10 @@
 import contextlib
 import json
 import os
+import re
 from typing import Any, Dict, Iterator, List, Tuple
+
+import yaml
 
 from sit_fairseq.conversion import writing
 from sit_fairseq.errors import UserError
@@ -19,7 +22,7 @@ _DESCRIBED = (
     *("encoder_attention_heads", "output_head"),
 )
 
-_TAGS = """\
+TAGS = """\
 license: mit
 library_name: sit_fairseq
 tags:
@@ -42,8 +45,8 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens = _small_checkpoint(checkpoint)
-    with _in_folder(folder, small, tokens, "model.pt") as partials:
+    small, tokens = small_checkpoint(checkpoint)
+    with in_folder(folder, small, tokens, "model.pt") as partials:
         writing.save(small, partials[0])
     return os.path.join(folder, "model.pt")
 
@@ -61,17 +64,17 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens = _small_checkpoint(checkpoint)
+    small, tokens = small_checkpoint(checkpoint)
     names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
-    card = _card(small["cfg"], os.path.join(os.path.dirname(checkpoint), hub_folder.CARD))
-    with _in_folder(folder, small, tokens, *names) as partials:
+    text = card(small["cfg"], os.path.join(os.path.dirname(checkpoint), hub_folder.CARD))
+    with in_folder(folder, small, tokens, *names) as partials:
         hub_folder.write_weights(small["model"], partials[0])
-        _write(partials[1], json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n")
-        _write(partials[2], card)
+        write(partials[1], json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n")
+        write(partials[2], text)
     return os.path.join(folder, hub_folder.WEIGHTS)
 
 
-def _small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
+def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     """A checkpoint with weights in half precision, the scale of the cosines excepted, and its base
     tokens."""
     state = read_state(checkpoint)
@@ -89,13 +92,13 @@ def _small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     return writing.checkpoint(state["cfg"], weights), vocabulary[0]
 
 
-def _write(path: str, text: str) -> None:
+def write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
 @contextlib.contextmanager
-def _in_folder(
+def in_folder(
     folder: str, state: Dict[str, Any], tokens: List[str], *names: str
 ) -> Iterator[List[str]]:
     """Names to write files of a folder to; the dictionaries are written, too."""
@@ -106,16 +109,18 @@ def _in_folder(
     with explaining_failure(folder), partial_files(*paths) as partials:
         yield partials
         for partial in partials[len(names) :]:
-            _write(partial, "".join(f"{token} 1\n" for token in tokens))
+            write(partial, "".join(f"{token} 1\n" for token in tokens))
 
 
-def _card(cfg: Dict[str, Any], path: str) -> str:
+def card(cfg: Dict[str, Any], path: str, tags: str = TAGS, results: bool = False) -> str:
     """The card with what hubs read at its head.
 
     Args:
         cfg: options of the checkpoint.
         path: the text of the card, which may have such a head; if there is no such file it is a
             table of options.
+        tags: the head, in YAML, of a card that has none.
+        results: the head lists the percentages in tables of the card, as ``model-index``.
     """
     if os.path.isfile(path):
         with open(path, encoding="utf-8") as file:
@@ -127,4 +132,34 @@ def _card(cfg: Dict[str, Any], path: str) -> str:
         rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
         table = "".join(f"| {name} | `{value}` |\n" for name, value in rows)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
-    return f"---\n{_TAGS}---\n\n{text}"
+    return f"---\n{tags}{model_index(text) if results else ''}---\n\n{text}"
+
+
+def model_index(text: str) -> str:
+    """The results in tables of a card in YAML, as hubs read them.
+
+    Args:
+        text: the card. The cells of a row that begin with a percentage are metrics, called as their
+            columns, of the data set that the first cell names.
+
+    Returns:
+        The lines from ``model-index:`` on; none without such a cell.
+    """
+    results: List[Dict[str, Any]] = []
+    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        heading, _, *rows = (
+            [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
+        )
+        for name, *cells in rows:
+            found = [re.match(r"(\d+(?:\.\d+)?) %", cell) for cell in cells]
+            metrics = [
+                {"type": "accuracy", "name": column, "value": float(match[1])}
+                for column, match in zip(heading[1:], found)
+                if match
+            ]
+            if metrics:
+                task, data = {"type": "text-generation"}, {"type": "generated", "name": name}
+                results.append({"task": task, "dataset": data, "metrics": metrics})
+    title = re.match(r"# (.*)", text)
+    model = {"name": title[1] if title else "Symbol-Invariant Transformer", "results": results}
+    return yaml.safe_dump({"model-index": [model]}, sort_keys=False) if results else ""

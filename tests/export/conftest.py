@@ -7,14 +7,15 @@ from command_line import ROOT
 from conftest import make_model, redraw, small
 
 
-def save_checkpoint(path: Path, **options) -> Path:
+def save_checkpoint(path: Path, dictionary=None, **options) -> Path:
     """Writes the checkpoint of a model of one layer that was never trained, with the options of
     the shipped one and those given."""
     options = small(encoder_layers=1, max_source_positions=60, max_target_positions=50, **options)
     state = torch.load(ROOT / "checkpoints" / "prop" / "model.pt", weights_only=True)
-    model = make_model(**options)
+    model = make_model(dictionary, **options)
     redraw(model)
     state["cfg"]["model"].update(options)
+    state["cfg"]["task"]["symbols"] = model.vocabulary.dictionary.pattern
     state["model"] = model.state_dict()
     torch.save(state, path)
     return path

@@ -1,0 +1,346 @@
+"""The model of transformers. `sit export --transformers` copies this file, and those it imports,
+into the folder of a model.
+
+Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they mean.
+"""
+
+import contextlib
+import functools
+import math
+import threading
+from dataclasses import dataclass, fields
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.utils import ModelOutput
+
+from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
+from sit_fairseq.logic.grammars import GRAMMARS
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.positions import SinusoidalPositions
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
+from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
+from sit_fairseq.symbols.saved_tokens import text_buffer
+from sit_fairseq.symbols.tokens import TokenTable
+
+_IGNORED = -100  # the label of what no loss counts, by convention
+
+# A model's table of names is that of one call.
+_ONE_CALL = threading.RLock()
+
+
+class SymbolInvariantConfig(PreTrainedConfig):
+    """What ``config.json`` says: the options of training, and the tokens.
+
+    Attributes:
+        cfg: the options, as fairseq keeps them.
+        tokens: see :class:`SymbolTokenizer`.
+        symbols: likewise.
+        symbol_rows: of ``symbol_embedding="canonical"``, see ``CanonicalVocabulary``.
+        masked: whether some tokens cannot be produced.
+        grammar: of well-formed answers, a key of ``GRAMMARS``.
+    """
+
+    model_type = "symbol_invariant_transformer"
+
+    cfg: Optional[Dict[str, Any]] = None
+    tokens: Optional[List[str]] = None
+    symbols: str = "[a-z]"
+    symbol_rows: Optional[str] = None
+    masked: bool = True
+    grammar: Optional[str] = None
+    vocab_size: int = 0
+    is_encoder_decoder: bool = True
+    bos_token_id: int = BOS
+    pad_token_id: int = PAD
+    eos_token_id: int = EOS
+    decoder_start_token_id: int = EOS
+
+    def model_options(self) -> ModelConfig:
+        """The options of the model alone."""
+        given = (self.cfg or {}).get("model", {})
+        names = {field.name for field in fields(ModelConfig)}
+        return ModelConfig(**{name: value for name, value in given.items() if name in names})
+
+
+class _Names(TokenTable):
+    """Tokens of a model; a symbol has the sort that it was spelled with."""
+
+    def __init__(self) -> None:
+        self.spelled: Dict[str, int] = {}
+        super().__init__()
+
+    def sort(self, token: str) -> Optional[int]:
+        """See :class:`TokenTable`."""
+        return self.spelled[token] if token in self.spelled else super().sort(token)
+
+
+@dataclass
+class Answers(ModelOutput):
+    """What :meth:`SymbolInvariantForSeq2SeqLM.generate` returns.
+
+    Attributes:
+        sequences: (B * N, L) ids of the answers, best first, after a first ``</s>``.
+        sequences_scores: (B * N,) log-probabilities divided by lengths; -inf where there are fewer
+            answers than N.
+        verified: (B,) whether ``verify`` has accepted the first answer; None without it.
+    """
+
+    sequences: Optional[Tensor] = None
+    sequences_scores: Optional[Tensor] = None
+    verified: Optional[Tensor] = None
+
+
+class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
+    """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`.
+
+    Args:
+        config: options and tokens.
+    """
+
+    config_class = SymbolInvariantConfig
+    base_model_prefix = "core"
+    _keep_in_fp32_modules_strict = ["output_scale"]
+
+    def __init__(self, config: SymbolInvariantConfig) -> None:
+        super().__init__(config)
+        options, task = config.model_options(), (config.cfg or {}).get("task", {})
+        names = task.get("fresh_names") or (config.cfg or {}).get("model", {}).get("fresh_names")
+        fresh = (options.fresh_symbols, names) if options.fresh_symbols else ()
+        with torch.device("cpu"):  # tables of the vocabulary are no weights, which come later
+            self._dictionary = _Names()
+            vocabulary = VOCABULARIES[options.symbol_embedding](self._dictionary, *fresh)
+            saved = {
+                "base_tokens": text_buffer("\n".join(config.tokens or ()) or "\n"),
+                "symbols": text_buffer(config.symbols),
+            }
+            if config.masked:
+                saved["source_only"] = torch.zeros(len(SPECIAL_TOKENS) + len(config.tokens or ()))
+            if config.symbol_rows is not None:
+                saved["symbol_rows"] = text_buffer(config.symbol_rows)
+            vocabulary.load_state_dict(saved)
+            seed = task.get("seed", 1)
+            self.core = SymbolInvariantTransformer(options, vocabulary, ARITY, seed)
+        self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
+        self.post_init()
+
+    def _init_weights(self, module: torch.nn.Module) -> None:
+        """The model has drawn its weights; of tables that no file holds transformers keeps sizes."""
+        if isinstance(module, SinusoidalPositions):
+            with torch.device("cpu"):
+                module.table.copy_(SinusoidalPositions(*module.table.shape).table)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Optional[Tensor] = None,
+        decoder_input_ids: Optional[Tensor] = None,
+        labels: Optional[Tensor] = None,
+        **unused: Any,
+    ) -> Seq2SeqLMOutput:
+        """Teacher forcing.
+
+        Args:
+            input_ids: (B, L) sources with ``</s>``, padded on either side.
+            attention_mask: (B, L) 0 at padding.
+            decoder_input_ids: (B, L') targets after ``</s>``; made from labels where there are some.
+            labels: (B, L') targets with ``</s>``, -100 or ``<pad>`` where no loss counts.
+
+        Returns:
+            ``logits``, (B, T, V_n + S + R) over canonical ids, for the T tokens that L' ids spell;
+            with labels ``loss``, the mean cross-entropy of a token.
+        """
+        with self._names():
+            source = self.core.encode(self._read(input_ids, attention_mask))
+            device = source.names.device
+            if labels is None:
+                return Seq2SeqLMOutput(
+                    logits=self.core.decode(self._read(decoder_input_ids).to(device), source)
+                )
+            targets = self._read(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
+            previous = F.pad(targets, (1, -1), value=EOS)
+            logits = self.core.decode(previous, source)
+            right = self.core.vocabulary.targets(targets, source.names)
+            loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
+        return Seq2SeqLMOutput(loss=loss, logits=logits)
+
+    @torch.no_grad()
+    def generate(
+        self,
+        input_ids: Tensor,
+        attention_mask: Optional[Tensor] = None,
+        decoder_input_ids: Optional[Tensor] = None,
+        *,
+        num_beams: int = 1,
+        num_return_sequences: int = 1,
+        do_sample: bool = False,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        max_new_tokens: int = 200,
+        min_new_tokens: int = 1,
+        length_penalty: float = 1.0,
+        no_repeat_ngram_size: int = 0,
+        constrained: Any = None,
+        verify: Optional[Callable[[str, str], bool]] = None,
+        verify_beams: Optional[Sequence[int]] = None,
+        return_dict_in_generate: bool = False,
+    ) -> Union[Tensor, Answers]:
+        """Answers a batch. Options are called as in transformers and count tokens, not ids.
+
+        Args:
+            input_ids: (B, L) sources.
+            attention_mask: (B, L) 0 at padding.
+            decoder_input_ids: (B, L') how answers begin, after ``</s>``.
+            num_beams: width of the beam; 1 is greedy.
+            num_return_sequences: N, answers to each sentence.
+            do_sample: draw N answers instead of searching for the best.
+            temperature: logits are divided by it.
+            top_k: see :class:`Sampling`.
+            top_p: likewise.
+            max_new_tokens: the most tokens of an answer without its ``</s>``.
+            min_new_tokens: the fewest.
+            length_penalty: log-probabilities are divided by the length to the power of it.
+            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
+            constrained: True for well-formed answers of the model's logic, or the name of a grammar
+                (``prop``, ``ltl``), or one of your own. By default, and if there is such a grammar,
+                with ``verify`` alone.
+            verify: is given the text of a sentence and of an answer. The best answer that it accepts
+                comes first; a sentence without one is searched again with the next of the beams.
+            verify_beams: widths from narrow to wide, in the place of ``num_beams``.
+            return_dict_in_generate: return :class:`Answers`.
+
+        Returns:
+            ``sequences`` of :class:`Answers`, or all of it.
+
+        Raises:
+            ValueError: options contradict each other, or a sentence cannot be answered.
+        """
+        widths = list(verify_beams or [num_beams])
+        if verify_beams and (verify is None or widths != sorted(set(widths)) or widths[0] < 1):
+            raise ValueError("verify_beams go from narrow to wide, and need verify")
+        if do_sample and (num_beams > 1 or verify_beams):
+            raise ValueError("samples have no beam; num_return_sequences says how many there are")
+        if do_sample:
+            widths = [num_return_sequences]
+        if num_return_sequences > widths[0]:
+            raise ValueError(f"a beam of {widths[0]} has no {num_return_sequences} answers")
+        grammar, strategy = self._grammar(constrained, verify), None
+        if do_sample:
+            strategy = Sampling(top_k, top_p)
+        searches = {
+            width: BeamSearch(
+                [self.core],
+                SearchOptions(
+                    beam=width,
+                    nbest=num_return_sequences,
+                    max_len_b=max_new_tokens,
+                    min_len=min_new_tokens,
+                    len_penalty=length_penalty,
+                    temperature=temperature,
+                    no_repeat_ngram_size=no_repeat_ngram_size,
+                ),
+                strategy,
+                grammar,
+            )
+            for width in widths
+        }
+        with self._names():
+            sources = self._read(input_ids, attention_mask)
+            prefix = None
+            if decoder_input_ids is not None and decoder_input_ids.size(1) > 1:
+                prefix = self._read(decoder_input_ids[:, 1:])
+            found, verified = self._search(searches, sources, prefix, verify)
+            answers = self._spell(found, num_return_sequences)
+        answers.verified = None if verify is None else verified
+        return answers if return_dict_in_generate else answers.sequences
+
+    def _grammar(self, constrained: Any, verify: Any) -> Any:
+        if constrained is None:
+            constrained = verify is not None and self.config.grammar is not None
+        name = self.config.grammar if constrained is True else constrained
+        if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
+            raise ValueError(f"answers can be constrained to the grammars {', '.join(GRAMMARS)}")
+        return GRAMMARS[name]() if isinstance(name, str) else name or None
+
+    def _search(
+        self,
+        searches: Dict[int, BeamSearch],
+        sources: Tensor,
+        prefix: Optional[Tensor],
+        verify: Optional[Callable[[str, str], bool]],
+    ) -> Tuple[List[List[Hypothesis]], Tensor]:
+        """The answers to each sentence, and whether the first of them is verified."""
+        judge = functools.lru_cache(maxsize=None)(verify or (lambda problem, answer: True))
+        answers: Dict[int, List[Hypothesis]] = {}
+        left, verified = list(range(len(sources))), torch.zeros(len(sources), dtype=torch.bool)
+        for search in searches.values():
+            found = search(sources[left], None if prefix is None else prefix[left])
+            for place, nbest in zip(left, found):
+                answers.setdefault(place, nbest)
+                problem = self._dictionary.decode(sources[place])
+                for best in nbest:
+                    if judge(problem, self._dictionary.decode(best.tokens)):
+                        others = [other for other in nbest if other is not best]
+                        answers[place], verified[place] = [best, *others], True
+                        break
+            left = [place for place in left if not verified[place]]
+            if not left:
+                break
+        return [answers[place] for place in range(len(sources))], verified
+
+    @contextlib.contextmanager
+    def _names(self) -> Iterator[None]:
+        """The dictionary learns the names of one call, and forgets them at its end."""
+        with _ONE_CALL:
+            known = len(self._dictionary)
+            try:
+                yield
+            finally:
+                self._dictionary.forget_after(known)
+                self._dictionary.spelled.clear()
+
+    def _read(self, ids: Tensor, mask: Optional[Tensor] = None) -> Tensor:
+        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right."""
+        longest = self.core.encoder.cfg.max_positions
+        rows = []
+        for number, row in enumerate(ids.tolist()):
+            kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
+            words = self._spelling.read([i for i in kept if i != PAD])
+            self._dictionary.spelled.update(
+                (word, sort) for word, sort in words if sort is not None
+            )
+            rows.append([self._dictionary.index(word) for word, _ in words])
+            if len(rows[-1]) > longest:
+                raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
+        return _padded(rows)
+
+    def _spell(self, found: List[List[Hypothesis]], count: int) -> Answers:
+        """As many answers to each sentence, as ids."""
+        rows, scores = [], []
+        for nbest in found:
+            for answer in nbest[:count]:
+                words = [self._dictionary[index] for index in answer.tokens.tolist()]
+                rows.append([EOS, *(number for word in words for number in self._ids(word))])
+                scores.append(float(answer.score))
+            rows += [[EOS]] * (count - len(nbest))
+            scores += [-math.inf] * (count - len(nbest))
+        sequences = _padded(rows).to(self.device)
+        return Answers(sequences, torch.tensor(scores, device=self.device))
+
+    def _ids(self, word: str) -> List[int]:
+        known = word in self._spelling.rows
+        return self._spelling.ids(word, None if known else self._dictionary.sort(word))
+
+
+def _padded(rows: List[List[int]]) -> Tensor:
+    width = max(map(len, rows))
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])

@@ -1,0 +1,185 @@
+"""The tokenizer of transformers: a name travels in the ids themselves.
+
+Base tokens have one id each; a symbol is spelled by the bytes of its name, the first of which says
+its sort. So tokenizer and model share no memory, and ids mean the same in every process.
+"""
+
+import re
+import unicodedata
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from transformers import PreTrainedTokenizer
+
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
+
+BOS, PAD, EOS, UNK = range(4)
+
+
+class Spelling:
+    """Ids of tokens: rows of the model for base tokens, then 256 first bytes of a symbol for each
+    sort, then 256 further bytes.
+
+    Args:
+        tokens: by row, special ones left out.
+        sorts: how many sorts of symbols there are.
+    """
+
+    def __init__(self, tokens: Sequence[str], sorts: int) -> None:
+        self.tokens = [*SPECIAL_TOKENS, *tokens]
+        self.rows = {token: row for row, token in enumerate(self.tokens)}
+        self.further = len(self.tokens) + 256 * sorts
+        self.size = self.further + 256
+
+    def ids(self, token: str, sort: Optional[int]) -> List[int]:
+        """The ids of a token; ``sort`` is that of a symbol, None for a base token."""
+        if sort is None:
+            return [self.rows[token]]
+        first, *others = token.encode("utf-8", "surrogatepass")
+        start = len(self.tokens) + 256 * sort
+        return [start + first, *(self.further + other for other in others)]
+
+    def read(self, ids: Sequence[int]) -> List[Tuple[str, Optional[int]]]:
+        """The tokens that ids spell, each with its sort.
+
+        Raises:
+            ValueError: they spell none.
+        """
+        found: List[Tuple[Any, Optional[int]]] = []
+        for number in ids:
+            sort, byte = divmod(number - len(self.tokens), 256)
+            if number < len(self.tokens):
+                found.append((self.tokens[number], None))
+            elif number < self.further:
+                found.append((bytearray([byte]), sort))
+            elif found and isinstance(found[-1][0], bytearray) and number < self.size:
+                found[-1][0].append(byte)
+            else:
+                raise ValueError(f"the id {number} stands where no token goes on")
+        return [
+            (token if sort is None else token.decode("utf-8", "surrogatepass"), sort)
+            for token, sort in found
+        ]
+
+    def piece(self, number: int) -> str:
+        """What an id is called: a byte of a symbol has a space, as no token has, after its sort."""
+        if number < len(self.tokens):
+            return self.tokens[number]
+        sort, byte = divmod(number - len(self.tokens), 256)
+        return f"{'' if number >= self.further else sort} {chr(byte)}"
+
+
+class SymbolTokenizer(PreTrainedTokenizer):
+    """Splits a sentence at spaces, and spells the symbols.
+
+    Args:
+        tokens: base tokens by row, special ones left out.
+        symbols: what is a symbol: a regular expression, or for each sort a line ``NAME=REGEX``. Give
+            another one to ``from_pretrained`` for names of another form, with the same sorts. A base
+            token is none, whatever matches it.
+        sorts: the names of the sorts.
+        pieces: the scores of SentencePiece pieces, for models of plain text.
+    """
+
+    vocab_files_names: Dict[str, str] = {}
+    model_input_names = ["input_ids", "attention_mask"]
+
+    def __init__(
+        self,
+        tokens: Sequence[str] = (),
+        symbols: str = "[a-z]",
+        sorts: Sequence[str] = ("",),
+        pieces: Optional[Dict[str, float]] = None,
+        **options: Any,
+    ) -> None:
+        self._pattern, self._pieces = SymbolPattern(symbols), pieces
+        if self._pattern.sorts != list(sorts):
+            raise ValueError(
+                f"the sorts of {symbols!r} must be {', '.join(sorts) or 'without name'}"
+            )
+        self._spelling = Spelling(tokens, len(sorts))
+        names = map(self._spelling.piece, range(self._spelling.size))
+        self._vocabulary = {name: number for number, name in enumerate(names)}
+        self._names = list(self._vocabulary)
+        special = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), SPECIAL_TOKENS))
+        given = {"tokens": list(tokens), "symbols": symbols, "sorts": list(sorts), "pieces": pieces}
+        super().__init__(**{**special, **options, **given})
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are."""
+        return self._spelling.size
+
+    def get_vocab(self) -> Dict[str, int]:
+        """The ids by what they are called."""
+        return dict(self._vocabulary)
+
+    def tokenize(self, text: str, **unused: Any) -> List[str]:
+        """What the ids of a sentence are called.
+
+        Raises:
+            ValueError: a token is no symbol and none that the model knows.
+        """
+        words = text.split() if self._pieces is None else split(text, self._pieces)
+        return [self._names[number] for word in words for number in self._ids(word)]
+
+    def _ids(self, word: str) -> List[int]:
+        if word in self._spelling.rows and word not in SPECIAL_TOKENS:
+            return self._spelling.ids(word, None)
+        sort = self._pattern.sort(word)
+        if sort is None:
+            raise ValueError(
+                f"{word!r} is no token that the model knows, and no symbol by the pattern "
+                f"{self._pattern.text!r}; from_pretrained takes another one, symbols=REGEX"
+            )
+        return self._spelling.ids(word, sort)
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self._vocabulary.get(token, UNK)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self._names[index]
+
+    def build_inputs_with_special_tokens(self, ids: List[int], pair: Any = None) -> List[int]:
+        """A sentence ends in ``</s>``."""
+        return [*ids, EOS]
+
+    def _decode(self, token_ids: Any, skip_special_tokens: bool = False, **unused: Any) -> str:
+        ids = [token_ids] if isinstance(token_ids, int) else list(map(int, token_ids))
+        words = [word for word, _ in self._spelling.read(ids)]
+        if skip_special_tokens:
+            words = [word for word in words if word not in SPECIAL_TOKENS]
+        return " ".join(words) if self._pieces is None else join(words)
+
+    def save_vocabulary(self, *unused: Any, **also_unused: Any) -> Tuple[str, ...]:
+        """No file: all is in ``tokenizer_config.json``."""
+        return ()
+
+
+_SPACE = "\u2581"  # in the place of spaces
+
+
+def split(text: str, pieces: Dict[str, Optional[float]]) -> List[str]:
+    """Splits plain text as SentencePiece does by a BPE model.
+
+    Args:
+        text: the text.
+        pieces: by their text; the score of those that are merged, None for those that are kept.
+    """
+    text = _SPACE + _SPACE.join(unicodedata.normalize("NFKC", text).split())
+    kept = sorted((piece for piece, score in pieces.items() if score is None), key=len)
+    parts = re.findall("|".join([*map(re.escape, reversed(kept)), "."]), text)
+    while True:
+        pairs = [
+            (pieces[left + right], -place)
+            for place, (left, right) in enumerate(zip(parts, parts[1:]))
+            if pieces.get(left + right) is not None
+        ]
+        if not pairs:
+            return parts
+        place = -max(pairs)[1]
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+
+
+def join(words: Sequence[str]) -> str:
+    """The plain text of pieces."""
+    return "".join(words).replace(_SPACE, " ").strip()

@@ -1,0 +1,167 @@
+"""Folders that transformers loads: those of :func:`export_hub`, with the code of the model."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import sit_fairseq
+from sit_fairseq.errors import UserError
+from sit_fairseq.export.checkpoint_folders import TAGS, card, in_folder, small_checkpoint, write
+from sit_fairseq.judging.grammars import grammar_of
+from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage.files import explaining_failure, make_folder
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
+from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
+
+_TOKENIZER, _PIECES, _RESULTS = "tokenizer_config.json", "spm.model", ".eval_results"
+_MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
+
+_IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
+
+# In a command line errors end the process; here they are like any other.
+_ERRORS = '''"""The exception for mistakes a user can put right."""
+
+
+class UserError(ValueError):
+    """A mistake in sentences or options; the second argument names the latter."""
+
+    def __init__(self, message: str, options: str = "") -> None:
+        super().__init__(message)
+'''
+
+_USE = """
+## Use
+
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+folder = "."  # this one, or its name on the Hub
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+model = AutoModelForSeq2SeqLM.from_pretrained(folder, trust_remote_code=True)
+inputs = tokenizer([{sentence!r}], padding=True, return_tensors="pt")
+answers = model.generate(**inputs, num_beams=3)
+print(tokenizer.batch_decode(answers, skip_special_tokens=True))
+```
+
+needs torch, transformers and safetensors alone; the code is in this folder. Symbols are what the pattern
+`{pattern}` matches; `AutoTokenizer.from_pretrained(…, symbols=REGEX)` lets them have other names. `generate` has
+`num_return_sequences`, `do_sample`, `temperature`, `top_k`, `top_p`, {constrained}`verify=` (a function of a
+sentence and an answer) with `verify_beams=[3, 25]`, and what else its docstring says. fairseq with sit_fairseq
+reads the folder too.
+"""
+
+_EXAMPLES = {"prop": "xor a & b c", "ltl": "& a X U b c"}
+
+
+def export_transformers(checkpoint: str, folder: str) -> str:
+    """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
+
+    Args:
+        checkpoint: a trained stream model. Beside it ``README.md`` becomes the card, the pieces of
+            ``spm.model`` those of the tokenizer, and ``.eval_results`` is copied.
+        folder: where the files go; it is made if there is none.
+
+    Returns:
+        The name of the file of weights.
+
+    Raises:
+        UserError: the checkpoint is not that of a stream model, or cannot be read.
+    """
+    small, tokens = small_checkpoint(checkpoint)
+    beside = os.path.dirname(checkpoint)
+    _, pattern = saved_vocabulary(small["model"])
+    sorts, grammar = SymbolPattern(pattern).sorts, grammar_of(tokens)
+    known = {"tokens": tokens, "symbols": pattern}
+    code = source_files()
+    contents = {
+        hub_folder.CONFIG: _json({**_config(small, sorts, grammar), **known}),
+        _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
+        hub_folder.CARD: _card(
+            small["cfg"], os.path.join(beside, hub_folder.CARD), pattern, grammar
+        ),
+        **code,
+    }
+    with in_folder(folder, small, tokens, hub_folder.WEIGHTS, *contents) as partials:
+        hub_folder.write_weights(small["model"], partials[0])
+        for partial, content in zip(partials[1:], contents.values()):
+            write(partial, content)
+    results = os.path.join(beside, _RESULTS)
+    if os.path.isdir(results):
+        with explaining_failure(folder):
+            shutil.copytree(results, os.path.join(folder, _RESULTS), dirs_exist_ok=True)
+    return os.path.join(folder, hub_folder.WEIGHTS)
+
+
+def source_files() -> Dict[str, str]:
+    """The text of the modules that the model needs, by the names of their files in one flat folder:
+    transformers follows relative imports in one folder alone."""
+    package = Path(sit_fairseq.__file__).parent
+    files, waiting = {"errors.py": _ERRORS}, [_MODEL]
+    while waiting:
+        module = waiting.pop()
+        name = _flat(module)
+        if name in files:
+            continue
+        text = package.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        waiting += _IMPORT.findall(text)
+        files[name] = _IMPORT.sub(lambda match: f"from .{_flat(match[1])[:-3]} import", text)
+    return files
+
+
+def _flat(module: str) -> str:
+    return module.split(".")[-1] + ".py"
+
+
+def _config(small: Dict[str, Any], sorts: List[str], grammar: Optional[str]) -> Dict[str, Any]:
+    """What ``config.json`` says beside the tokens."""
+    prefix, weights = "encoder.embed_tokens.vocabulary.", small["model"]
+    rows = weights.get(prefix + "symbol_rows")
+    num_base = len(SPECIAL_TOKENS) + len(saved_vocabulary(weights)[0])
+    module = _MODEL.split(".")[-1]
+    return {
+        **hub_folder.config(small["cfg"]),
+        "architectures": ["SymbolInvariantForSeq2SeqLM"],
+        "auto_map": {
+            "AutoConfig": f"{module}.SymbolInvariantConfig",
+            "AutoModelForSeq2SeqLM": f"{module}.SymbolInvariantForSeq2SeqLM",
+        },
+        "dtype": "float32",
+        "grammar": grammar,
+        "masked": prefix + "source_only" in weights,
+        "symbol_rows": None if rows is None else buffer_text(rows),
+        "vocab_size": num_base + 256 * (len(sorts) + 1),
+    }
+
+
+def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
+    """What ``tokenizer_config.json`` says beside the tokens."""
+    place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
+    found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
+    if os.path.isfile(pieces):
+        from sentencepiece import sentencepiece_model_pb2
+
+        model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
+        if model.trainer_spec.model_type != model.trainer_spec.BPE:
+            raise UserError(f"{pieces} is no BPE model, which alone can be exported")
+        kind = sentencepiece_model_pb2.ModelProto.SentencePiece
+        scores = {kind.NORMAL: lambda piece: piece.score, kind.USER_DEFINED: lambda piece: None}
+        found["pieces"] = {p.piece: scores[p.type](p) for p in model.pieces if p.type in scores}
+    return {**found, "sorts": sorts}
+
+
+def _card(cfg: Dict[str, Any], path: str, pattern: str, grammar: Optional[str]) -> str:
+    """The card, with a snippet whose sentence is one that the card asks, if it asks one."""
+    tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
+    text = card(cfg, path, tags, results=True)
+    asked = re.search(r"echo '([^']+)'", text)
+    sentence = asked[1] if asked else _EXAMPLES.get(grammar, "...")
+    constrained = "" if grammar is None else "`constrained=True`, "
+    use = _USE.format(sentence=sentence, pattern=pattern, constrained=constrained)
+    return text.rstrip("\n") + "\n" + use
+
+
+def _json(content: Dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,45 @@
+"""Random answers in the place of the most probable ones."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Tuple
+
+import torch
+from torch import Tensor
+
+
+@dataclass
+class Sampling:
+    """Draws the next token of each of K hypotheses; the search then has K independent answers.
+
+    Draws fall on canonical ids: with the same random numbers renamed sentences get renamed answers.
+
+    Attributes:
+        top_k: choose among so many most probable tokens; 0 for all.
+        top_p: choose among the most probable tokens that have this probability together.
+    """
+
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def step(
+        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        """Chooses one candidate for each hypothesis, as :meth:`Best.step` chooses the best.
+
+        Returns:
+            (B, K) scores, tokens, and the hypotheses that they continue.
+        """
+        ordered, tokens = log_probs.sort(dim=2, descending=True, stable=True)
+        probabilities = ordered.softmax(2).nan_to_num()
+        cut = probabilities.cumsum(2) - probabilities >= self.top_p
+        cut[:, :, self.top_k or cut.size(2) :] = True
+        # The largest sum of a log-probability and Gumbel noise is a draw; nothing is divided, so
+        # that hypotheses without any token that can follow do no harm.
+        noise = -torch.log(torch.empty_like(ordered).exponential_())
+        place = (ordered.masked_fill(cut, -math.inf) + noise).argmax(2, keepdim=True)
+        found = ordered.gather(2, place).squeeze(2)
+        if step > 0:
+            found = found + scores[:, :, -1]
+        parents = torch.arange(found.size(1)).expand_as(found)
+        return found, tokens.gather(2, place).squeeze(2), parents

@@ -1,0 +1,329 @@
+"""Folders for transformers: as fairseq's models, and without fairseq.
+
+SENTENCES=1000 in the environment compares as many sentences for each shipped model.
+"""
+
+import ast
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from command_line import ROOT, sit
+from conftest import make_dictionary, random_formula
+from export.conftest import save_checkpoint
+from huggingface_hub import ModelCard
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from sit_fairseq.export.checkpoint_folders import model_index
+from sit_fairseq.export.hugging_face_tokens import Spelling, split
+from sit_fairseq.export.transformers_folder import source_files
+from sit_fairseq.logic.grammars import GRAMMARS
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.symbols.renaming import Renaming
+
+SHIPPED = ("prop", "ltl", "copy", "binding", "entities", "converted")
+SENTENCES = int(os.environ.get("SENTENCES", 24))
+BATCH = 50
+NAMES = r"[a-z]\w*"
+UNTRAINED = {
+    "fixed": dict(symbol_embedding="fixed", stream_attention="EP-DP-CP"),
+    "canonical": dict(symbol_embedding="canonical", stream_attention="EP-DP-CP"),
+    "random": dict(symbol_embedding="random", stream_attention="EP-DP-CP"),
+    "sorts": dict(encoder_positions="rope"),
+    "fresh": dict(encoder_positions="rope", fresh_symbols=3),
+    "fresh sorts": dict(encoder_positions="rope", fresh_symbols="low=1,high=2"),
+    "sinusoidal": dict(encoder_positions="sinusoidal", decoder_positions="learned"),
+}
+SORTS = "low=[a-d]\nhigh=[e-z]"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Exports a shipped or an untrained model, once."""
+    made = {}
+
+    def export(name):
+        if name not in made:
+            out = tmp_path_factory.mktemp("folder") / name.replace(" ", "_")
+            checkpoint = ROOT / "checkpoints" / name / "model.pt"
+            if name in UNTRAINED:
+                torch.manual_seed(2)
+                dictionary = make_dictionary(pattern=SORTS if "sorts" in name else "[a-z]")
+                checkpoint = out.parent / "model.pt"
+                save_checkpoint(checkpoint, dictionary, **UNTRAINED[name])
+            sit("export", checkpoint, out, "--transformers")
+            made[name] = out
+        return made[name]
+
+    return export
+
+
+def load(path, **options):
+    """Tokenizer and model of a folder."""
+    trusted = dict(trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(path, **trusted, **options)
+    return tokenizer, AutoModelForSeq2SeqLM.from_pretrained(path, **trusted)
+
+
+def fairseq_model(path, **options):
+    """What fairseq makes of a folder."""
+    if (path / "spm.model").exists():
+        options.update(bpe="sentencepiece", sentencepiece_model=str(path / "spm.model"))
+    return SymbolInvariantTransformerModel.from_pretrained(
+        str(path), "model.pt", str(path), **options
+    )
+
+
+def sentences(name, count, folder):
+    """Sentences that a model reads."""
+    rng = random.Random(1)
+    if name in ("entities", "binding"):
+        sit("generate", name, folder / "text", "--size", count, "--seed", 7)
+        return (folder / "text.src").read_text().splitlines()[:count]
+    if name == "copy":
+        return [
+            " ".join(rng.choices("abcdefghijklmnop", k=rng.randint(5, 20))) for _ in range(count)
+        ]
+    if name == "ltl":
+        operators = ["!", "&", "X", "U"]
+        found = []
+        while len(found) < count:
+            stack, words = 1, []
+            while stack and len(words) < 15:
+                words.append(rng.choice([*operators, *"abcde", "1"]))
+                stack += ARITY.get(words[-1], 0) - 1
+            found += [] if stack or words == ["1"] else [" ".join(words)]
+        return found
+    depth = 2 if name == "converted" else 3
+    return [random_formula(rng, "abcdefgh", depth) for _ in range(count)]
+
+
+def fairseq_answers(model, lines, **options):
+    """Text and score of fairseq's best answers."""
+    encoded = [model.encode(line) for line in lines]
+    best = [nbest[0] for nbest in model.generate(encoded, max_len_b=100, **options)]
+    return [(model.decode(one["tokens"]), float(one["score"])) for one in best]
+
+
+def our_answers(tokenizer, model, lines, **options):
+    """Text and score of best answers."""
+    found = []
+    for start in range(0, len(lines), BATCH):
+        inputs = tokenizer(lines[start : start + BATCH], padding=True, return_tensors="pt")
+        given = dict(max_new_tokens=100, return_dict_in_generate=True, **options)
+        answers = model.generate(**inputs, **given)
+        texts = tokenizer.batch_decode(answers.sequences, skip_special_tokens=True)
+        found += zip(texts, answers.sequences_scores.tolist())
+    return found
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, *UNTRAINED])
+def test_best_answers_are_those_of_fairseq(name, folder, tmp_path, capsys):
+    """But where two have the same score, which is said."""
+    path, count = folder(name), SENTENCES if name in SHIPPED else 12
+    theirs = fairseq_model(ROOT / "checkpoints" / name if name in SHIPPED else path)
+    lines = sentences(name, count, tmp_path)
+    expected = fairseq_answers(theirs, lines, beam=3)
+    ties = 0
+    for line, ours, answer in zip(lines, our_answers(*load(path), lines, num_beams=3), expected):
+        assert ours[1] == pytest.approx(answer[1], abs=1e-4), line
+        if ours[0] != " ".join(word for word in answer[0].split() if word != "<unk>"):
+            assert abs(ours[1] - answer[1]) < 1e-5, (line, ours, answer)
+            ties += 1
+    with capsys.disabled():
+        print(f"\n{name}: {len(lines) - ties} of {len(lines)} best answers are equal, {ties} ties")
+    assert ties <= len(lines) // 100 or name in UNTRAINED
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, *UNTRAINED])
+def test_logits_are_those_of_fairseq(name, folder, tmp_path):
+    path = folder(name)
+    theirs = fairseq_model(ROOT / "checkpoints" / name if name in SHIPPED else path)
+    (tokenizer, model), lines = load(path), sentences(name, 12, tmp_path)
+    targets = [line if name == "copy" else " ".join(line.split()[::-1]) for line in lines]
+    source, target = (
+        pad_sequence([theirs.encode(line) for line in side], batch_first=True, padding_value=1)
+        for side in (lines, targets)
+    )
+    previous = F.pad(target, (1, -1), value=2)
+    lengths = source.ne(1).sum(1)
+    read, wanted = (
+        tokenizer(side, padding=True, return_tensors="pt")["input_ids"] for side in (lines, targets)
+    )
+    begun = torch.cat((torch.full((12, 1), 2), wanted), dim=1)
+    with torch.no_grad():
+        expected = theirs.models[0](source, lengths, previous)[0]
+        logits = model(read, decoder_input_ids=begun).logits[:, : expected.size(1)]
+        assert model(read, labels=wanted.masked_fill(wanted.eq(1), -100)).loss > 0
+    real = target.ne(1)
+    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["prop", "ltl", "binding"])
+def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(name, folder, tmp_path):
+    tokenizer, model = load(folder(name), symbols=r"\w*[^\W\d]\w*")
+    lines = sentences(name, 12, tmp_path)
+    new = ["speed_limit", "p17", "Äther", "名前", "zz", "x_1", "q", "longer_than_eight_bytes"]
+    renaming = Renaming(dict(zip("abcdeijk", new)))
+    for options in (
+        dict(num_beams=3),
+        dict(num_beams=4, num_return_sequences=3),
+        dict(do_sample=True),
+    ):
+        torch.manual_seed(3)
+        plain = our_answers(tokenizer, model, lines, **options)
+        torch.manual_seed(3)
+        renamed = our_answers(tokenizer, model, list(map(renaming, lines)), **options)
+        assert [score for _, score in renamed] == [score for _, score in plain]
+        if name != "binding":  # fresh symbols have the first names that are free
+            assert [text for text, _ in renamed] == [renaming(text) for text, _ in plain]
+
+
+def test_names_are_spelled_whatever_they_are():
+    spelling = Spelling(["&", "0"], 2)
+    words = [("&", None), ("a", 1), ("Ä\U0001f600", 0), ("<s>x", 1), ("\udc80", 0), ("0", None)]
+    ids = [number for word, sort in words for number in spelling.ids(word, sort)]
+    assert spelling.read(ids) == words and max(ids) < spelling.size
+    assert len({spelling.piece(number) for number in range(spelling.size)}) == spelling.size
+    with pytest.raises(ValueError, match="stands where no token goes on"):
+        spelling.read([spelling.further])
+
+
+def test_ids_mean_the_same_in_every_tokenizer(folder, tmp_path):
+    tokenizer, _ = load(folder("prop"), symbols=NAMES)
+    ids = tokenizer(["xor p17 speed_limit", "! b"])["input_ids"]
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=True)
+    assert again.batch_decode(ids, skip_special_tokens=True) == ["xor p17 speed_limit", "! b"]
+    assert again(["xor p17 speed_limit", "! b"])["input_ids"] == ids
+    for wrong in ("& a é", "& a <unk>", "</s>"):
+        with pytest.raises(ValueError, match="is no token that the model knows, and no symbol"):
+            again(wrong)
+    with pytest.raises(ValueError, match="the sorts of"):
+        load(folder("prop"), symbols="a=[a-d]\nb=[e-z]")
+
+
+def test_text_is_split_as_sentencepiece_does(folder, tmp_path):
+    import sentencepiece
+
+    model = str(ROOT / "checkpoints" / "entities" / "spm.model")
+    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    pieces = load(folder("entities"))[0]._pieces
+    for line in [*sentences("entities", 200, tmp_path), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
+        assert split(line, pieces) == processor.encode(line, out_type=str), line
+
+
+def test_search_has_all_its_kinds(folder):
+    tokenizer, model = load(folder("prop"))
+    lines = ["xor a & b c", "! d"]
+    inputs = tokenizer(lines, padding=True, return_tensors="pt")
+
+    def answers(**options):
+        return tokenizer.batch_decode(model.generate(**inputs, **options), skip_special_tokens=True)
+
+    best = answers(num_beams=5, num_return_sequences=3, constrained=True)
+    assert len(set(best[:3])) == 3 and best[:1] == answers(num_beams=5)[:1]
+    assert answers(do_sample=True, top_k=1) == answers() == answers(do_sample=True, top_p=1e-6)
+    drawn = answers(do_sample=True, num_return_sequences=20, temperature=20.0, max_new_tokens=9)
+    assert len(drawn) == 40 and len(set(drawn[:20])) > 5
+    hot = dict(do_sample=True, num_return_sequences=20, temperature=200.0, max_new_tokens=8)
+    grammar = GRAMMARS["prop"]()
+    for text in answers(**hot, constrained="prop"):
+        state = grammar.start()
+        for word in text.split():
+            state = grammar.next(state, word if word in "01" else ord(word))
+        assert grammar.shortest(state) == 0
+    begun = tokenizer("b 1", add_special_tokens=False)["input_ids"]
+    prefix = torch.tensor([[model.config.decoder_start_token_id, *begun]])
+    inputs = tokenizer(lines[:1], return_tensors="pt")
+    assert answers(decoder_input_ids=prefix, num_beams=3)[0].startswith("b 1 ")
+
+
+def test_verified_answers_come_first(folder):
+    tokenizer, model = load(folder("prop"))
+    inputs = tokenizer(["xor a & b c", "! d"], padding=True, return_tensors="pt")
+    asked = []
+
+    def verify(problem, answer):
+        asked.append((problem, answer))
+        return "a 0" in answer
+
+    given = dict(verify=verify, verify_beams=[1, 6], num_return_sequences=1)
+    found = model.generate(**inputs, **given, return_dict_in_generate=True)
+    assert found.verified.tolist() == [True, False]
+    texts = tokenizer.batch_decode(found.sequences, skip_special_tokens=True)
+    assert verify("", texts[0]) and texts[1] == "d 0"
+    assert len(set(asked)) == len(asked) and asked[0] == ("xor a & b c", "a 1 b 0")
+    for wrong in (dict(verify_beams=[3]), dict(num_beams=2, num_return_sequences=3)):
+        with pytest.raises(ValueError):
+            model.generate(**inputs, **wrong)
+
+
+def test_names_of_a_call_are_forgotten(folder):
+    tokenizer, model = load(folder("fresh sorts"))
+    known = list(model.core.vocabulary.dictionary.symbols)
+    inputs = tokenizer(["& a e"], return_tensors="pt")
+    model.generate(**inputs, max_new_tokens=5)
+    model(**inputs, labels=inputs["input_ids"]).loss.backward()
+    with pytest.raises(ValueError):
+        model.generate(torch.tensor([[10**6, 2]]))
+    assert model.core.vocabulary.dictionary.symbols == known
+
+
+ALONE = """
+import sys
+for name in ("fairseq", "fairseq_cli", "omegaconf", "hydra", "sit_fairseq", "sentencepiece"):
+    sys.modules[name] = None
+"""
+
+
+@pytest.mark.parametrize("name, answer", [("prop", "a 1 b 0"), ("entities", "before ( sleep")])
+def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
+    card = (folder(name) / "README.md").read_text()
+    snippet = re.search(r"```python\n(.*?)```", card, flags=re.DOTALL)[1]
+    command = [sys.executable, "-c", ALONE + snippet]
+    done = subprocess.run(command, cwd=folder(name), capture_output=True, text=True)
+    assert done.returncode == 0 and f"['{answer}" in done.stdout, done.stderr
+    data = ModelCard(card).data
+    assert data.license == "mit" and data.library_name == "transformers"
+    assert [r.metric_value for r in data.eval_results][:1] == [{"prop": 97.3}.get(name, 100.0)]
+
+
+def test_code_imports_nothing_of_ours_and_calls_nothing_by_name():
+    files = source_files()
+    assert len(files) > 20
+    for name, text in files.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                assert f"{node.module}.py" in files, name
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.module.startswith("sit_fairseq"), name
+            elif isinstance(node, ast.Name):
+                assert node.id not in ("import_module", "__import__", "eval", "exec"), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [dict(grammar="os:system"), dict(symbol_embedding="os:system"), dict(symbols="(a+)+(")],
+)
+def test_what_the_data_say_runs_nothing(change, folder, tmp_path):
+    for file in folder("prop").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text())
+    (config["cfg"]["model"] if "symbol_embedding" in change else config).update(change)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises((ValueError, KeyError)):
+        tokenizer, model = load(tmp_path)
+        model.generate(**tokenizer("! a", return_tensors="pt"), constrained=True)
+
+
+def test_a_card_without_percentages_has_no_results():
+    assert model_index("# Mine\n\n| | |\n| --- | --- |\n| model | `tiny` |\n") == ""
