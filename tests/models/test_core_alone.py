@@ -1,5 +1,6 @@
 """Symbols and model need torch alone: without fairseq and what it brings, they train and answer."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import sit_fairseq
+
+ROOT = Path(__file__).parents[2]
 
 # An import system without fairseq and what it brings.
 START = """
@@ -82,10 +85,10 @@ assert any(map(tokens.is_symbol, " ".join(found).split())), found
 FAIRSEQ = {"models.symbol_invariant_transformer"}
 
 
-def run(script, *arguments):
+def run(script, *arguments, **options):
     """What the script prints in an interpreter of its own."""
     command = [sys.executable, "-c", START + script, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -102,3 +105,17 @@ def test_no_module_asks_for_fairseq(room):
 @pytest.mark.slow
 def test_a_model_trains_and_answers():
     run(TRAINING)
+
+
+def test_the_example_of_training_trains_and_judges(tmp_path):
+    (tmp_path / "train.src").write_text("& a b\n! c\n| a ! b\n" * 8)
+    (tmp_path / "train.tgt").write_text("a 1 b 1\nc 0\na 1\n" * 8)
+    script = (ROOT / "examples" / "pytorch" / "train.py").read_text()
+    assert len(script.splitlines()) <= 80
+    shorter = script.replace("3000, 128, 200, 5e-3", "101, 24, 20, 5e-3")
+    printed = run(
+        shorter, "train", "train", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    losses = [float(line.split()[-1]) for line in printed.splitlines() if "loss" in line]
+    assert losses[1] < 0.1 * losses[0] and printed.endswith("train: 24 of 24 are right\n")
+    assert (tmp_path / "model.pt").exists()

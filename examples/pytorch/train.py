@@ -1,0 +1,80 @@
+"""Trains the model of the quickstart with torch alone: no fairseq, and no compiler.
+
+    sit generate prop data/train --labels depth-first --max-length 13 --size 200000
+    sit generate prop data/test --labels depth-first --min-length 5 --max-length 13 --size 1000 \
+        --seed 45 --exclude data/train
+    python examples/pytorch/train.py data/train data/test
+
+A sentence is a line of PREFIX.src, its answer that of PREFIX.tgt. The last line says how many answers
+to the test are right.
+"""
+
+import math
+import random
+import sys
+
+import torch
+import torch.nn.functional as F
+
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.logic.syntax import ARITY, read_sentences
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.vocabulary import Vocabulary
+from sit_fairseq.training.muon import MuonAndAdamW, mark_embeddings
+
+UPDATES, BATCH, WARMUP, RATE = 3000, 128, 200, 5e-3
+SIZES = dict(encoder_embed_dim=64, encoder_ffn_embed_dim=256, encoder_layers=2)
+
+
+def batches(data):
+    """Endlessly, pairs of like lengths."""
+    data = sorted(random.sample(data, len(data)), key=lambda pair: pair[0].count(" "))
+    parts = [data[start : start + BATCH] for start in range(0, len(data), BATCH)]
+    while True:
+        yield from random.sample(parts, len(parts))
+
+
+random.seed(1)
+torch.manual_seed(1)
+train, *tests = sys.argv[1:]
+data = list(zip(read_sentences(train + ".src"), read_sentences(train + ".tgt")))
+words = {word for pair in data for sentence in pair for word in sentence.split()}
+tokens = TokenTable(sorted(words), "[a-z]")  # what is matched is a symbol
+cfg = ModelConfig(**SIZES, encoder_attention_heads=4, dropout=0.0)
+model = SymbolInvariantTransformer(cfg, Vocabulary(tokens), ARITY)
+mark_embeddings(model)
+optimizer = MuonAndAdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95))
+scale = model.decoder.output_scale  # of AdaCos
+scale.raise_to(10)
+
+for update, batch in zip(range(UPDATES), batches(data)):
+    sources, targets = map(tokens.encode, zip(*batch))
+    encoded = model.encode(sources)
+    logits = model.decode(F.pad(targets, (1, -1), value=tokens.eos()), encoded)
+    right = model.vocabulary.targets(targets, encoded.names)
+    logits, right = logits[right != tokens.pad()], right[right != tokens.pad()]
+    loss = F.cross_entropy(logits, right)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    done = (update - WARMUP) / (UPDATES - WARMUP)
+    rate = RATE * (update / WARMUP if done < 0 else (1 + math.cos(math.pi * done)) / 2)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+    optimizer.zero_grad()
+    scale.observe(logits.detach(), right)
+    scale.update()
+    if update % 100 == 0:
+        print(f"update {update}: loss {loss.item():.3f}", flush=True)
+torch.save({"cfg": vars(cfg), "model": model.state_dict()}, "model.pt")
+
+search, judge = BeamSearch([model], SearchOptions(beam=3, max_len_b=100)), make_judge("prop")
+for test in tests:
+    lines = read_sentences(test + ".src")
+    found = [best for line in lines for best, *_ in search(tokens.encode([line]))]
+    pairs = zip(lines, (tokens.decode(best.tokens) for best in found))
+    right = sum(judge.verify(*pair).value == "satisfied" for pair in pairs)
+    print(f"{test}: {right} of {len(lines)} are right", flush=True)
