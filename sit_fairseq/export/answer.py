@@ -63,7 +63,7 @@ class Answer:
 
 
 class Assignments:
-    """The grammar of ``a 1 c 0``; see Grammar in sit_fairseq/judging/grammars.py.
+    """The grammar of ``a 1 c 0``; see Grammar in sit_fairseq/logic/grammars.py.
 
     A state is the slots that have a value, as bits, and whether the last one waits for it.
     """

@@ -10,7 +10,7 @@ import pytest
 
 from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.evaluation.formula_answers import answer_formulas
-from sit_fairseq.judging.grammars import GRAMMARS
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.spot_judge import SpotJudge
 from sit_fairseq.logic.depth_first import depth_first_answer
