@@ -132,7 +132,7 @@ def test_a_card_is_made_where_there_is_none(tmp_path):
     shutil.copy(SHIPPED / "model.pt", tmp_path)
     sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
     card = (tmp_path / "hub" / "README.md").read_text()
-    assert "| symbols | `[a-z]` |" in card
+    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in card
     assert "| stream attention | `EP-DP-EA-DA-CP` |" in card
 
 
