@@ -7,6 +7,7 @@ from typing import Callable, List, Tuple
 from sit_fairseq.datasets.drawing import symbol_names
 from sit_fairseq.judging.judge import JUDGES
 from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.symbols.pattern import JoinLines
 
 
 def at_least(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
@@ -78,6 +79,13 @@ def symbols(least: int) -> Callable[[str], List[str]]:
         return found
 
     return read
+
+
+def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = False) -> None:
+    """Adds which tokens are symbols."""
+    help_ += "; of several sorts NAME=REGEX for each"
+    more = {"nargs": "+", "action": JoinLines, "metavar": "REGEX", "required": required}
+    parser.add_argument("--symbols", **more, help=help_)
 
 
 def add_semantics(parser: argparse.ArgumentParser) -> None:

@@ -39,6 +39,7 @@ from typing import List
 
 import torch
 
+from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.conversion import original, verification, writing
 from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
@@ -59,8 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="IN", help="checkpoint of a trained model")
     add("destination", metavar="OUT", help="checkpoint to write")
+    text = "regular expression that matches the interchangeable tokens in full"
+    add_pattern(parser, text, required=True)
     for option, metavar, text in (
-        ("symbols", "REGEX", "regular expression that matches the interchangeable tokens in full"),
         ("actual", "TOKEN", "the symbol whose embedding a stream gives to its own symbol"),
         ("placeholder", "TOKEN", "the symbol whose embedding a stream gives to all others"),
     ):
@@ -132,7 +134,8 @@ def main(args: argparse.Namespace) -> None:
     print(
         f"{args.destination} written; its head is {head}: train with {_CRITERIA[head]}; "
         "fairseq-train builds this model with\n  "
-        f"--task stream_translation --symbols {shlex.quote(args.symbols)} {shlex.join(arguments)}"
+        f"--task stream_translation --symbols {shlex.join(args.symbols.splitlines())} "
+        + shlex.join(arguments)
     )
 
 

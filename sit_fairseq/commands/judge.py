@@ -18,7 +18,7 @@ import time
 from contextlib import closing
 from typing import List, Sequence
 
-from sit_fairseq.commands._options import add_judge, at_least
+from sit_fairseq.commands._options import add_judge, add_pattern, at_least
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
     add_judge(parser)
     add("--references", metavar="FILE", help="alpha: a right answer to each")
-    add("--symbols", metavar="REGEX", help="alpha: matches the interchangeable tokens in full")
+    add_pattern(parser, "alpha: matches the interchangeable tokens in full")
     help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
     add("--memory", type=at_least(0.1, float), default=4.0, help=help_)
     help_ = "processes; 0 judges in this one, without limits (default: %(default)s)"

@@ -15,6 +15,7 @@ training file, else 0.
 
 import argparse
 
+from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.datasets.overlap import ITSELF, measure_overlap
 from sit_fairseq.errors import UserError
 
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("test", metavar="TEST", nargs="+", help="files, or prefixes of data sets, to look for")
     with_help = "files, or prefixes of data sets, to look in (default: each TEST in itself alone)"
     add("--with", dest="train", metavar="TRAIN", nargs="+", default=[], help=with_help)
-    add("--symbols", metavar="REGEX", help="matches symbols in full, for sentences of any kind")
+    add_pattern(parser, "matches symbols in full, for sentences of any kind")
     expect_help = "fail if a line of a TEST is a renaming of a line of a TRAIN"
     add("--expect-none", action="store_true", help=expect_help)
 

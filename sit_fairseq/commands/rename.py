@@ -4,7 +4,8 @@
 
 reads ``data/test.src`` and ``data/test.tgt``, writes ``data/renamed.src`` and ``.tgt``,
 line by line. A model that is invariant to names answers the second as it answers the
-first, renamed.
+first, renamed. Symbols of several sorts, --symbols 'table=T[0-9]+' 'column=c[0-9]+', get names of
+their own sort.
 """
 
 import argparse
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
-    add("--symbols", required=True, help="regular expression of the symbols")
+    _options.add_pattern(parser, "regular expression of the symbols", required=True)
     add("--names", type=_options.names, required=True, help="comma-separated names to choose from")
     add("--seed", type=int, default=1, help="(default: %(default)s)")
 

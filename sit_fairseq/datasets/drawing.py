@@ -27,6 +27,7 @@ from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 # Lists the symbols of a sentence in order of first appearance.
 SymbolLister = Callable[[Sequence[str]], List[str]]
@@ -105,7 +106,9 @@ def formula_key(formula: Sequence[str]) -> int:
 
 
 def read_forms(
-    name: str, symbols_of: Optional[SymbolLister] = None
+    name: str,
+    symbols_of: Optional[SymbolLister] = None,
+    pattern: Optional[SymbolPattern] = None,
 ) -> Iterator[Tuple[List[str], int]]:
     """Reads the sentences of a file.
 
@@ -113,6 +116,7 @@ def read_forms(
         name: the file, or the prefix of a pair of files.
         symbols_of: lists the symbols of a sentence by first appearance; None for formulas, where
             every line must be one.
+        pattern: says of which sort each is; None if there is one sort.
 
     Yields:
         The tokens of each line, with their :func:`~sit_fairseq.symbols.canonical_form.form_key`.
@@ -122,7 +126,7 @@ def read_forms(
     """
     read = read_formulas if symbols_of is None else read_sentences
     for tokens in map(tokenize, read(source_file(name))):
-        yield tokens, form_key(tokens, (symbols_of or formula_symbols)(tokens))
+        yield tokens, form_key(tokens, (symbols_of or formula_symbols)(tokens), pattern)
 
 
 def excluded_keys(names: Sequence[str], symbols_of: Optional[SymbolLister] = None) -> Set[int]:

@@ -56,7 +56,7 @@ def renamed_at_random(
         The renamed pairs.
 
     Raises:
-        UserError: a name is no symbol, or a pair has more symbols than there are names.
+        UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
     """
     for name in names:
         if not pattern.is_symbol(name):
@@ -64,10 +64,8 @@ def renamed_at_random(
     rng = Random(seed)
     for number, (source, target) in enumerate(pairs, 1):
         symbols = pattern.symbols(tokenize(source) + tokenize(target))
-        if len(symbols) > len(names):
-            raise UserError(
-                f"line {number} has {len(symbols)} symbols, but there are {len(names)} names",
-                "names",
-            )
-        renaming = random_renamings(symbols, names, 1, rng)[0]
+        try:
+            renaming = random_renamings(symbols, names, 1, rng, pattern)[0]
+        except UserError as error:
+            raise UserError(f"line {number}: {error}")
         yield renaming(source), renaming(target)

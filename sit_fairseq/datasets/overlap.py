@@ -3,7 +3,7 @@
 from array import array
 from typing import List, NamedTuple, Optional, Sequence
 
-from sit_fairseq.datasets.drawing import SymbolLister, read_forms
+from sit_fairseq.datasets.drawing import read_forms
 from sit_fairseq.datasets.pair_files import source_file
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -38,9 +38,9 @@ class _Keys(NamedTuple):
         return Overlap(self.path, len(self.texts), ITSELF, *counts)
 
 
-def _read(name: str, symbols_of: Optional[SymbolLister]) -> _Keys:
+def _read(name: str, pattern: Optional[SymbolPattern]) -> _Keys:
     keys = _Keys(source_file(name), array("Q"), array("Q"))
-    for tokens, form in read_forms(name, symbols_of):
+    for tokens, form in read_forms(name, pattern and pattern.symbols, pattern):
         keys.texts.append(text_key(" ".join(tokens)))
         keys.forms.append(form)
     return keys
@@ -54,7 +54,7 @@ def measure_overlap(
     Args:
         tests: files, or prefixes of data sets, to look for.
         train: files, or prefixes of data sets, to look in.
-        symbols: regular expression of the symbols; None if all sentences are formulas.
+        symbols: pattern of the symbols; None if all sentences are formulas.
 
     Returns:
         An overlap for each file in itself and for each test in each training file.
@@ -62,11 +62,11 @@ def measure_overlap(
     Raises:
         UserError: a file cannot be used.
     """
-    symbols_of = None if symbols is None else SymbolPattern(symbols).symbols
-    files = [_read(name, symbols_of) for name in tests]
+    pattern = None if symbols is None else SymbolPattern(symbols)
+    files = [_read(name, pattern) for name in tests]
     overlaps = [file.repeated() for file in files]
     for name in train:
-        other = _read(name, symbols_of)
+        other = _read(name, pattern)
         overlaps += [file.found_in(other) for file in files]
         overlaps.append(other.repeated())
     return overlaps

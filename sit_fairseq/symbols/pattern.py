@@ -1,8 +1,9 @@
 """Which tokens are symbols, and of which sort, told by their form."""
 
+import argparse
 import math
 import re
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
 
@@ -35,6 +36,14 @@ def is_filler(token: str) -> bool:
     return _FILLER.fullmatch(token) is not None
 
 
+class JoinLines(argparse.Action):
+    """The action of an option with several values: a pattern alone, or ``NAME=REGEX`` for each
+    sort of symbols. They become the text of one pattern."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, "\n".join(values))
+
+
 class SymbolPattern:
     """Regular expressions that match symbols in full, one for each sort.
 
@@ -42,7 +51,7 @@ class SymbolPattern:
     token, and so is fairseq's filler.
 
     Attributes:
-        text: as it was given.
+        text: as it was given, without line breaks at its end.
         sorts: the names of the sorts; ``[""]`` for one without a name.
 
     Args:
@@ -54,7 +63,7 @@ class SymbolPattern:
     """
 
     def __init__(self, text: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
-        self.text = text
+        self.text = text = text.rstrip("\n")
         self.sorts, expressions = _read_sorts(text)
         self._compiled = list(map(_compile, expressions))
         self._known: Dict[str, Optional[int]] = {}  # a token comes again and again
@@ -104,7 +113,7 @@ class SymbolPattern:
         return SymbolPattern("\n".join(lines))
 
     def _matching(self, token: str) -> List[int]:
-        limit = {} if timed_re is re else {"timeout": _PATIENCE}
+        limit = {} if timed_re is re else {"timeout": _PATIENCE / len(self._compiled)}
         try:
             return [
                 number

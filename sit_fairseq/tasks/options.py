@@ -21,8 +21,9 @@ class StreamTranslationConfig(TranslationConfig):
 
     symbols: Optional[str] = option(
         None,
-        "regular expression that matches the interchangeable tokens in full; saved with the model, "
-        "so that only fairseq-train needs it",
+        "regular expression that matches the interchangeable tokens in full, or NAME=REGEX for each "
+        "of several sorts, of which each may be renamed within itself; saved with the model, so that "
+        "only fairseq-train needs it (hydra takes a line for each sort)",
     )
     fresh_names: Optional[str] = option(
         None,

@@ -23,6 +23,7 @@ from sit_fairseq.logic.grammars import Grammar
 from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.symbols.pattern import JoinLines
 from sit_fairseq.tasks import options, scoring  # noqa: F401
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command, patch_fairseq
 from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, unsupported
@@ -78,6 +79,12 @@ class StreamTranslationTask(TranslationTask):
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
         self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
         self._epoch = 1
+
+    @classmethod
+    def add_args(cls, parser) -> None:
+        """As in fairseq, which leaves out an option that is there already."""
+        parser.add_argument("--symbols", nargs="+", action=JoinLines, default=None)
+        super().add_args(parser)
 
     # Dictionaries, models and criterions.
 

@@ -149,10 +149,21 @@ def test_random_renaming(write, tmp_path):
         assert {first, *more} <= set("pqrs")
 
 
+def test_random_renaming_stays_within_sorts(write, tmp_path):
+    prefix = write("in", [("T1 c1 T2", "c1 T2")] * 20)
+    options = ["--names", "T5,T6,c7,c8,c9", "--symbols", r"table=T\d", r"column=c\d"]
+    sit("rename", prefix, tmp_path / "out", *options)
+    made = pairs_of(tmp_path / "out")
+    assert {source[0::3] for source, _ in made} == {"TcT"} and len(set(made)) == 6
+    assert all(source[3:] == target and source[:2] != target[3:] for source, target in made)
+    with pytest.raises(UserError, match="line 1: 2 symbols of the sort table cannot have"):
+        sit("rename", prefix, tmp_path / "no", *options, "--names", "T5,c7,c8,c9")
+
+
 @pytest.mark.parametrize(
     "symbols, names, message",
     [
-        ("[a-z]", "p", "line 1 has 2 symbols, but there are 1 names; change --names"),
+        ("[a-z]", "p", "line 1: 2 symbols cannot have different ones of 1 names; .* --names"),
         ("[a-z]", "x,&", "'&' is no symbol; change --names or --symbols"),
         ("[a", "p,q", "is not a regular expression"),
     ],

@@ -84,6 +84,16 @@ def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
         overlap(test, "--with", train, "--symbols", "(")
 
 
+@pytest.mark.parametrize(
+    "patterns, renamed", [([r"table=T\d", r"column=c\d"], "1"), ([r"[Tc]\d"], "3")]
+)
+def test_what_is_renamed_across_sorts_is_no_overlap(tmp_path, capsys, patterns, renamed):
+    test = write(tmp_path / "test", ["T0 c0", "c0 T0", "T1 T0"])
+    train = write(tmp_path / "train", ["T3 c9"])
+    overlap(test, "--with", train, "--symbols", *patterns)
+    assert rows(capsys.readouterr().out)[1][3:] == ["0", renamed]
+
+
 def test_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
         overlap(tmp_path / "nowhere")

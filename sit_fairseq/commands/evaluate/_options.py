@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 import torch
 
-from sit_fairseq.commands._options import add_judge, at_least
+from sit_fairseq.commands._options import add_judge, add_pattern, at_least
 from sit_fairseq.datasets.grid import MANIFEST
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import Answered, answer_all
@@ -84,7 +84,7 @@ def add_model(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     add("--device", default=device, help="where to compute (default: %(default)s)")
     add("--data", metavar="DIR", help="folder of fairseq-preprocess; not needed with streams")
-    add("--symbols", metavar="REGEX", help="which tokens are symbols (default: as in training)")
+    add_pattern(parser, "which tokens are symbols (default: as in training)")
     add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
     return answers
 

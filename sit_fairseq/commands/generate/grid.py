@@ -28,14 +28,14 @@ data of a seed depend neither on the number of workers nor on interruptions, aft
 command goes on, as long as no formula comes close to the time-out.
 
 With ``--from`` the samples are the user's own pairs, of any task: for each number of symbols and
-length that occurs in PREFIX.src a random choice of at most ``--per-cell`` pairs. ``sit evaluate
+length that occurs in PREFIX.src (symbols of all sorts together) a random choice of at most ``--per-cell`` pairs. ``sit evaluate
 heat-map`` takes such a grid with any semantics.
 """
 
 import argparse
 from collections import Counter
 
-from sit_fairseq.commands._options import at_least
+from sit_fairseq.commands._options import add_pattern, at_least
 from sit_fairseq.commands.generate._options import add_options, recipe
 from sit_fairseq.datasets.grid import grid_of_pairs
 from sit_fairseq.datasets.grid_generation import GridRecipe, generate_grid
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--semantics", choices=list(_PUBLISHED), help="draw samples of this meaning")
     kind.add_argument("--from", dest="prefix", metavar="PREFIX", help="take PREFIX.src and .tgt")
     add = parser.add_argument
-    add("--symbols", metavar="REGEX", help="the symbols of the pairs of --from")
+    add_pattern(parser, "the symbols of the pairs of --from")
     add("--per-cell", type=at_least(1), help="most samples of a cell (default: 100, for copy 20)")
     add_options(parser, seed=42)
     drawn = parser.add_argument_group("options of drawn samples")
