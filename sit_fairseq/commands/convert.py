@@ -6,7 +6,8 @@ r"""Converts a trained transformer into a Symbol-Invariant Transformer.
 The embedding of one symbol becomes that of the symbol a stream belongs to (--actual), the
 embedding of another one that of all others (--placeholder); base tokens keep theirs, found
 by name; all other weights are carried over. Sentences whose only symbol is the one given
-by --actual are computed as before, --verify shows it. Models of every option of fairseq's
+by --actual are computed as before, --verify shows it. Of several sorts of symbols each has its own:
+--actual table=T0 --actual column=c0, and so for --placeholder. Models of every option of fairseq's
 transformer are converted that has a counterpart; the others are refused with the name of the
 option.
 
@@ -62,11 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("destination", metavar="OUT", help="checkpoint to write")
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)
-    for option, metavar, text in (
-        ("actual", "TOKEN", "the symbol whose embedding a stream gives to its own symbol"),
-        ("placeholder", "TOKEN", "the symbol whose embedding a stream gives to all others"),
+    for option, text in (
+        ("actual", "the symbol whose embedding a stream gives to its own symbol"),
+        ("placeholder", "the symbol whose embedding a stream gives to all others"),
     ):
-        add(f"--{option}", metavar=metavar, required=True, help=text)
+        add(f"--{option}", action="append", metavar="TOKEN", required=True, help=text)
     add(
         "--data",
         metavar="DIR",
@@ -121,7 +122,7 @@ def main(args: argparse.Namespace) -> None:
     source = read(args.source, state, data=args.data, ema=args.ema)
     if not args.ema and moving_average(state) is not None:
         print("IN also holds a moving average of its weights; --ema converts that one")
-    symbols = Symbols(args.symbols, args.actual, args.placeholder)
+    symbols = Symbols.named(args.symbols, actual=args.actual, placeholder=args.placeholder)
     arguments = writing.training_options(source, args.add)
     cfg = writing.configuration(source, symbols, arguments)
     model, account = convert(source, symbols, cfg.model)
@@ -146,11 +147,14 @@ def verify(source, converted, symbols: Symbols, device: str) -> None:
         UserError: they differ.
     """
     dictionary = stream_dictionary(source, symbols)
-    for pairs, origin in verification.sentences(source, dictionary, symbols.actual):
-        comparison = verification.compare(source, converted, pairs, symbols.actual, device)
-        print(
-            f"compared on {len(pairs)} sentences whose only symbol is {symbols.actual!r}, from "
-            f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
-        )
-        if not comparison.equal:
-            raise UserError("the converted model differs from the original; nothing was written")
+    for actual in symbols.actual:
+        for pairs, origin in verification.sentences(source, dictionary, actual):
+            comparison = verification.compare(source, converted, pairs, actual, device)
+            print(
+                f"compared on {len(pairs)} sentences whose only symbol is {actual!r}, from "
+                f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
+            )
+            if not comparison.equal:
+                raise UserError(
+                    "the converted model differs from the original; nothing was written"
+                )

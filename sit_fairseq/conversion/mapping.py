@@ -1,13 +1,14 @@
 """Which weight goes where: the paper's section "Converting & Fine-Tuning Pre-Trained Models".
 
-One symbol lends its rows to *actual*, another one to *placeholder*; base tokens keep
+One symbol of each sort lends its rows to *actual*, another one to *placeholder*; base tokens keep
 theirs, found by string; everything else is carried over one to one.
 """
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 import torch
 from omegaconf import DictConfig
@@ -18,6 +19,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.tasks.sentences import refuse_operators_as_symbols
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -29,13 +31,30 @@ class Symbols:
 
     Attributes:
         pattern: matches the symbols.
-        actual: the symbol whose rows become *actual*.
-        placeholder: the symbol whose rows become *placeholder*.
+        actual: for each sort the symbol whose rows become *actual*.
+        placeholder: for each sort the symbol whose rows become *placeholder*.
     """
 
     pattern: str
-    actual: str
-    placeholder: str
+    actual: Tuple[str, ...]
+    placeholder: Tuple[str, ...]
+
+    @classmethod
+    def named(cls, pattern: str, **given: Sequence[str]) -> "Symbols":
+        """Sorts out symbols that are given as ``SORT=TOKEN``, or as ``TOKEN`` if there is one sort
+        without a name.
+
+        Raises:
+            UserError: they are not one for each sort.
+        """
+        sorts, found = SymbolPattern(pattern).sorts, {}
+        for option, texts in given.items():
+            pairs = dict(("", t) if sorts == [""] else t.partition("=")[::2] for t in texts)
+            if set(pairs) != set(sorts):
+                form = " ".join(f"{sort}=TOKEN" for sort in sorts)
+                raise UserError(f"{' '.join(texts)} is not {form}, of each sort", option)
+            found[option] = tuple(pairs[sort] for sort in sorts)
+        return cls(pattern, **found)
 
 
 class Account(Dict[str, List[str]]):
@@ -100,7 +119,8 @@ def convert(
         elif name in original.tables:
             # Where a table lacks a token of the other side's dictionary, its model read <unk>.
             index = original.tables[name].index
-            rows = [index(token) for token in (*base, symbols.actual, symbols.placeholder)]
+            both = itertools.chain(*zip(symbols.actual, symbols.placeholder))
+            rows = [index(token) for token in (*base, *both)]
             state[name] = original.tensors[name][rows]
             account["split"].append(name)
         else:
@@ -126,20 +146,20 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
             dictionary.add_symbol(token)
     dictionary.set_pattern(symbols.pattern)
     known = [token for token in dictionary.known_symbols() if all(token in side for side in sides)]
-    for option in ("actual", "placeholder"):
-        token = getattr(symbols, option)
-        if token not in known:
+    for sort, (actual, placeholder) in enumerate(zip(symbols.actual, symbols.placeholder)):
+        of_sort = [token for token in known if dictionary.sort(token) == sort]
+        for option, token in (("actual", actual), ("placeholder", placeholder)):
+            if token not in of_sort:
+                raise UserError(
+                    f"{token!r} is no symbol of the checkpoint: of its tokens the pattern "
+                    f"{symbols.pattern!r} matches {' '.join(sorted(of_sort)) or 'nothing'}",
+                    option,
+                )
+        if actual == placeholder:
             raise UserError(
-                f"{token!r} is no symbol of the checkpoint: of its tokens the pattern "
-                f"{symbols.pattern!r} matches {' '.join(sorted(known)) or 'nothing'}",
-                option,
+                f"both are {actual!r}, so that a stream could not tell its symbol from the others",
+                "actual placeholder",
             )
-    if symbols.actual == symbols.placeholder:
-        raise UserError(
-            f"both are {symbols.actual!r}, so that a stream could not tell its symbol from the "
-            "others",
-            "actual placeholder",
-        )
     return dictionary
 
 

@@ -10,6 +10,7 @@ import re
 
 import pytest
 import torch
+from command_line import sit
 from fairseq import checkpoint_utils
 from fairseq.data import Dictionary, data_utils
 from vanilla_models import KINDS, OPERATORS, REGEX, load
@@ -23,14 +24,20 @@ SOURCES = ["& c | ! c", "xor q & p7 x", "! d | d & a xor"]
 TARGETS = ["c 1", "x 0 1 p7", "1 a d a"]
 SYMBOLS = {"c", "q", "p7", "x", "d", "a"}
 
+# Another choice of symbols: two sorts, each with its actual symbol and its placeholder.
+SORTS = ["--symbols", "early=[a-c]", r"late=[d-z]\d*"]
+SORTS += ["--actual", "early=a", "--actual", "late=d", "--placeholder", "early=b"]
+SORTS += ["--placeholder", "late=e"]
+
 
 def load_original(path, data):
     return checkpoint_utils.load_model_ensemble_and_task([str(path)], {"data": str(data)})
 
 
-def load_converted(path):
+def load_converted(path, pattern=r"[a-z]\d*"):
     dictionary = StreamDictionary()
-    dictionary.set_pattern(r"[a-z]\d*")
+    if pattern is not None:
+        dictionary.set_pattern(pattern)
     task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
     return checkpoint_utils.load_model_ensemble_and_task([str(path)], task=task)[0][0]
 
@@ -42,26 +49,28 @@ def batch(dictionary: Dictionary, lines, **options):
     return data_utils.collate_tokens(tensors, dictionary.pad(), dictionary.eos(), **options)
 
 
-def renamed(line: str, own: str) -> str:
-    return " ".join(
-        token if token not in SYMBOLS else "a" if token == own else "b" for token in line.split()
-    )
+def renamed(line: str, own: str, sorts: bool) -> str:
+    def name(token):
+        actual, placeholder = "de" if sorts and token > "c" else "ab"
+        return token if token not in SYMBOLS else actual if token == own else placeholder
+
+    return " ".join(map(name, line.split()))
 
 
-def expected_logits(model, task, source: str, target: str):
+def expected_logits(model, task, source: str, target: str, sorts: bool):
     """Logits of base tokens by name and of symbols by name: (T, ...) for one sentence."""
     names = list(dict.fromkeys(token for token in source.split() if token in SYMBOLS))
     streams = []
     for name in names:
-        tokens = batch(task.source_dictionary, [renamed(source, name)], left_pad=True)
-        previous = [renamed(target, name)]
+        tokens = batch(task.source_dictionary, [renamed(source, name, sorts)], left_pad=True)
+        previous = [renamed(target, name, sorts)]
         previous = batch(task.target_dictionary, previous, move_eos_to_beginning=True)
         streams.append(model(tokens, None, previous)[0][0])
     mean = torch.stack(streams).mean(0)
     words = task.target_dictionary
     base = {token: mean[:, index] for token, index in words.indices.items()}
-    own = words.index("a")
-    return base, {name: stream[:, own] for name, stream in zip(names, streams)}
+    own = {name: words.index(renamed(name, name, sorts)) for name in names}
+    return base, {name: stream[:, own[name]] for name, stream in zip(names, streams)}
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "hydra"])
@@ -76,7 +85,20 @@ def test_converted_model_equals_the_original(vanilla, convert, data, kind):
         check_streams(original.eval(), task, load_converted(path).eval())
 
 
-def check_streams(original, task, converted):
+def test_each_sort_has_an_actual_symbol_and_a_placeholder(vanilla, data, tmp_path, capsys):
+    path = tmp_path / "sorts.pt"
+    sit("convert", vanilla("tied-learned"), path, *SORTS, "--verify")
+    printed = capsys.readouterr().out
+    for actual in "ad":
+        assert f"compared on 256 sentences whose only symbol is {actual!r}, from random" in printed
+    assert printed.count("256 of 256 best answers are equal") == 2
+    assert "--symbols 'early=[a-c]' 'late=[d-z]\\d*'" in printed
+    [original], _, task = load_original(vanilla("tied-learned"), data.joined)
+    with torch.no_grad():
+        check_streams(original.eval(), task, load_converted(path, None).eval(), sorts=True)
+
+
+def check_streams(original, task, converted, sorts=False):
     """Compares the logits of sentences with several symbols."""
     dictionary = converted.vocabulary.dictionary
     previous = batch(dictionary, TARGETS, move_eos_to_beginning=True)
@@ -84,7 +106,7 @@ def check_streams(original, task, converted):
     base_tokens = [dictionary[i] for i in converted.vocabulary.index_of_row.tolist()]
     assert base_tokens[4:] == sorted(["&", "|", "!", "xor", "0", "1"])
     for row, (source, target) in enumerate(zip(SOURCES, TARGETS)):
-        base, symbols = expected_logits(original, task, source, target)
+        base, symbols = expected_logits(original, task, source, target, sorts)
         length = len(target.split()) + 1
         columns = [base.get(token) for token in base_tokens] + list(symbols.values())
         for column, expected in enumerate(columns):

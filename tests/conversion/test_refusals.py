@@ -112,6 +112,7 @@ def test_no_moving_average(vanilla, convert):
         (("--actual", "z"), ("'z' is no symbol", "matches a b c d e; change --actual")),
         (("--actual", "&"), ("'&' is no symbol",)),
         (("--placeholder", "a"), ("both are 'a'", "change --actual or --placeholder")),
+        (("--symbols", "one=[a-c]", "two=[de]"), ("a is not one=TOKEN two=TOKEN", "--actual")),
         (("--symbols", "[a-"), ("not a regular expression",)),
         (("--symbols", "[A-Z]"), ("matches nothing",)),
         (("--symbols", ".*"), ("special token '<s>'",)),

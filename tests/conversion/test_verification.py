@@ -11,7 +11,7 @@ from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.tasks.file_options import read_state
 
-SYMBOLS = Symbols(REGEX, "a", "b")
+SYMBOLS = Symbols(REGEX, ("a",), ("b",))
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def models(vanilla):
             configurations[key] = writing.configuration(original, symbols, arguments)
         converted, _ = convert(original, symbols, configurations[key].model)
         dictionary = stream_dictionary(original, symbols)
-        pairs, _ = verification.sentences(original, dictionary, symbols.actual)[0]
+        pairs, _ = verification.sentences(original, dictionary, *symbols.actual)[0]
         return original, converted, pairs
 
     return make
@@ -53,7 +53,7 @@ def test_every_weight_counts(models, kind):
 
 def test_wrong_symbol_counts(models):
     """A row off by one, as in the published notebook, cannot go unnoticed."""
-    original, converted, pairs = models("plain", Symbols(REGEX, "c", "b"))
+    original, converted, pairs = models("plain", Symbols(REGEX, ("c",), ("b",)))
     assert verification.compare(original, converted, pairs, "c").equal
     comparison = verification.compare(original, converted, pairs, "a")
     assert comparison.difference > 0.01 and not comparison.equal
@@ -91,7 +91,7 @@ def test_sentences_hold_one_symbol(models, data):
     lines = (data.root / "test.src").read_text().splitlines()
     assert [" ".join(pair.source) for pair in pairs] == lines
     # The symbol c is not in the test split; the train split has other symbols beside it.
-    original, _, pairs = models("plain", Symbols(REGEX, "c", "b"))
+    original, _, pairs = models("plain", Symbols(REGEX, ("c",), ("b",)))
     lines = (data.root / "train.src").read_text().splitlines()
     alone = [line for line in lines if "c" in line and not set("abde") & set(line.split())]
     assert [" ".join(pair.source) for pair in pairs] == alone

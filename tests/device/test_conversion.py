@@ -26,7 +26,7 @@ def test_verification_computes_on_a_device(device, tmp_path, kind):
     )
     path = str(tmp_path / "checkpoint_last.pt")
     original = read_vanilla(path, read_state(path))
-    symbols = Symbols(REGEX, "a", "b")
+    symbols = Symbols(REGEX, ("a",), ("b",))
     options = writing.training_options(original, [])
     configuration = writing.configuration(original, symbols, options)
     converted, _ = convert(original, symbols, configuration.model)
