@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import onnxruntime
 
-FORMAT = 1  # of vocabulary.json
+FORMATS = 1, 2  # of vocabulary.json; in the second, symbols are of several sorts
 
 # A folder may be a stranger's, and matching takes for ever by some patterns. Here a sentence is as
 # soon read as the folder is: no part in brackets is repeated or has alternatives, but for a first
@@ -41,6 +41,12 @@ def _reason(error):
     return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:300]
 
 
+def sorts_of(pattern):
+    """The regular expressions of a pattern by the names of their sorts, "" if there is none."""
+    lines = pattern.split("\n")
+    return dict(re.fullmatch(r"(?:([A-Za-z_]\w*)=(?=.))?(.*)", line).groups("") for line in lines)
+
+
 class CannotAnswer(ValueError):
     """A sentence that the model cannot read; the message says why."""
 
@@ -49,7 +55,7 @@ class CannotAnswer(ValueError):
 class Sentence:
     """What the model reads of a sentence, in which no name is left, and the names."""
 
-    inputs: dict  # of both networks: the slot of each stream
+    inputs: dict  # of both networks: the slot of each stream, and its sort if there are several
     source: dict  # of the encoder alone: canonical ids, and paths in the tree of a formula
     names: list  # by slot
 
@@ -131,7 +137,8 @@ class ExportedModel:
 
     Args:
         folder: where encoder.onnx, decoder.onnx and vocabulary.json are.
-        symbols: a regular expression of the tokens to take for symbols; None for the model's own.
+        symbols: a regular expression of the tokens to take for symbols, a line NAME=REGEX for each of
+            several sorts; None for the model's own.
     """
 
     def __init__(self, folder, symbols=None):
@@ -146,8 +153,13 @@ class ExportedModel:
         if symbols is None:
             self._refuse_long_matching(folder)
         pattern = self.symbols if symbols is None else symbols
+        own, given = sorts_of(self.symbols), sorts_of(pattern)
+        if own.keys() != given.keys() and len(own) + len(given) > 2:
+            names = " ".join(f"{name}=REGEX" for name in own)
+            raise SystemExit(f"the pattern {pattern!r} is not of the sorts of the model: {names}")
         try:
-            self.pattern = re.compile(pattern)
+            ordered = [given[name] for name in own] if len(own) > 1 else given.values()
+            self.patterns = list(map(re.compile, ordered))
         except (re.error, RecursionError, OverflowError) as error:
             raise SystemExit(f"the pattern {pattern!r} is not a regular expression: {error}")
         self.grammar = None if self.one_stream else grammar_of(self.rows)
@@ -155,7 +167,7 @@ class ExportedModel:
 
     def _take(self, folder, vocabulary):
         """Reads the files; raises something if they lack anything."""
-        if vocabulary["format"] != FORMAT or vocabulary["fresh_symbols"]:
+        if vocabulary["format"] not in FORMATS or vocabulary["fresh_symbols"]:
             raise SystemExit(f"{folder} was exported for another version of answer.py")
         self.tokens, self.symbols = vocabulary["tokens"], str(vocabulary["symbols"])
         self.rows = {token: row for row, token in enumerate(self.tokens) if row > 3}
@@ -181,8 +193,9 @@ class ExportedModel:
 
     def _refuse_long_matching(self, folder):
         """Refuses a pattern of the folder that may take long."""
-        repetitions = sum(map(self.symbols.replace("(?", "").count, "*+?{"))
-        if not SIMPLE_PATTERN.fullmatch(self.symbols) or repetitions > REPETITIONS:
+        expressions = sorts_of(self.symbols).values()
+        repetitions = [sum(map(e.replace("(?", "").count, "*+?{")) for e in expressions]
+        if max(repetitions) > REPETITIONS or not all(map(SIMPLE_PATTERN.fullmatch, expressions)):
             raise SystemExit(
                 f"{folder} has the pattern {self.symbols[:80]!r}, which may take for ever; say what "
                 "is a symbol by --symbols, with the same pattern if you trust it"
@@ -195,25 +208,31 @@ class ExportedModel:
             raise CannotAnswer("the sentence is empty")
         if len(words) >= self.longest_source:
             raise CannotAnswer(f"{len(words)} tokens are more than {self.longest_source - 1}")
-        names, ids = [], []
+        names, ids, sorts = [], [], []
         for word in words:
             if word in self.rows:
                 ids.append(self.rows[word])
             elif len(word) > LONGEST_SYMBOL:
                 raise CannotAnswer(f"{word[:20]!r}... has more than {LONGEST_SYMBOL} characters")
-            elif not self.pattern.fullmatch(word):
+            elif not any(found := [bool(sort.fullmatch(word)) for sort in self.patterns]):
                 raise CannotAnswer(f"{word!r} is no symbol and no token that the model knows")
+            elif sum(found) > 1:
+                raise CannotAnswer(f"{word!r} is of several sorts")
             elif self.one_stream:
                 raise CannotAnswer(f"the model has no embedding for {word!r}")
             else:
                 if word not in names:
                     names.append(word)
+                    sorts.append(found.index(True))
                 ids.append(len(self.tokens) + names.index(word))
         slots = list(range(len(names))) or [-1]  # one anonymous stream if there are no symbols
         source = {"tokens": np.array([*ids, self.eos])}
         if self.depth:
             source["tree"] = self.tree(words)
-        return Sentence({"slots": np.array(slots)}, source, names)
+        inputs = {"slots": np.array(slots)}
+        if len(self.patterns) > 1 and not self.one_stream:
+            inputs["sorts"] = np.array(sorts or [0])
+        return Sentence(inputs, source, names)
 
     def tree(self, words):
         """The path from each token of a prefix formula up to the root: 0 for a step from a first
@@ -343,12 +362,13 @@ def main():
     parser.add_argument("--lenpen", type=float, default=1.0, help="exponent of the length")
     parser.add_argument("--max-length", type=int, default=200, help="tokens of an answer, at most")
     parser.add_argument("--constrained", action="store_true", help="well-formed answers alone")
-    parser.add_argument("--symbols", metavar="REGEX", help="what is a symbol (default: as trained)")
+    help_ = "what is a symbol (default: as trained); of several sorts NAME=REGEX for each"
+    parser.add_argument("--symbols", nargs="+", metavar="REGEX", help=help_)
     parser.add_argument("--scores", action="store_true", help="print the score before the answer")
     args = parser.parse_args()
     if args.beam < 1 or args.max_length < 1:
         parser.error("--beam and --max-length must be at least 1")
-    model = ExportedModel(args.folder, args.symbols)
+    model = ExportedModel(args.folder, args.symbols and "\n".join(args.symbols))
     status = 0
     sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text
     for number, line in enumerate(sys.stdin, start=1):

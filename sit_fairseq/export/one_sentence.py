@@ -20,8 +20,11 @@ class _OneSentence(Streams):
     """The streams of one sentence, repeated and averaged by torch's own operators."""
 
     @classmethod
-    def of(cls, slots: Tensor, hypotheses: int = 1) -> "_OneSentence":
-        """The layout of (S,) slots, -1 for the stream of a sentence without symbols."""
+    def of(
+        cls, slots: Tensor, hypotheses: int = 1, sorts: Optional[Tensor] = None
+    ) -> "_OneSentence":
+        """The layout of (S,) slots, -1 for the stream of a sentence without symbols, and of their
+        (S,) sorts."""
         return cls(
             num_slots=(slots >= 0).sum().view(1),
             sentence=torch.zeros_like(slots),
@@ -29,7 +32,12 @@ class _OneSentence(Streams):
             first=torch.zeros(1, dtype=torch.long),
             hypotheses=hypotheses,
             most_slots=slots.size(0),
+            sorts=sorts,
         )
+
+    def sort_of(self, slot: Tensor) -> Tensor:
+        """The sort of slots, or of any numbers where there is none."""
+        return self.sorts[slot.clamp(min=0, max=self.slot.size(0) - 1)]
 
     def row_of(self, slot: Tensor) -> Tensor:
         """(K, ...) slots to the rows over streams of each hypothesis' streams for them."""
@@ -108,7 +116,11 @@ class SentenceEncoder(_Side):
     """The encoder, with what the decoder needs of its output."""
 
     def forward(
-        self, tokens: Tensor, slots: Tensor, tree: Optional[Tensor] = None
+        self,
+        tokens: Tensor,
+        slots: Tensor,
+        tree: Optional[Tensor] = None,
+        sorts: Optional[Tensor] = None,
     ) -> Tuple[Tensor, ...]:
         """Encodes a sentence.
 
@@ -116,12 +128,13 @@ class SentenceEncoder(_Side):
             tokens: (T,) canonical ids with ``</s>``.
             slots: (S,) 0 .. S - 1, or -1 alone for a sentence without symbols.
             tree: (T, depth) paths of :func:`tree_paths` for positions in trees, -1 beyond the root.
+            sorts: (S,) the sort of each slot, of a model with several.
 
         Returns:
             For each cross-attention of the pattern its keys and values, (L, 2, T, S, C) to streams
             (CP) and (L, 2, T, C) to their aggregated view (CA).
         """
-        decoder, streams = self.model.decoder, _OneSentence.of(slots)
+        decoder, streams = self.model.decoder, _OneSentence.of(slots, sorts=sorts)
         canonical = tokens.unsqueeze(0)
         prepared = None if tree is None else tree.unsqueeze(0)
         source, target, output = self.model.tables()
@@ -146,6 +159,7 @@ class SentenceDecoder(_Side):
         position: Tensor,
         memories: Sequence[Tensor],
         caches: Sequence[Tensor],
+        sorts: Optional[Tensor] = None,
     ) -> Tuple[Tensor, ...]:
         """Computes what may come next.
 
@@ -156,12 +170,13 @@ class SentenceDecoder(_Side):
             memories: of the encoder.
             caches: (K, L, 2, P, S, C) for DP, then (K, L, 2, P, C) for DA, as the pattern has them;
                 P is 0 at the first step.
+            sorts: (S,) as for the encoder.
 
         Returns:
             (K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
         """
         decoder, pattern = self.model.decoder, self.model.decoder.cfg.pattern
-        streams = _OneSentence.of(slots, tokens.size(0))
+        streams = _OneSentence.of(slots, tokens.size(0), sorts)
 
         def entries(stored: Tensor) -> _Entries:
             return _Entries(streams, decoder.cfg.num_heads, stored)

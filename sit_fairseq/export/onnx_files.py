@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Tuple, Union
 
 import onnx
 import torch
@@ -26,9 +26,6 @@ from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
-
-# Of the contents of the files; one who reads them need not understand another.
-_FORMAT = 1
 
 _OPSET = 18
 
@@ -62,8 +59,9 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         model: see :func:`check_exportable`.
 
     Returns:
-        ``tokens``: those of the rows, specials first; ``symbols``: the pattern, in Python's
-        syntax; ``symbol_embedding``; ``specials``: the ids of the three with a use;
+        ``format``: 1, or 2 if the networks also take the ``sorts`` of the slots; ``tokens``: those
+        of the rows, specials first; ``symbols``: the pattern, in Python's syntax, of several sorts
+        a line ``NAME=REGEX`` for each; ``symbol_embedding``; ``specials``: the ids of the three with a use;
         ``never_answered``: tokens whose columns the decoder closes; ``scale``: of the cosines,
         which the decoder applies, None for a linear head; ``positions``, of each side; ``tree``:
         for positions in trees the number of operands of each token that has some, and the greatest
@@ -83,7 +81,7 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     layers, channels = len(decoder.layers), decoder.cfg.embed_dim
     caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {
-        "format": _FORMAT,
+        "format": 2 if _takes_sorts(vocabulary) else 1,
         "tokens": tokens,
         "symbols": dictionary.pattern,
         "symbol_embedding": "fixed" if vocabulary.one_stream else "streams",
@@ -152,6 +150,10 @@ def _slots(plain: nn.Module) -> _Input:
     return torch.arange(3), {0: Dim("streams")}
 
 
+def _takes_sorts(vocabulary: nn.Module) -> bool:
+    return vocabulary.num_sorts > 1 and not vocabulary.one_stream
+
+
 def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
     tokens = Dim("tokens")
     inputs = {
@@ -160,8 +162,10 @@ def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
     }
     if description["tree"] is not None:
         inputs["tree"] = (torch.full((5, description["tree"]["depth"]), -1), {0: tokens})
+    if _takes_sorts(plain.vocabulary):
+        inputs["sorts"] = (torch.arange(3) % 2, inputs["slots"][1])
     outputs = [f"memory_{letters}" for letters in description["cross"]]
-    _export(SentenceEncoder(plain), list(inputs.values()), list(inputs), outputs, path)
+    _export(SentenceEncoder(plain), inputs, list(inputs), outputs, path)
 
 
 def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
@@ -178,39 +182,42 @@ def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
         ),
         "DA": (torch.zeros(2, layers, 2, 4, channels), {0: hypotheses, 3: steps}),
     }
-    inputs = [
-        (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
-        (slots, changing),
-        (torch.tensor(4), {}),
-        [states[letters] for letters in description["cross"]],
-        [states[letters] for letters in description["caches"]],
-    ]
+    inputs = {
+        "tokens": (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
+        "slots": (slots, changing),
+        "position": (torch.tensor(4), {}),
+        "memories": [states[letters] for letters in description["cross"]],
+        "caches": [states[letters] for letters in description["caches"]],
+    }
     names = ["tokens", "slots", "position"]
     names += [f"memory_{letters}" for letters in description["cross"]]
     names += [f"cache_{letters}" for letters in description["caches"]]
+    if _takes_sorts(plain.vocabulary):
+        inputs["sorts"] = (torch.arange(3) % 2, changing)
+        names.append("sorts")
     outputs = ["log_probabilities"] + [f"new_cache_{letters}" for letters in description["caches"]]
     _export(SentenceDecoder(plain), inputs, names, outputs, path)
 
 
 def _export(
     module: nn.Module,
-    inputs: Sequence[Union[_Input, List[_Input]]],
+    inputs: Dict[str, Union[_Input, List[_Input]]],
     names: List[str],
     outputs: List[str],
     path: str,
 ) -> None:
     """Calls PyTorch's exporter, which notes in the files where their parts came from."""
 
-    def each(part: int) -> Tuple[Any, ...]:
-        return tuple(
-            [pair[part] for pair in given] if isinstance(given, list) else given[part]
-            for given in inputs
-        )
+    def each(part: int) -> Dict[str, Any]:
+        return {
+            name: [pair[part] for pair in given] if isinstance(given, list) else given[part]
+            for name, given in inputs.items()
+        }
 
     with torch.no_grad(), _silence():
         program = torch.onnx.export(
             module.eval(),
-            each(0),
+            kwargs=each(0),
             input_names=names,
             output_names=outputs,
             dynamic_shapes=each(1),

@@ -26,9 +26,6 @@ SENTENCES, LONGEST, SYMBOLS, LONGEST_ANSWER = 100, 24, 8, 40
 # After that many seconds no other sentence is begun, but for the first ten on a busy machine.
 SECONDS, LEAST = 25.0, 10
 
-# Names for symbols that no model has for base tokens.
-_NAMES = r"symbol\d+"
-
 
 @dataclass(frozen=True)
 class Agreement:
@@ -100,9 +97,13 @@ def compare(decoder: CheckpointDecoder, folder: str) -> Agreement:
         exported = ExportedModel(folder, symbols=decoder.symbols)
         names = decoder.task.source_dictionary.known_symbols()[:SYMBOLS]
     else:
-        exported = ExportedModel(folder, symbols=_NAMES)
-        decoder.task.source_dictionary.set_pattern(_NAMES)
-        names = [f"symbol{number}" for number in range(SYMBOLS)]
+        # Names that no model has for base tokens, of all sorts in turn.
+        sorts = decoder.task.source_dictionary.sorts
+        heads = [f"{sort}=" if sort else "" for sort in sorts]
+        pattern = "\n".join(rf"{head}symbol_of_{n}_\d+" for n, head in enumerate(heads))
+        exported = ExportedModel(folder, symbols=pattern)
+        decoder.task.source_dictionary.set_pattern(pattern)
+        names = [f"symbol_of_{number % len(sorts)}_{number}" for number in range(SYMBOLS)]
     generators = {
         beam: decoder.task.build_generator(
             [decoder.model], Namespace(beam=beam, max_len_a=0, max_len_b=LONGEST_ANSWER)

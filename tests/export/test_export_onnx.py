@@ -45,7 +45,18 @@ KINDS = {
         scale_cosine_embedding=True,
         decoder_positions="sinusoidal",
     ),
-    "one stream": dict(stream_attention="EP-DP-CP", symbol_embedding="fixed"),
+    "one stream": dict(
+        dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-z]"),
+        stream_attention="EP-DP-CP",
+        symbol_embedding="fixed",
+    ),
+    "three sorts, separate matrices": dict(
+        dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-v]\nlast=[w-z]"),
+        stream_attention="EP-DP-CP",
+        encoder_positions="rope",
+        output_head="linear",
+        share_embeddings="none",
+    ),
     "nothing cached": dict(
         stream_attention="EA-CA", encoder_positions="none", decoder_positions="none"
     ),
@@ -146,6 +157,25 @@ def test_renamed_sentences_have_renamed_answers_and_equal_scores():
     assert renamed.text == " ".join(names.get(token, token) for token in plain.text.split())
     assert set(names) & set(plain.text.split())
     assert renamed.score == plain.score
+
+
+def test_names_of_several_sorts(tmp_path):
+    """Renamed within them, answers have the same scores; else they are others, or there is none."""
+    checkpoint = save_checkpoint(
+        tmp_path / "model.pt", make_dictionary(pattern="early=[a-c]\nlate=[d-z]\\d*")
+    )
+    sit("export", checkpoint, tmp_path, "--onnx")
+    model = ExportedModel(tmp_path)
+    first, within, across = map(model.answer, ("& a | d b", "& c | z7 a", "& d | a b"))
+    names = {"a": "c", "d": "z7", "b": "a"}
+    assert within.text == " ".join(names.get(token, token) for token in first.text.split())
+    assert first.score == within.score != across.score
+    other = ExportedModel(tmp_path, symbols="late=x[0-9]\nearly=[a-z0-9]*")
+    assert other.patterns[0].pattern == "[a-z0-9]*"
+    with pytest.raises(CannotAnswer, match="'x1' is of several sorts"):
+        other.answer("& a x1")
+    with pytest.raises(SystemExit, match="not of the sorts of the model: early=REGEX late=REGEX"):
+        ExportedModel(tmp_path, symbols="[a-z]")
 
 
 def test_the_vocabulary_says_what_a_program_needs(default):
