@@ -1,6 +1,8 @@
 """Symbols of several sorts, through all commands."""
 
+import json
 import random
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +20,7 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.renaming import Renaming
 
 SYMBOLS = [r"table=T\d+", r"column=c\d+"]
 SHORT = ("--beam", 2, "--max-len-b", 6)
@@ -104,3 +107,43 @@ def test_a_token_of_two_sorts_is_named(tables, tmp_path):
     options = ("--symbols", r"table=T\d+", r"both=[Tc]\d+", *UNVALIDATED)
     with pytest.raises(UserError, match=r"the token 'T\d' is of the sorts table and both; .*sym"):
         train(tables.data, tmp_path, *options, symbols=None)
+
+
+def test_renamed_sentences_have_renamed_answers_with_equal_scores(tables, tmp_path, capsys):
+    """Fuzzed, by the verb and the commands; also names that were never seen."""
+    write(
+        tmp_path / "in",
+        [(source, source) for source, _ in map(pair, map(random.Random, range(40)))],
+    )
+    names = ",".join([f"T{n}" for n in range(4, 90)] + [f"c{n}" for n in range(3, 90)])
+    sit("rename", tmp_path / "in", tmp_path / "out", "--symbols", *SYMBOLS, "--names", names)
+    found = []
+    for name in ("in", "out"):
+        lines = (tmp_path / f"{name}.src").read_text().splitlines()
+        interactive(tables.data, tables.model, lines, tmp_path, "--beam", 3, "--max-len-b", 6)
+        found.append(printed(capsys.readouterr().out))
+    assert len(found[0]) == len(found[1]) == 40
+    for one, other in zip(*found):
+        renaming = Renaming.between(one.source, other.source)
+        assert other.answers[0] == renaming(one.answers[0]) and one.scores == other.scores
+
+
+def test_covariance_and_grids_count_symbols_of_all_sorts(tables, tmp_path, capsys):
+    options = ("--path", tables.model, "--counts", "2,3", "--max-renamings", 10, "--max-len-b", 6)
+    sit("evaluate", "alpha-covariance", tables.root / "test", *options, "--result", tmp_path / "c")
+    assert re.findall(r"\| (\d) +\| \d+ +\| 10 +\| 100.00 %", capsys.readouterr().out) == ["2", "3"]
+    grid = ("--from", tables.root / "test", "--symbols", *SYMBOLS, "--per-cell", 10)
+    sit("generate", "grid", tmp_path / "grid", *grid)
+    cells = json.loads((tmp_path / "grid" / "manifest.json").read_text())["cells"]
+    assert [(cell["symbols"], cell["length"]) for cell in cells] == [(2, 2), (3, 3)]
+    options = ("--semantics", "exact", "--path", tables.model, "--max-len-b", 6)
+    sit("evaluate", "heat-map", tmp_path / "grid", *options, "--result", tmp_path / "heat.json")
+
+
+def test_fresh_symbols_of_a_sort(tables, tmp_path, capsys):
+    options = ("--encoder-positions", "rope", "--max-update", 1, *UNVALIDATED)
+    sorts = ("--symbols", *SYMBOLS, "--fresh-symbols", "column=2")
+    model = train(tables.data, tmp_path, *options, *sorts, symbols=None)
+    interactive(tables.data, model, ["T0 c1"] * 3, tmp_path, "--sampling", "--beam", 9, *SHORT[2:])
+    answers = [answer for s in printed(capsys.readouterr().out) for answer in s.answers]
+    assert {*" ".join(answers).split()} <= {".", "T0", "c0", "c1", "c2"}
