@@ -42,7 +42,7 @@ from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
-from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
+from sit_fairseq.training.training_batches import LengthRamp, Pace, TrainingBatchIterator
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,7 @@ class StreamTranslationTask(TranslationTask):
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
         self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
         self._epoch = 1
+        self._pace: Optional[Pace] = None
 
     @classmethod
     def add_args(cls, parser) -> None:
@@ -190,6 +191,9 @@ class StreamTranslationTask(TranslationTask):
                 f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
                 f"fairseq-preprocess again, with --{split}pref, or name another split"
             ) from error
+        if self._trains and split == self.cfg.train_subset:
+            pairs = self.datasets[split]
+            self._pace = Pace(pairs.num_streams, pairs.src_sizes, pairs.tgt_sizes)
         unused = self._sentences.fresh_symbols and not self.datasets[split].most_fresh
         if unused and self._trains and split == self.cfg.train_subset:
             logger.warning(
@@ -274,6 +278,8 @@ class StreamTranslationTask(TranslationTask):
     def optimizer_step(self, optimizer, model, update_num) -> None:
         """As in fairseq; then the scale of the cosines follows, on every rank."""
         super().optimizer_step(optimizer, model, update_num)
+        if self._pace is not None:
+            self._pace.note_update()
         scale = _output_scale(model)
         if scale is not None:
             scale.update()
