@@ -17,7 +17,10 @@ setup(
     license="MIT",
     packages=[*find_packages(include=["sit_fairseq", "sit_fairseq.*"]), "sit_fairseq.checkpoints"],
     package_dir={"sit_fairseq.checkpoints": "checkpoints"},
-    package_data={"sit_fairseq.checkpoints": ["ltl/*", "prop/*"]},  # the models of sit answer
+    package_data={
+        "sit_fairseq": ["commands/_template/*"],
+        "sit_fairseq.checkpoints": ["ltl/*", "prop/*"],  # the models of sit answer
+    },
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",
     # What generates and judges data, and the model; training needs the extra fairseq.

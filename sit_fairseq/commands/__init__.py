@@ -46,6 +46,7 @@ VERBS: Dict[str, str] = {
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
     "export": "makes a small file or folder to ship, or one that needs no fairseq",
     "experiments": "trains and measures the models of a table, and prints the table",
+    "init": "begins a task of your own: a folder that runs as it is",
     "options": "prints the options that the package adds to fairseq's commands",
 }
 

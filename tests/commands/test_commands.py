@@ -60,7 +60,7 @@ def test_help_has_each_verb_and_imports_none(capsys, imported):
     modules = {
         ".".join(path.relative_to(FOLDER).with_suffix("").parts).rstrip("_").replace("_", "-")
         for path in FOLDER.rglob("*.py")
-        if not path.name.startswith("_")
+        if "_" not in {part[0] for part in path.relative_to(FOLDER).parts}
     }
     groups = {module.split(".")[0] for module in modules if "." in module}
     assert {verb.replace(" ", ".") for verb in commands.VERBS} == modules | groups
@@ -80,7 +80,7 @@ def test_a_verb_is_imported_alone(tmp_path, imported):
 
 def test_help_of_a_verb_is_the_docstring_of_its_module(capsys):
     for path in FOLDER.rglob("*.py"):
-        if not path.name.startswith("_"):
+        if "_" not in {part[0] for part in path.relative_to(FOLDER).parts}:
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"\S {2,}--", text), f"{path}: lines are joined, begin it with r"
     assert "sit judge --semantics prop formulas.txt" in told(capsys, "judge", "--help")

@@ -1,0 +1,37 @@
+"""Begins a task of your own: a folder that runs as it is, on a toy with two sorts of symbols.
+
+    sit init my_task
+    bash my_task/run.sh
+
+``data.py`` makes pairs and ``judge.py`` decides which answers are right: put your own there.
+``training.yaml`` says how models are trained and what is a symbol, ``table.yaml`` which models are
+trained and measured. ``run.sh`` makes the data, trains this model and a transformer that learns a
+vector for each name, measures both, with more symbols than in training, verified by the judge, and
+on a grid of the task's own pairs, and prints one table.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import explaining_failure
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the verb."""
+    parser.add_argument("folder", metavar="DIR", help="the folder to write; it must not exist")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Writes the folder.
+
+    Raises:
+        UserError: it exists, or cannot be written.
+    """
+    if Path(args.folder).exists():
+        raise UserError(f"{args.folder} exists; name a new folder")
+    with explaining_failure(args.folder):
+        hidden = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(__file__).parent / "_template", args.folder, ignore=hidden)
+    print(f"bash {args.folder}/run.sh trains a toy and prints a table, in some minutes")
