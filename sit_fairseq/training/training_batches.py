@@ -113,7 +113,7 @@ class Pace:
             seconds = float(numpy.median(numpy.diff(self._ends)))
             logger.info(
                 "sentences have %.1f streams (at most %d) and %s tokens on average; an update takes "
-                "%.2g s, 1000 of them %.2g minutes",
+                "%.3g s, 1000 of them %.3g minutes",
                 self._streams.mean(),
                 self._streams.max(),
                 " + ".join(f"{lengths.mean():.1f}" for lengths in self._sizes),

@@ -162,5 +162,5 @@ def test_the_pace_is_logged_once(caplog, monkeypatch):
     (said,) = [record.getMessage() for record in caplog.records]
     assert said == (
         "sentences have 2.5 streams (at most 4) and 6.5 + 3.0 tokens on average; an update takes "
-        "2 s, 1000 of them 33 minutes"
+        "2 s, 1000 of them 33.3 minutes"
     )
