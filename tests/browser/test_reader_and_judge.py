@@ -10,10 +10,10 @@ import pytest
 
 from sit_fairseq.datasets.written import WrittenFormulas
 from sit_fairseq.evaluation.formula_answers import answer_formulas
-from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.spot_judge import SpotJudge
 from sit_fairseq.logic.depth_first import depth_first_answer
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.propositional import OPERATORS, random_formula
 from sit_fairseq.logic.reading import read_formula
