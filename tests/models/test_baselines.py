@@ -2,13 +2,11 @@
 by order of first appearance or by dictionary, and matrices with a row or a code for each."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 import torch
 from conftest import SYMBOLS, encode, make_dictionary, make_model, make_sample, redraw
 from fairseq import options
-from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
@@ -22,7 +20,6 @@ from sit_fairseq.models.baselines import (
     random_codes,
 )
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.testing import (
@@ -438,21 +435,6 @@ def test_state_goes_into_a_model_for_another_dictionary(kind):
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
 
 
-def test_random_codes_follow_the_seed_of_the_task():
-    dictionary = make_dictionary()
-    model = redrawn("random", dictionary)
-    sample = make_sample(dictionary)
-    losses = []
-    for seed in (1, 1, 2):
-        model.encoder.embed_tokens.seed = seed
-        losses.append(float(training_measure(model)(sample)["loss"]))
-    assert losses[0] == losses[1] != losses[2]
-    # In training the draw follows the generator that fairseq seeds at each update.
-    model.train()
-    losses = [float(training_measure(model, seed)(sample)["loss"]) for seed in (3, 3, 4)]
-    assert losses[0] == losses[1] != losses[2]
-
-
 def test_fixed_is_the_stream_model_where_there_is_one_stream():
     """With at most one symbol, whose row is *actual*, both compute the same."""
     dictionary = make_dictionary()
@@ -476,13 +458,6 @@ def test_fixed_is_the_stream_model_where_there_is_one_stream():
     assert bool(missing[0, :, -1].all()) and bool(missing[:, :, [0, 1, 3]].all())
     assert int(missing.sum()) == length + 3 * 3 * length
     torch.testing.assert_close(found[~missing], expected[~missing], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["fixed", "canonical"])
-def test_separate_matrices(kind):
-    model = build(kind, share_embeddings="none", decoder_embed_dim=30)
-    sizes = [tuple(p.shape) for n, p in model.named_parameters() if p.size(0) == 19]
-    assert sizes == [(19, 24), (19, 30), (19, 30)]
 
 
 def test_ensembles_of_one_kind_only():
@@ -515,40 +490,6 @@ def test_same_parameters_as_the_streams_without_aggregation(kind):
         encoder_attention_heads=6,
     )
     assert outside_the_matrix(model) == 2_457_216 - 12 * 96
-
-
-def layers(dim, ffn, count):
-    attention, norm = 4 * (dim * dim + dim), 2 * dim
-    feed_forward = 2 * dim * ffn + ffn + dim
-    encoder = attention + feed_forward + 2 * norm
-    decoder = 2 * attention + feed_forward + 3 * norm
-    return count * (encoder + decoder)
-
-
-@pytest.mark.parametrize(
-    "task, dim, ffn, depth, heads, positions",
-    [
-        ("copy", 128, 128, 6, 8, "rope"),
-        ("ltl", 128, 1024, 8, 8, "tree"),
-        ("prop", 132, 512, 6, 6, "tree"),
-    ],
-)
-def test_architectures_of_the_papers_baselines(task, dim, ffn, depth, heads, positions):
-    arch = f"symbol_invariant_transformer_{task}_baseline"
-    given = ["data", "--task", "stream_translation", "--arch", arch]
-    parser = options.get_training_parser()
-    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, given)).model
-    dictionary = make_dictionary()
-    model = SymbolInvariantTransformerModel.build_model(
-        cfg, SimpleNamespace(source_dictionary=dictionary, cfg=SimpleNamespace(seed=1))
-    )
-    assert outside_the_matrix(model) == layers(dim, ffn, depth)
-    embedding = model.encoder.embed_tokens
-    # Four special tokens, five operators, two constants, eight symbols.
-    assert embedding.weight.shape == (4 + 5 + 2 + 8, dim)
-    assert embedding.scale == dim**0.5 and embedding.cosine
-    assert model.encoder.layers[0].self_attn.num_heads == heads
-    assert str(cfg.encoder_positions) == positions
 
 
 def test_the_decoder_embeds_with_the_codes_of_its_own_batch():

@@ -1,7 +1,5 @@
 """The tied matrix, against Algorithms 1 and 5."""
 
-import literal
-import pytest
 import torch
 from conftest import encode, make_dictionary
 
@@ -24,42 +22,6 @@ def build(cosine, dtype=torch.float64):
 def matrix(embedding):
     weight = embedding.weight
     return weight / weight.norm(dim=1, keepdim=True) if embedding.cosine else weight
-
-
-@pytest.mark.parametrize("cosine", [True, False])
-@pytest.mark.parametrize("hypotheses", [1, 3])
-def test_embedding_equals_algorithm_1(cosine, hypotheses):
-    embedding, canonical = build(cosine)
-    streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
-    found = embedding.table().embed(canonical.repeat_interleave(hypotheses, 0), streams)
-    found = found.unflatten(0, (-1, hypotheses))
-    for row, k in enumerate(SLOTS):
-        expected, _ = literal.embed(canonical[row].tolist(), matrix(embedding), [0] * max(k, 1), 1)
-        scale = 1 if cosine else 10**0.5
-        first = int(streams.first[row])
-        for hypothesis in range(hypotheses):
-            own = found[first : first + max(k, 1), hypothesis]
-            torch.testing.assert_close(own, scale * expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("cosine", [True, False])
-@pytest.mark.parametrize("hypotheses", [1, 3])
-def test_projection_equals_algorithm_5(cosine, hypotheses):
-    embedding, canonical = build(cosine)
-    streams = Streams.of_slots(torch.tensor(SLOTS), hypotheses)
-    hidden = torch.randn(4, hypotheses, 5, 10, dtype=torch.float64)
-    logits = embedding.table().project(hidden.flatten(0, 1), streams).unflatten(0, (-1, hypotheses))
-    num_base = embedding.vocabulary.num_base
-    assert logits.shape == (3, hypotheses, 5, num_base + 2)
-    for row, k in enumerate(SLOTS):
-        first = int(streams.first[row])
-        for hypothesis in range(hypotheses):
-            own = hidden[first : first + max(k, 1), hypothesis]
-            own = own / own.norm(dim=2, keepdim=True) if cosine else own
-            expected = literal.project(own, matrix(embedding), [0] * len(own), 1)[:, : num_base + k]
-            found = logits[row, hypothesis]
-            torch.testing.assert_close(found[:, : num_base + k], expected)
-            assert bool((found[:, num_base + k :] == -float("inf")).all())
 
 
 def test_symbols_without_a_stream_are_placeholders():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, redraw
 
-from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.models import cache as caches
 
 PATTERNS = ["EP-DP-EA-DA-CP", "EP-DP-EA-CP", "EA-DA-CA-CP", "EP-DA-CA", "DP-CP-CA"]
 SLOTS = [0, 1, 2, 4]
@@ -80,7 +80,7 @@ def test_steps_equal_teacher_forcing(pattern, hypotheses):
     check_steps(model, dictionary, hypotheses)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", PATTERNS[::2])
 @pytest.mark.parametrize("hypotheses", [1, 3])
 def test_reserved_slots_are_taken_step_by_step(pattern, hypotheses):
     """Each hypothesis takes its own, in streams that go on from the one that stood for them."""
@@ -96,16 +96,6 @@ def test_reserved_slots_are_taken_step_by_step(pattern, hypotheses):
         seen.update(zip(search.sentence.tolist(), taken.tolist()))
     search.check(search.step())
     assert {taken for _, taken in seen} == {0, 1, 2, 3}
-
-
-def test_reserved_slots_without_a_cache():
-    """Whole prefixes of hypotheses that have taken different numbers of slots."""
-    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=3)
-    search = Search(model, dictionary, 3)
-    for _ in range(4):
-        search.append(likely_fresh=True)
-    logits = model.decoder(search.tokens, search.encoded)
-    search.check(logits[:, -1])
 
 
 def test_streams_of_reserved_slots_are_made_when_they_are_taken():
@@ -147,37 +137,40 @@ def check_steps(model, dictionary, hypotheses):
     assert search.sentence.unique().tolist() == [1]
 
 
-def test_hypotheses_without_a_cache():
-    """Whole prefixes of several hypotheses, which share the encoding of their sentence."""
-    dictionary, model = build("EP-DP-EA-CA-CP")
+@pytest.mark.parametrize("reserved", [0, 3])
+def test_hypotheses_without_a_cache(reserved):
+    """Whole prefixes of several hypotheses, which share the encoding of their sentence and may have
+    taken different numbers of reserved slots."""
+    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=reserved)
     search = Search(model, dictionary, 3)
     for _ in range(4):
-        search.append()
+        search.append(likely_fresh=reserved > 0)
     logits = model.decoder(search.tokens, search.encoded)
     assert logits.size(1) == 5
     search.check(logits[:, -1])
 
 
+# Orders of hypotheses, and how many each sentence has at first: runs of unequal length, sentences out
+# of order and repeated; hypotheses that became sentences of their own and have hypotheses again.
+ORDERS = [
+    (2, [[7, 0, 0, 1, 4, 5, 3], [0, 0, 6, 2, 3], [3, 4, 4, 4], [1, 0, 0, 2]]),
+    (1, [[3, 3, 3, 2, 2, 2], [2, 0, 1, 5, 5, 4], [0, 3, 4], [0, 0, 1, 1, 2, 2]]),
+]
+
+
+@pytest.mark.parametrize("hypotheses, orders", ORDERS)
 @pytest.mark.parametrize("reserved", [0, 3])
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
-def test_ragged_orders(pattern, reserved):
-    """Runs of unequal length, sentences out of order and repeated."""
+def test_ragged_orders(pattern, reserved, hypotheses, orders, monkeypatch):
+    """In blocks of one row, as long searches have them, and also before the first step."""
+    monkeypatch.setattr(caches, "_BLOCK", 1)
     dictionary, model = build(pattern, fresh_symbols=reserved)
-    search = Search(model, dictionary, 2)
-    for order in [[7, 0, 0, 1, 4, 5, 3], [0, 0, 6, 2, 3], [3, 4, 4, 4], [1, 0, 0, 2]]:
+    search = Search(model, dictionary, hypotheses)
+    if hypotheses == 2:
+        search.reorder(torch.tensor([7, 6, 2, 3, 0, 1, 4, 5]))
+    for order in orders:
         search.check(search.step())
         search.append(likely_fresh=reserved > 0)
-        search.reorder(torch.tensor(order))
-    search.check(search.step())
-
-
-def test_equal_runs_share_a_sentence_again():
-    """Hypotheses that became sentences of their own can have hypotheses."""
-    dictionary, model = build()
-    search = Search(model, dictionary, 1)
-    for order in [[3, 3, 3, 2, 2, 2], [2, 0, 1, 5, 5, 4], [0, 3, 4], [0, 0, 1, 1, 2, 2]]:
-        search.check(search.step())
-        search.append()
         search.reorder(torch.tensor(order))
     search.check(search.step())
 
@@ -189,15 +182,6 @@ def test_reordering_keeps_one_encoding_per_sentence():
     search.reorder(torch.tensor([6, 8, 8]))
     assert search.encoded.states.size(0) == 2
     assert search.encoded.streams.hypotheses == 3
-
-
-def test_reordering_before_the_first_step():
-    dictionary, model = build()
-    search = Search(model, dictionary, 2)
-    search.reorder(torch.tensor([7, 6, 2, 3]))
-    for _ in range(2):
-        search.check(search.step())
-        search.append()
 
 
 @pytest.mark.parametrize("reserved", [0, 2])
@@ -243,11 +227,3 @@ def test_batch_composition(pattern):
         alone = model(encode(dictionary, [source]), None, previous[row : row + 1])[0][0]
         found = together[row, :, : alone.size(1)]
         torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)
-
-
-def test_layout_of_unequal_runs():
-    streams = Streams.of_slots(torch.tensor([2, 0]), hypotheses=2)
-    new, sentences, old_stream, rows = streams.reorder(torch.tensor([1, 3, 0]))
-    assert new.hypotheses == 1 and sentences.tolist() == [0, 1, 0]
-    assert old_stream.tolist() == [0, 1, 2, 0, 1]
-    assert rows.tolist() == [1, 3, 5, 0, 2]

@@ -93,28 +93,30 @@ def test_bfloat16(training):
         assert (one - other)[finite].norm() < 0.1 * other[finite].norm()
 
 
-@pytest.mark.parametrize("pattern", ["EP-DP-CA-CP", "EA-DA-CA", "EP-DP-EA-CP"])
-def test_other_patterns_and_linear_head(pattern):
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(
+            {"stream_attention": pattern, "output_head": "linear"}
+            for pattern in ("EP-DP-CA-CP", "EA-DA-CA", "EP-DP-EA-CP")
+        ),
+        *(
+            {
+                "encoder_positions": positions,
+                "decoder_positions": positions,
+                "decoder_embed_dim": 30,
+                "share_embeddings": "none",
+                "layernorm_embedding": True,
+                "aggregated_normalize_before": True,
+                "output_head": "linear",
+            }
+            for positions in ("sinusoidal", "learned", "none")
+        ),
+    ],
+)
+def test_other_patterns_and_options_of_vanilla_transformers(options):
     dictionary = make_dictionary()
-    model = make_model(dictionary, stream_attention=pattern, output_head="linear")
-    redraw(model)
-    cases = all_cases(dictionary)
-    assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_options_of_vanilla_transformers(positions):
-    dictionary = make_dictionary()
-    model = make_model(
-        dictionary,
-        encoder_positions=positions,
-        decoder_positions=positions,
-        decoder_embed_dim=30,
-        share_embeddings="none",
-        layernorm_embedding=True,
-        aggregated_normalize_before=True,
-        output_head="linear",
-    )
+    model = make_model(dictionary, **options)
     redraw(model)
     cases = all_cases(dictionary)
     assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)

@@ -125,10 +125,10 @@ def literal_logits(model, sample, **options):
     return logits
 
 
-def assert_agreement(options, sources=SOURCES, targets=TARGETS, pattern="[a-z]"):
+def assert_agreement(options, targets=TARGETS, pattern="[a-z]"):
     """Compares values, and the gradients of a random function of them."""
     dictionary = make_dictionary(pattern=pattern)
-    model, sample = build(dictionary, **options), make_sample(dictionary, sources, targets)
+    model, sample = build(dictionary, **options), make_sample(dictionary, targets=targets)
     found = package_logits(model, sample)
     expected = literal_logits(model, sample, **options)
     total_found = total_expected = 0.0
@@ -166,42 +166,31 @@ def test_batch_covers_the_numbers_of_symbols():
     assert names.ne(dictionary.pad()).sum(1).tolist() == [0, 1, 2, 4]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
-def test_values_and_gradients_agree(case):
-    pattern, positions, pre_norm, head = case
-    assert_agreement(
-        {
-            "stream_attention": pattern,
-            "encoder_positions": positions,
-            "encoder_normalize_before": pre_norm,
-            "decoder_normalize_before": pre_norm,
-            "output_head": head,
-        }
-    )
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
-def test_one_stream_for_reserved_slots_equals_a_stream_for_each(case):
-    """The oracle does not know that reserved streams are equal until they are taken."""
-    pattern, positions, pre_norm, head = case
-    options = {
-        "fresh_symbols": RESERVED,
-        "stream_attention": pattern,
-        "encoder_positions": positions,
-        "encoder_normalize_before": pre_norm,
-        "decoder_normalize_before": pre_norm,
-        "output_head": head,
-    }
-    assert_agreement(options, targets=FRESH_TARGETS)
-
-
 SORTS = "odd=[aceg]\neven=[bdfh]"
+# What there is beside the source's own symbols: number of fresh symbols, targets, pattern of symbols.
+KINDS = {
+    "own": (0, TARGETS, "[a-z]"),
+    "fresh": (RESERVED, FRESH_TARGETS, "[a-z]"),
+    "sorts": (0, TARGETS, SORTS),
+    "fresh of both sorts": (
+        "odd=1,even=2",
+        ["e 1 b e 0 f", "a 1", "h g 0 d f g", "a f 1 c d f b"],
+        SORTS,
+    ),
+    "fresh of one sort": ("even=3", ["d 1 b d 0 f", "a 1", "h f 0 d f b", "a f 1 c d f b"], SORTS),
+}
 
 
-@pytest.mark.parametrize("fresh", [0, "odd=1,even=2", "even=3"])
-@pytest.mark.parametrize("case", CASES[::2], ids=lambda case: "-".join(map(str, case)))
-def test_sorts_agree(case, fresh):
+@pytest.mark.parametrize(
+    "case, kind",
+    [(case, kind) for kind in KINDS for case in (CASES[::2] if SORTS in KINDS[kind] else CASES)],
+    ids=lambda part: part if isinstance(part, str) else "-".join(map(str, part)),
+)
+def test_values_and_gradients_agree(case, kind):
+    """The oracle has a stream for each reserved slot: it does not know that they are equal until
+    they are taken."""
     pattern, positions, pre_norm, head = case
+    fresh, targets, symbols = KINDS[kind]
     options = {
         "fresh_symbols": fresh,
         "stream_attention": pattern,
@@ -210,12 +199,7 @@ def test_sorts_agree(case, fresh):
         "decoder_normalize_before": pre_norm,
         "output_head": head,
     }
-    targets = {
-        0: TARGETS,
-        "odd=1,even=2": ["e 1 b e 0 f", "a 1", "h g 0 d f g", "a f 1 c d f b"],
-        "even=3": ["d 1 b d 0 f", "a 1", "h f 0 d f b", "a f 1 c d f b"],
-    }[fresh]
-    assert_agreement(options, targets=targets, pattern=SORTS)
+    assert_agreement(options, targets=targets, pattern=symbols)
 
 
 def test_reserved_slots_count_in_every_mean():

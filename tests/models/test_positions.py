@@ -10,6 +10,7 @@ import torch
 from conftest import OPERATORS, encode, make_dictionary, make_model, random_formula, redraw
 
 from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.positions import TreePositions, tree_paths
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -19,14 +20,6 @@ LINES = ["& a b", "! c"]
 
 def arities(formula):
     return [ARITY.get(token, 0) for token in formula.split()]
-
-
-def batch(formulas):
-    """Padded arities, the padding being operators, and lengths."""
-    rows = [arities(formula) for formula in formulas]
-    width = max(map(len, rows)) + 2
-    padded = torch.tensor([row + [2] * (width - len(row)) for row in rows])
-    return padded, torch.tensor([len(row) for row in rows])
 
 
 def tree_positions(embed_dim, depth=0):
@@ -42,12 +35,6 @@ def added(positions, formulas):
     streams = Streams.of_slots(torch.zeros(len(formulas), dtype=torch.long))
     embeddings = torch.zeros(*canonical.shape, positions.embed_dim)
     return positions(embeddings, streams, positions.prepare(canonical, length))
-
-
-def test_worked_example():
-    paths = tree_paths(*batch(["& ! a | b c"]))[0]
-    expected = [[-1, -1], [0, -1], [0, 0], [1, -1], [0, 1], [1, 1], [-1, -1], [-1, -1]]
-    assert paths.tolist() == expected
 
 
 def test_random_formulas_agree_with_the_recursion():
@@ -69,17 +56,6 @@ def test_malformed(wrong):
     arity = torch.tensor([[0, 0, 0, 0], wrong + [0] * (4 - len(wrong))])
     with pytest.raises(ValueError, match="well-formed"):
         tree_paths(arity, torch.tensor([1, len(wrong)]))
-
-
-def test_all_streams_of_a_sentence_have_its_positions():
-    positions = tree_positions(8)
-    streams = Streams.of_slots(torch.tensor([2, 1]))
-    prepared = torch.tensor([[[-1], [0], [1]], [[-1], [0], [-1]]])
-    x = torch.randn(3, 3, 8)
-    found = positions(x, streams, prepared)
-    steps = torch.zeros(2, 3, 8)
-    steps[:, 1, 0] = steps[0, 2, 1] = 1
-    assert torch.equal(found, x + steps[[0, 0, 1]])
 
 
 def test_deepest_formula_that_fits(caplog):
@@ -196,37 +172,12 @@ def test_learned_positions_are_rows_of_a_table():
     assert model.max_positions() == (7, 200) and model.max_decoder_positions() == 200
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_decoder_counts_like_the_encoder(positions):
-    dictionary = make_dictionary()
-    model = make_model(
-        dictionary,
-        encoder_positions=positions,
-        decoder_positions=positions,
-        max_target_positions=256,
-        dropout=0.0,
-    )
-    model.decoder.embed_positions.load_state_dict(model.encoder.embed_positions.state_dict())
-    tokens = encode(dictionary, LINES)
-    source = model.encode(tokens)
-    streams, table = source.streams, source.target_table
-    whole = model.decoder._embed(source.canonical, source, streams)
-    expected = table.embed(source.canonical, streams) + added_by(model, tokens)[[0, 0, 1]]
-    assert torch.equal(whole, expected)
-    for step in range(4):
-        token = source.canonical[:, step : step + 1]
-        last = model.decoder._embed(token, source, streams, offset=step)
-        assert torch.equal(last[:, 0], whole[:, step])
-
-
-@pytest.mark.parametrize("side", ["encoder", "decoder"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_nothing_rotates(side, positions):
-    kinds = {"encoder_positions": "rope", f"{side}_positions": positions}
-    model = make_model(stream_attention="EP-DP-EA-DA-CP-CA", **kinds)
-    rotating = {
-        name.split(".")[0]
-        for name, module in model.named_modules()
-        if getattr(module, "rotary", None) is not None
-    }
-    assert rotating == {"encoder", "decoder"} - {side}
+def test_rotary_tables_follow_length_and_dtype_and_are_not_saved():
+    rotary = Rotary(4)
+    short = rotary(torch.ones(2, 4))
+    assert torch.equal(rotary(torch.ones(50, 4))[:2], short)
+    double = rotary(torch.ones(50, 4, dtype=torch.float64))
+    expected = literal.rotate(torch.ones(50, 4).double(), literal.rotary_angles(50, 4))
+    torch.testing.assert_close(double, expected, rtol=1e-12, atol=1e-12)
+    assert rotary(torch.ones(3, 4).bfloat16()).dtype == torch.bfloat16
+    assert not rotary.state_dict()
