@@ -1,17 +1,20 @@
 """Shared by all tests: seeds, threads and a small vocabulary."""
 
 import os
+import pickle
 import platform
 import random
+import shutil
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Optional
+from typing import Any, Callable, Optional
 
 import numpy
 import pytest
 import torch
+from filelock import FileLock
 
 import sit_fairseq
 from sit_fairseq.judging.spot_judge import spot_installed
@@ -156,14 +159,34 @@ def make_sample(
 
 
 @pytest.fixture(scope="session")
-def binarised(tmp_path_factory) -> Path:
+def once(tmp_path_factory) -> Callable[[str, Callable[[Path], Any]], Any]:
+    """Gives what a function makes in a folder of this name; of all processes that run tests the
+    first one that asks makes it."""
+    root = tmp_path_factory.getbasetemp()
+    if root.name.startswith("popen-gw"):  # of one of several processes
+        root = root.parent
+
+    def get(name, make):
+        folder, made = root / f"{name}_once", root / f"{name}.pickle"
+        with FileLock(f"{folder}.lock"):
+            if not made.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                made.write_bytes(pickle.dumps(make(folder)))
+            return pickle.loads(made.read_bytes())
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def binarised(once) -> Path:
     """75 pairs over a to e, as fairseq-preprocess writes them, for training and for tests."""
     from command_line import preprocess_lines
 
     rng = random.Random(1)
     sources = [random_formula(rng, "abcde", 3) for _ in range(75)]
     answers = [" ".join(f"{token} 1" for token in "abcde" if token in s.split()) for s in sources]
-    return preprocess_lines(tmp_path_factory.mktemp("binarised"), sources, answers)
+    return once("binarised", lambda folder: preprocess_lines(folder, sources, answers))
 
 
 def gone(process_id: int) -> bool:

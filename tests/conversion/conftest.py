@@ -12,9 +12,13 @@ from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory) -> SimpleNamespace:
+def data(once) -> SimpleNamespace:
     """The same text with one dictionary, and with two; ``test`` has only the symbol a."""
-    root, rng = tmp_path_factory.mktemp("vanilla_data"), random.Random(3)
+    return once("vanilla_data", make_data)
+
+
+def make_data(root) -> SimpleNamespace:
+    rng = random.Random(3)
     splits = {
         "train": [sentence(rng, rng.sample(SYMBOLS, rng.randint(1, 4))) for _ in range(40)],
         "test": [sentence(rng, ["a"]) for _ in range(20)],
@@ -32,11 +36,10 @@ def data(tmp_path_factory) -> SimpleNamespace:
 
 
 @pytest.fixture(scope="session")
-def vanilla(data, tmp_path_factory):
+def vanilla(data, once):
     """Gives the checkpoint of a kind of model, trained when it is first asked for."""
-    root, trained = tmp_path_factory.mktemp("vanilla"), {}
 
-    def train(kind: str) -> Path:
+    def train(kind: str, root: Path) -> Path:
         directory = data.separate if kind.startswith("separate") else data.joined
         if kind == "hydra":
             (root / "hydra.yaml").write_text(HYDRA.format(data=directory, save_dir=root / kind))
@@ -52,12 +55,7 @@ def vanilla(data, tmp_path_factory):
             )
         return root / kind / "checkpoint_last.pt"
 
-    def checkpoint(kind: str) -> Path:
-        if kind not in trained:
-            trained[kind] = train(kind)
-        return trained[kind]
-
-    return checkpoint
+    return lambda kind: once(f"vanilla_{kind}", lambda root: train(kind, root))
 
 
 @pytest.fixture

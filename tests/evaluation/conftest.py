@@ -8,10 +8,13 @@ from command_line import UNVALIDATED, preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory) -> SimpleNamespace:
+def models(once) -> SimpleNamespace:
     """Formulas over a to e; a model with streams, whose data directory is gone, and fairseq's
     own, which needs ``data``."""
-    root = tmp_path_factory.mktemp("models")
+    return once("models", make_models)
+
+
+def make_models(root) -> SimpleNamespace:
     options = ("--max-length", 9, "--workers", 1)
     sit("generate", "prop", root / "train", "--size", 300, "--seed", 1, *options)
     sit("generate", "prop", root / "test", "--size", 45, "--seed", 3, *options)

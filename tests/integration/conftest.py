@@ -7,9 +7,12 @@ from command_line import UNVALIDATED, preprocess, sit, train
 
 
 @pytest.fixture(scope="session")
-def prop(tmp_path_factory) -> SimpleNamespace:
+def prop(once) -> SimpleNamespace:
     """Formulas over a to e, a briefly trained model, and one with random weights."""
-    root = tmp_path_factory.mktemp("prop")
+    return once("prop", make_prop)
+
+
+def make_prop(root) -> SimpleNamespace:
     options = ("--max-length", 9, "--workers", 1)
     for seed, (split, size) in enumerate((("train", 800), ("valid", 70), ("test", 100)), start=1):
         sit("generate", "prop", root / split, "--size", size, "--seed", seed, *options)

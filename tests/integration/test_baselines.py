@@ -5,17 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from command_line import (
-    UNVALIDATED,
-    generate,
-    interactive,
-    preprocess,
-    preprocess_lines,
-    printed,
-    train,
-)
+from command_line import UNVALIDATED, generate, preprocess, preprocess_lines, printed, train
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.training.criterions import AdaCosCriterion
 
 ONE_STREAM = ("--stream-attention", "EP-DP-CP")
@@ -84,26 +75,6 @@ def test_seed_of_generation_draws_the_codes(six, models, capsys):
     first = scores()
     assert len(first) == 2 and scores("--seed", 1) == first
     assert scores("--seed", 2) != first
-
-
-def test_names_that_no_dictionary_lists(six, models, capsys, tmp_path):
-    for kind in ("canonical", "random"):
-        capsys.readouterr()
-        interactive(six.data, models[kind], ["& z y"], tmp_path)
-        assert printed(capsys.readouterr().out)[0].answers
-    with pytest.raises(UserError, match="no embedding for: 'y' 'z': '& z y'$"):
-        interactive(six.data, models["fixed"], ["& z y"], tmp_path, "--strict")
-    data = preprocess_lines(tmp_path / "more", ["& a g"], ["a 1 g 1"])
-    with pytest.raises(UserError, match="no embedding for: 'g'; a model of fixed symbols"):
-        generate(data, models["fixed"])
-
-
-def test_more_symbols_than_rows_are_answered_without_a_crash(models, capsys, tmp_path, caplog):
-    formula = "& & & g h & i j & & k l & m n"
-    data = preprocess_lines(tmp_path, [formula], ["g 1"])
-    generate(data, models["canonical"], "--scoring", "semantic", "--semantics", "prop")
-    assert "correct 0.00 %" in capsys.readouterr().out
-    assert sum("8 different symbols" in r.getMessage() for r in caplog.records) == 1
 
 
 # Alpha-renaming.

@@ -45,7 +45,7 @@ def five(prop, tmp_path_factory):
     return lines, preprocess_lines(tmp_path_factory.mktemp("five"), lines, ["1"] * 5)
 
 
-@pytest.mark.parametrize("count", [1, 7, 97])
+@pytest.mark.parametrize("count", [1, 97])
 def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count):
     targets = (prop.root / "test.tgt").read_text().splitlines()[:count]
     data = preprocess_lines(tmp_path, prop.lines[:count], targets)
@@ -72,6 +72,8 @@ def test_verdicts_stand_beside_each_answer_and_add_up(prop, answers):
         equal = [answer == sentence.target for answer in sentence.answers]
         assert sentence.verdicts == ["satisfied" if same else "violated" for same in equal]
     assert f"({exact}/100); {exact}/100 correct" in out
+    mean = sum(edit_distance(s.answers[0].split(), s.target.split()) for s in found) / len(found)
+    assert f"; mean edit distance {mean:.4g}\n" in out
 
 
 def test_a_formula_deeper_than_tree_positions_costs_no_other_its_answer(
@@ -103,9 +105,8 @@ def test_only_source_needs_no_target_unless_answers_are_compared(prop, tmp_path,
             generate(data, prop.trained, "-s", "src", "-t", "tgt", *SHORT, *refused)
 
 
-@pytest.mark.parametrize("count", [10, 200])
-def test_vocabulary_grows_after_training(prop, tmp_path, answers, count):
-    names = ",".join(f"p{number}" for number in range(count))
+def test_vocabulary_grows_after_training(prop, tmp_path, answers):
+    names = ",".join(f"p{number}" for number in range(200))
     words = ("--max-length", 15, "--workers", 1, "--size", 60)
     sit("generate", "prop", tmp_path / "more", "--symbols", names, *words)
     files = ("--trainpref", tmp_path / "more", "--testpref", tmp_path / "more")
@@ -137,17 +138,6 @@ def test_ensembles_average_and_prefixes_force(prop, answers):
     assert [s.scores for s in averaged] != [s.scores for s in alone]
     for sentence in answers(prop.data, prop.trained, "--prefix-size", 2, *SHORT)[0]:
         assert sentence.answers[0].split()[:2] == sentence.target.split()[:2]
-
-
-def test_scores_of_the_reference(prop, tmp_path, answers):
-    greedy, _ = answers(prop.data, prop.trained, "--beam", 1, "--max-len-b", 20)
-    sources, best = zip(*((s.source, s.answers[0]) for s in greedy))
-    scored, _ = answers(
-        preprocess_lines(tmp_path, sources, best), prop.trained, "--score-reference"
-    )
-    for one, other in zip(greedy, scored):
-        assert one.answers == other.answers
-        assert float(one.scores[0]) == pytest.approx(float(other.scores[0]), abs=1e-5)
 
 
 def test_preprocessing_with_and_without_the_plug_in_is_the_same(prop, tmp_path):
@@ -195,54 +185,18 @@ def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, answers):
     torch.testing.assert_close(*(scores[:30] for scores in found), rtol=0, atol=1e-5)
 
 
-def test_no_repeated_ngrams(tmp_path, answers):
-    """fairseq's own test of the newest tokens looks at padding, and so lets all pass."""
-    lines = ["a 0 b 1 c & d !", "1 e & f ! g 0 h", "! a 0 c 1 b & d"]
-    data = preprocess_lines(tmp_path, lines, lines)
-    rope = ("--encoder-positions", "rope")
-    model = train(data, tmp_path / "model", *rope, "--max-update", 1, *UNVALIDATED)
-    repeating = {}
-    for size in (0, 2):
-        lengths = ("--max-len-a", 0, "--max-len-b", 9, "--min-len", 8)
-        found, _ = answers(data, model, *lengths, "--beam", 2, "--no-repeat-ngram-size", size)
-        words = [answer.split() for sentence in found for answer in sentence.answers]
-        pairs = [list(zip(answer, answer[1:])) for answer in words]
-        repeating[size] = sum(len(set(p)) < len(p) for p in pairs)
-    assert repeating[0] > 0 and repeating[2] == 0
-
-
 def test_older_format_of_data(prop, tmp_path, answers):
     lines = (["& a b", "! c", "xor a b"], ["a 1 b 1", "c 0", "a 1 b 0"])
     data = preprocess_lines(tmp_path, *lines, "test", "--dataset-impl", "lazy")
     assert len(answers(data, prop.trained, *SHORT)[0]) == 3
 
 
-def test_copies_are_judged_and_their_distance_is_told(tmp_path, answers):
-    words = ["--symbols", "4", "--min-length", "1", "--max-length", "9", "--workers", "1"]
-    sit("generate", "copy", tmp_path / "copy", "--size", 500, *words)
-    files = ("--trainpref", tmp_path / "copy", "--testpref", tmp_path / "copy")
-    data = preprocess(tmp_path / "bin", *files)
-    rope = ("--encoder-positions", "rope", "--max-update", 16, "--warmup-updates", 10)
-    model = train(data, tmp_path / "model", *rope, *UNVALIDATED)
-    lengths = ("--beam", 1, "--max-len-a", 2, "--max-len-b", 0)
-    found, out = answers(data, model, *lengths, *SEMANTIC, "copy")
-    pairs = [(sentence.source.split(), sentence.answers[0].split()) for sentence in found]
-    verdicts = [sentence.verdicts[0] for sentence in found]
-    assert verdicts == ["satisfied" if a == b else "violated" for a, b in pairs]
-    assert 0 < verdicts.count("satisfied") < len(pairs) == 500
-    mean = sum(edit_distance(*pair) for pair in pairs) / len(pairs)
-    assert f"; mean edit distance {mean:.4g}\n" in out
-
-
 @pytest.mark.parametrize(
     "options, reason",
     [
-        (("--gen-subset", "dev"), "the dev split .* cannot be read .*with --devpref"),
         (("--symbols", "[a-z]|[01]"), "matches '0' '1', which the checkpoint .* base tokens"),
-        (("--max-tokens", 10), "of the test source counts .* 10 of --max-tokens"),
         (("--task", "translation"), "pass --task stream_translation"),
         ((*SEMANTIC, "sudoku"), "unknown semantics 'sudoku'"),
-        (("--sampling-topk", 3), "contradict each other: --sampling-topk requires --sampling"),
     ],
 )
 def test_what_cannot_be_generated_is_said_in_one_sentence(prop, options, reason):

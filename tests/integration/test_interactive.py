@@ -15,13 +15,11 @@ from command_line import (
     IN_PROCESS,
     PLUG_IN,
     ROOT,
-    UNVALIDATED,
     generate,
     interactive,
     preprocess_lines,
     printed,
     run,
-    train,
 )
 
 from sit_fairseq.errors import UserError
@@ -182,15 +180,6 @@ def test_bytes_of_a_file_that_are_no_text_cost_their_line_alone(prop, tmp_path, 
     assert found[2].source == "! <café>" and found[3].source == "\\xff"
 
 
-@pytest.mark.parametrize("buffer", [1, 3])
-def test_short_lines_get_the_longest_answers_that_they_may(prop, tmp_path, capsys, buffer):
-    """The service goes on where --min-len is more than that."""
-    options = ("--buffer-size", buffer, "--min-len", 3, "--max-len-a", 1, "--max-len-b", 0)
-    interactive(prop.data, prop.trained, ["a", "& a b", "0", "! a"], tmp_path, *options)
-    found = printed(capsys.readouterr().out)
-    assert [min(len(sentence.answers[0].split()), 3) for sentence in found] == [2, 3, 2, 3]
-
-
 def test_special_tokens_are_not_verified_away(prop, hub, tmp_path):
     found = hub.translate(["xor a </s> b", "xor <s> a b", "xor a b"], verify="prop")
     assert [isinstance(answer, Unanswered) for answer in found] == [True, True, False]
@@ -236,23 +225,3 @@ def test_folders_that_are_none_are_told(tmp_path, folder, data, reason):
     with pytest.raises(UserError, match=reason):
         folder = folder if folder.startswith(".") else str(tmp_path / folder)
         load(folder, "model.pt", data if data == "." else str(tmp_path / data))
-
-
-def test_a_model_without_streams_knows_no_new_names(prop, tmp_path, capsys):
-    sizes = [("layers", 1), ("embed-dim", 16), ("ffn-embed-dim", 16), ("attention-heads", 2)]
-    plain = train(
-        prop.data,
-        tmp_path / "plain",
-        *("--arch", "transformer", "--criterion", "cross_entropy", "--alpha-renaming"),
-        *("--max-update", 1, *UNVALIDATED),
-        *[x for side in ("en", "de") for name, n in sizes for x in (f"--{side}coder-{name}", n)],
-    )
-    capsys.readouterr()
-    with pytest.raises(UserError, match="^2 of 4 lines"):
-        lines = ["& a b", "& a z", "& a Z3", "! b"]
-        options = ("--symbols", "[a-z]", "--buffer-size", 2, *ANSWERS)
-        interactive(prop.data, plain, lines, tmp_path, *options)
-    found = printed(capsys.readouterr().out)
-    assert found[1].reason == "the sentence holds 'z', which the model has no embedding for"
-    assert found[2].reason.startswith("unknown token 'Z3'")
-    assert found[0].answers and found[3].answers

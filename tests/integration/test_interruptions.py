@@ -132,7 +132,7 @@ def trained(tmp_path_factory) -> Path:
     sit("generate", "prop", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
     process = multiprocessing.get_context("spawn").Process(
-        target=train_all, args=(data, root, {by_options: 10, by_hydra: 3})
+        target=train_all, args=(data, root, {by_options: 5, by_hydra: 2})
     )
     process.start()
     process.join()

@@ -12,10 +12,10 @@ from sit_fairseq.symbols.renaming import random_renamings
 COPIES = 20
 
 
-def decode(data, checkpoint, capsys, batch_size=128):
+def decode(data, checkpoint, capsys):
     """Beam search over a whole split."""
     capsys.readouterr()
-    search = ("--beam", 3, "--batch-size", batch_size, "--max-len-b", 12, "--nbest", 3)
+    search = ("--beam", 3, "--batch-size", 128, "--max-len-b", 12, "--nbest", 3)
     generate(data, checkpoint, *search)
     return printed(capsys.readouterr().out)
 
@@ -40,12 +40,6 @@ def test_two_thousand_renamings_change_nothing_but_names(prop, tmp_path, capsys,
     for renaming, before, after in zip(renamings, original, found, strict=True):
         assert after.source == renaming(before.source) and after.scores == before.scores
         assert after.answers == list(map(renaming, before.answers))
-
-
-def test_other_batches_change_the_last_digits_at_most(prop, capsys):
-    together, alone = (decode(prop.data, prop.trained, capsys, size) for size in (100, 7))
-    for one, other in zip(together, alone, strict=True):
-        assert float(one.scores[0]) == pytest.approx(float(other.scores[0]), abs=1e-4)
 
 
 def test_merging_symbols_is_no_renaming(prop, tmp_path, capsys):
