@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from command_line import sit
 from conftest import needs_spot
-from generated import forms
+from generated import forms, homogeneous
 
 from sit_fairseq.datasets import grid_generation
 from sit_fairseq.datasets.grid import Grid
@@ -177,12 +177,7 @@ def test_ltl_formulas_are_those_of_randltl():
             expected[" ".join(conjuncts_sorted(tokens))] += 1
             if sum(expected.values()) == size:
                 break
-    keys = +drawn | +expected
-    assert len(keys) > 80
-    # Chi-square of two samples of the same size.
-    statistic = sum((drawn[x] - expected[x]) ** 2 / (drawn[x] + expected[x]) for x in keys)
-    freedom = len(keys) - 1
-    assert statistic < freedom + 4 * (2 * freedom) ** 0.5
+    assert len(drawn | expected) > 80 and homogeneous(+drawn, expected)
 
 
 @needs_spot

@@ -5,18 +5,11 @@ from itertools import product
 from random import Random
 
 import pytest
+from generated import homogeneous
 
 from sit_fairseq.datasets.sampling import FormulaSampler, SymbolSequences
 from sit_fairseq.logic.propositional import RANDOM_OPERATORS, random_formula
 from sit_fairseq.logic.syntax import check_formula, formula_symbols, parse
-
-
-def homogeneous(first: Counter, second: Counter) -> bool:
-    """Whether two samples of the same size can be from one distribution (chi-square)."""
-    keys = first | second
-    statistic = sum((first[key] - second[key]) ** 2 / (first[key] + second[key]) for key in keys)
-    freedom = len(keys) - 1
-    return statistic < freedom + 4 * (2 * freedom) ** 0.5
 
 
 @pytest.mark.parametrize(
