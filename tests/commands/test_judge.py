@@ -88,12 +88,6 @@ def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
     assert capsys.readouterr().out.splitlines() == WORDS + [COUNTS]
 
 
-def test_command(tmp_path):
-    result = run_command("--semantics", "prop", *write(tmp_path, FORMULAS, ANSWERS))
-    assert result.stdout.splitlines() == WORDS + [COUNTS]
-    assert result.returncode == 0, result.stderr
-
-
 @needs_spot
 def test_ltl(tmp_path):
     formulas = "U a b\nU a b\nX X1\nG a\nF a\nU a\n"
@@ -175,10 +169,3 @@ def test_nobody_has_to_read_to_the_end(tmp_path, lines):
         process.stdout.close()  # as `head` does, when it has seen enough
         assert process.stderr.read() == ""
     assert process.returncode == 128 + signal.SIGPIPE  # what a shell says of any other tool
-
-
-def test_missing_file_ends_the_command_in_one_sentence(tmp_path):
-    result = run_command("--semantics", "prop", tmp_path / "none", tmp_path / "none")
-    assert result.returncode == 1
-    assert "none" in result.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in result.stderr
