@@ -17,17 +17,10 @@ from sit_fairseq.logic.syntax import formula_symbols
 
 TABLE = [
     ("| a b", "a 1", Verdict.satisfied),
-    ("| a b", "a 1 b 0", Verdict.satisfied),
     ("| a b", "a 0", Verdict.violated),
-    ("| a b", "b 0 a 0", Verdict.violated),
     ("& a ! b", "a 1 b 0", Verdict.satisfied),
-    ("& a ! b", "a 1", Verdict.violated),
-    ("& a ! b", "b 1 a 0", Verdict.violated),
     ("-> a b", "a 0", Verdict.satisfied),
     ("-> a b", "b 0", Verdict.violated),
-    ("-> b a", "a 1", Verdict.satisfied),
-    ("<-> a xor b c", "a 1 b 1 c 0", Verdict.satisfied),
-    ("<-> a xor b c", "a 1 b 1 c 1", Verdict.violated),
     # The empty answer is right exactly for a tautology.
     ("| a ! a", "", Verdict.satisfied),
     ("1", "", Verdict.satisfied),
@@ -133,10 +126,7 @@ def test_aiger_labels_are_right_and_sorted_by_name():
     "formula, solvable",
     [
         ("a", True),
-        ("! a", True),
         ("& a ! a", False),
-        ("& & | a b ! a ! b", False),
-        ("& | a b ! a", True),
         ("| a ! a", True),  # the empty answer
         ("1", True),
         ("0", False),

@@ -105,19 +105,6 @@ def test_smallest_assignment_of_random_functions(k, functions):
         assert smallest_assignment(table, k) == enumerated_assignment(table, k), table
 
 
-def test_ties_are_broken_in_order():
-    def label(text):
-        symbols = formula_symbols(tokenize(text))
-        literals = smallest_assignment(truth_table(tokenize(text), symbols), len(symbols))
-        return [(symbols[variable], value) for variable, value in literals]
-
-    assert label("| c a") == [("c", 1)]
-    assert label("| ! c a") == [("c", 0)]
-    assert label("xor b a") == [("b", 1), ("a", 0)]
-    assert label("| & b a c") == [("c", 1)]
-    assert label("| a ! a") == []
-
-
 def test_renamed_formula_gets_the_renamed_assignment():
     rng = Random(1)
     names = ["a", "b", "c", "d", "e"]
