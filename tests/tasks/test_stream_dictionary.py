@@ -15,13 +15,6 @@ def test_splits_tokens_by_full_match():
     assert dictionary.is_symbol("z9") and not dictionary.is_symbol("ab")
 
 
-def test_without_a_pattern_nothing_is_a_symbol():
-    dictionary = make_dictionary(pattern=None)
-    assert dictionary.known_symbols() == [] and not dictionary.is_symbol("a")
-    assert set(SYMBOLS) < set(dictionary.base_tokens())
-    assert dictionary.index("zz") == dictionary.unk()
-
-
 def test_summary_names_the_pattern_and_the_first_of_each_kind():
     dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
     assert dictionary.summary() == "symbols '[a-z]': 4 (a, b, c, ...); base tokens: 1 (&)"
