@@ -88,21 +88,6 @@ def test_listings_are_quoted_with_examples_that_can_be_read(semantics, label):
 
 
 @pytest.mark.parametrize(
-    "semantics, source, written",
-    [
-        ("prop", "& & a b | c d", "(a & b) & (c | d)"),
-        ("prop", "| a | b & c d", "a | (b | c & d)"),
-        ("prop", "xor | a b <-> c d", "a | b xor (c <-> d)"),
-        ("ltl", "X X U a ! X b", "XX(a U !Xb)"),
-    ],
-)
-def test_parentheses_are_left_out_where_the_listing_says_how_operators_bind(
-    semantics, source, written
-):
-    assert f"Formula: {written}\n" in PROMPTS.prompt(source, semantics)
-
-
-@pytest.mark.parametrize(
     "semantics, content, answer",
     [
         ("ltl", "a; b & !c; cycle{1}", "a ; & b ! c ; { 1 }"),
