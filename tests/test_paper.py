@@ -8,10 +8,10 @@ import subprocess
 import sys
 from unittest import mock
 
-import fairseq_cli.train
 import pytest
 from command_line import ROOT, hydra_train, load_script, run, run_preprocess, sit
 from conftest import needs_spot
+from fairseq_cli import generate, train
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import experiment_runs
@@ -29,8 +29,8 @@ def in_process(folder, words) -> None:
                 hydra_train(*words[1:])
         elif words[0] == "fairseq-preprocess":
             run_preprocess(*words[1:])
-        elif words[0] == "fairseq-train":
-            run(fairseq_cli.train, *words[1:], "--cpu")
+        elif words[0] in ("fairseq-train", "fairseq-generate"):
+            run({"train": train, "generate": generate}[words[0][8:]], *words[1:], "--cpu")
         else:
             sit(*words[1:])
 
@@ -60,11 +60,15 @@ def call(self, log, words, see):
 
 def command(self, *words, **options):
     """In place of the runner's own: a line of a step in this process, if it is no shell's."""
-    simple = words[-1].split()[0] in ("sit", "fairseq-train") and ">" not in words[-1]
-    if words[0] == "bash" and not simple:
+    line, _, out = words[-1].partition(" >")
+    if words[0] == "bash" and line.split()[0] not in ("sit", "fairseq-train", "fairseq-generate"):
         subprocess.run(words, cwd=self._out, env=self._environment, check=True)
-    else:
-        in_process(self._out, shlex.split(words[-1]) if words[0] == "bash" else words)
+        return
+    with contextlib.ExitStack() as redirected:
+        if words[0] == "bash" and out:
+            file = redirected.enter_context(open(self._out / out, "w"))
+            redirected.enter_context(contextlib.redirect_stdout(file))
+        in_process(self._out, shlex.split(line) if words[0] == "bash" else words)
 
 
 def one_of_each_kind(experiments, folder):
