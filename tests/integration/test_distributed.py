@@ -57,28 +57,16 @@ def data(tmp_path_factory):
 
 
 def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, caplog):
-    # 11 batches in an epoch: the second rank gets a dummy batch at its end.
-    options = ("--symbols", "[a-z]", "--batch-size", 14)
-    expected = one_rank(data, tmp_path / "one", caplog, *options, "--max-update", 9)
-    started = two_ranks(data, tmp_path / "two", *options, "--max-update", 5)
-    resumed = two_ranks(data, tmp_path / "two", *options, "--max-update", 9)
+    """Finetuning with Muon on data with fewer base tokens, ended and resumed in an epoch, at whose
+    end the second rank gets a dummy batch."""
+    one_rank(data, tmp_path / "base", caplog, "--symbols", "[a-z]", "--max-update", 2)
+    sources, targets = ["& a ! b", "! c", "& p & q r", "q"], ["a 1 b 0", "c 0", "p 1 q 1", "q 1"]
+    other = preprocess_lines(tmp_path, sources * 10, targets * 10, "valid")
+    options = ("--finetune-from-model", tmp_path / "base" / "checkpoint_last.pt", "--batch-size", 6)
+    options += ("--symbols", "[a-z]", "--optimizer", "muon", "--max-update")
+    expected = one_rank(other, tmp_path / "one", caplog, *options, 9)
+    started = two_ranks(other, tmp_path / "two", *options, 6)
+    resumed = two_ranks(other, tmp_path / "two", *options, 9)
     assert len(expected) == 9
     assert len({size for _, _, size in expected}) > 1, "the last update of an epoch is smaller"
     assert started + resumed == expected
-
-
-def test_two_ranks_finetune_like_one_with_muon_on_data_with_fewer_base_tokens(
-    data, tmp_path, caplog
-):
-    one_rank(data, tmp_path / "base", caplog, "--symbols", "[a-z]", "--max-update", 2)
-    other = preprocess_lines(
-        tmp_path,
-        ["& a ! b", "! c", "& p & q r", "q"] * 10,
-        ["a 1 b 0", "c 0", "p 1 q 1 r 1", "q 1"] * 10,
-        "valid",
-    )
-    options = ("--finetune-from-model", tmp_path / "base" / "checkpoint_last.pt", "--batch-size", 6)
-    options += ("--symbols", "[a-z]", "--max-update", 4, "--optimizer", "muon")
-    expected = one_rank(other, tmp_path / "one", caplog, *options)
-    assert len(expected) == 4
-    assert two_ranks(other, tmp_path / "two", *options) == expected
