@@ -300,10 +300,11 @@ class RandomEmbedding(_OneStreamEmbedding):
         codes = self._codes(int(torch.randint(2**62, ())) if self.training else self.seed)
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
-        codes = F.normalize(codes.to(learnt), dim=1)
+        codes = F.normalize(codes.to(learnt, non_blocking=True), dim=1)
         num_base, dictionary = self.vocabulary.num_base, self.vocabulary.dictionary
         sorts = torch.tensor([dictionary.sort(name) for name in self.vocabulary.symbol_names()])
-        shared = learnt[num_base + sorts.to(learnt.device, torch.long)]
+        sorts = sorts.to(learnt.device, torch.long, non_blocking=True)
+        shared = learnt[num_base + sorts]
         base = F.pad(learnt[:num_base], (0, self.code_dim))
         symbols = torch.cat((shared, codes), dim=1)
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)
