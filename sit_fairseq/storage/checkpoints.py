@@ -137,7 +137,31 @@ def read(path: str) -> Any:
             damaged = archive.testzip()  # torch.load does not look at checksums
             if damaged is not None:
                 raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
-    return torch.load(path, map_location="cpu", weights_only=True)
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    _refuse_disguises(state)
+    return state
+
+
+def _refuse_disguises(state: Any) -> None:
+    """Refuses containers and tensors that have attributes, and options of OmegaConf.
+
+    A file can replace ``items`` of an OrderedDict or ``numel`` of a tensor, and so hide what it
+    holds from whoever checks it; what OmegaConf holds is resolved as it is read.
+    """
+    seen, left = set(), [state]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, argparse.Namespace):
+            left.append(vars(one))
+        elif isinstance(one, omegaconf.Node) or set(getattr(one, "__dict__", ())) - {"_metadata"}:
+            raise pickle.UnpicklingError(f"{type(one).__name__} with attributes")
+        elif isinstance(one, (list, tuple)):
+            left.extend(one)
+        elif isinstance(one, dict):
+            left.extend(one.values())
 
 
 def incomplete(state: Any) -> Optional[str]:

@@ -214,7 +214,7 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
         )
     complete = {**OmegaConf.to_container(merged, enum_to_str=True), "_name": _kind(section, name)}
     if section == "model":  # a model of before that option keeps its names, too
-        complete["fresh_names"] = options.get("fresh_names")
+        complete["fresh_names"] = merged.fresh_names if "fresh_names" in kept else None
     return complete
 
 
@@ -231,7 +231,7 @@ def _of_transformer(options: Dict[str, Any]) -> Dict[str, Any]:
             _check(option, value)
             if own != "embed_path":
                 kept[option] = value
-        elif isinstance(value, (int, float)):
+        elif isinstance(value, (int, float)) and own not in _TEXTS:  # 0 names an open file
             _check(option, value)
             kept[option] = value
         elif own == "adaptive_softmax_cutoff" and isinstance(value, (list, tuple)):

@@ -6,6 +6,7 @@ import socket
 import tarfile
 import time
 import zipfile
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import fairseq_cli.generate
@@ -250,10 +251,11 @@ def test_a_file_says_nothing_of_commands(trained, changed, tmp_path, monkeypatch
     files = dict(replace_unk=secret, user_dir=secret, encoder_embed_path=secret, lm_path=secret)
     judges = dict(validate_semantics=judge, verify=judge, risk_semantics=judge)
     sizes = dict(required_seq_len_multiple=10**6, num_batch_buckets=10**6, beam=10**6, eval_bleu=1)
-    more = {**files, **judges, **sizes, "validate_args": json.dumps({"verify": judge})}
+    words = {"update_freq": "x", "validate_args": json.dumps({"verify": judge})}
+    more = {**files, **judges, **sizes, **words}
 
     def change(state):
-        for section in ("task", "generation", "common", "criterion", "dataset"):
+        for section in ("task", "generation", "common", "criterion", "dataset", "optimization"):
             options(section, **more)(state)
         if old:
             as_args(state, **more)
@@ -306,6 +308,44 @@ class Reduced:
 
     def __reduce__(self):
         return self.call
+
+
+def disguised(values: dict, kind: type, **attributes):
+    """A dictionary with other methods, which it will have for whoever reads the file."""
+    return Reduced(kind, (), attributes, None, iter(list(values.items())))
+
+
+@pytest.mark.parametrize("kind", [OrderedDict, Counter])
+def test_no_dictionary_hides_what_it_holds(changed, kind):
+    """The names of a model would be resolved from the environment, and exported."""
+
+    def change_section(state):
+        evil = {**state["cfg"]["task"], "fresh_names": "${oc.env:HOME}"}
+        state["cfg"]["task"] = disguised(evil, kind, items=list)
+
+    def change_all(state):
+        options("task", fresh_names="${oc.env:HOME}")(state)
+        state["cfg"] = disguised(state["cfg"], kind, items=list)
+
+    for change in (change_section, change_all):
+        with pytest.raises(UserError, match=f"evil.pt is not a .* {kind.__name__} with attributes"):
+            read_state(str(changed(change)))
+
+
+def test_no_tensor_says_another_size(changed):
+    def change(state):
+        tensor = torch.zeros(1).expand(1 << 20, 1 << 20)
+        tensor.numel = int
+        set_tensor(tensor)(state)
+
+    with pytest.raises(UserError, match="evil.pt is not a .* Tensor with attributes"):
+        read_state(str(changed(change)))
+
+
+def test_nothing_in_a_file_is_resolved_as_it_is_read(changed):
+    evil = OmegaConf.create(["${oc.env:HOME}"])
+    with pytest.raises(UserError, match="evil.pt is not a .* ListConfig with attributes"):
+        read_state(str(changed(lambda state: state["extra_state"].update(best=evil))))
 
 
 def test_bytes_are_no_objects_of_numpy(changed, tmp_path):
@@ -485,6 +525,7 @@ def test_many_base_tokens_take_seconds(trained, changed):
 def test_a_vanilla_model_keeps_numbers_and_forgets_files(tmp_path):
     harmless = dict(activation_fn="gelu", dropout=0.3, scale_attn=True)
     others = dict(encoder_embed_path="/etc/passwd", user_dir="x", data="y", lr=[0.1])
+    others["decoder_embed_path"] = 1  # what is open already
     model = argparse.Namespace(arch="transformer_tiny", **harmless, **others)
     state = {"model": {"w": torch.zeros(1)}, "cfg": {"model": model, "task": "translation"}}
     torch.save(state, tmp_path / "vanilla.pt")
