@@ -1,5 +1,6 @@
 """Answers with symbols that their sources lack, through fairseq's commands and in Python."""
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -59,6 +60,16 @@ def test_generation_names_what_sources_lack(binding, capsys):
         fresh = fresh_of(source, answer)
         assert fresh == free[: len(fresh)]
     assert any(fresh_of(*pair) for pair in found)
+
+
+@pytest.mark.parametrize("names", ["q1,q2,q3,q4,q5", "z1,z2,z3,z4,z5"])
+def test_evaluation_names_what_sources_lack(binding, tmp_path, names):
+    options = ("--fresh-names", names, "--semantics", "alpha", "--result", tmp_path / "x.json")
+    sit("evaluate", "correct", binding.root / "test", "--path", binding.model, *options, *SHORT)
+    lines = (tmp_path / "x.answers.jsonl").read_text().splitlines()[1:]
+    pairs = [(entry["source"], entry["answers"][0]) for entry in map(json.loads, lines)]
+    fresh = {name for pair in pairs for name in fresh_of(*pair)}
+    assert len(pairs) == 12 and fresh and fresh <= set(names.split(","))
 
 
 def test_typed_lines(binding, tmp_path, capsys):
