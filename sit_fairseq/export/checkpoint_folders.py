@@ -9,7 +9,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 import yaml
 
 from sit_fairseq.conversion import writing
+from sit_fairseq.conversion.original import model_options
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.symbol_invariant_transformer import MODEL
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
@@ -78,7 +80,8 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     """A checkpoint with weights in half precision, the scale of the cosines excepted, and its base
     tokens."""
     state = read_state(checkpoint)
-    vocabulary = saved_vocabulary(state["model"])
+    own = model_options(state)["_name"] == MODEL
+    vocabulary = saved_vocabulary(state["model"]) if own else None
     if vocabulary is None:
         raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first")
     task = state["cfg"]["task"]

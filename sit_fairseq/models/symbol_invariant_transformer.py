@@ -20,9 +20,9 @@ from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.hub_folder import weights_file
-from sit_fairseq.tasks import stream_translation  # noqa: F401  whose models these are
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 MODEL = "symbol_invariant_transformer"
 
@@ -84,6 +84,11 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
                 raise UserError(f"{folder} is no folder; name one that is there")
         name = weights_file(model_name_or_path, checkpoint_file)
         loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
+        if not isinstance(loaded["task"], StreamTranslationTask):
+            raise UserError(
+                f"{name} is of another task than stream_translation; load it by its own model, as "
+                "fairseq's TransformerModel"
+            )
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     def forward(

@@ -36,11 +36,14 @@ def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
     assert "MiB, sha256 " in capsys.readouterr().out
 
 
-def test_what_cannot_be_exported_is_refused(tmp_path):
+@pytest.mark.parametrize("disguised", [False, True])
+def test_what_cannot_be_exported_is_refused(tmp_path, disguised):
     state = {
         "model": {"weight": torch.zeros(1)},
         "cfg": {"model": "transformer", "task": "translation"},
     }
+    if disguised:  # as one of ours
+        state["model"] = torch.load(SHIPPED / "model.pt", weights_only=True)["model"]
     torch.save(state, tmp_path / "other.pt")
     with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
         sit("export", tmp_path / "other.pt", tmp_path / "small")

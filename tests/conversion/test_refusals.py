@@ -4,6 +4,8 @@ import pytest
 import torch
 from vanilla_models import edited, failing
 
+from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+
 OPTIONS = [
     ("adaptive_softmax_cutoff", "100,200"),
     ("tie_adaptive_weights", True),
@@ -31,6 +33,11 @@ OPTIONS = [
 
 def with_option(name, value):
     return lambda state: setattr(state["cfg"]["model"], name, value)
+
+
+def test_a_vanilla_model_is_not_loaded_as_one_with_symbols(vanilla, data):
+    path, load = vanilla("shared"), SymbolInvariantTransformerModel.from_pretrained
+    failing(lambda: load(str(path.parent), path.name, str(data.joined)), path.name, "another task")
 
 
 @pytest.mark.parametrize("name, value", OPTIONS)
