@@ -138,6 +138,13 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             with torch.device("cpu"):
                 module.table.copy_(SinusoidalPositions(*module.table.shape).table)
 
+    def save_pretrained(self, folder: Any, state_dict: Any = None, **options: Any) -> None:
+        """As in transformers; names of weights are fairseq's, and a matrix with several names is
+        written once for each."""
+        given = state_dict or self.state_dict()
+        weights = {name.removeprefix("core."): value.clone() for name, value in given.items()}
+        super().save_pretrained(folder, state_dict=weights, **options)
+
     def forward(
         self,
         input_ids: Tensor,

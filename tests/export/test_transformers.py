@@ -267,6 +267,28 @@ def test_verified_answers_come_first(folder):
             model.generate(**inputs, **wrong)
 
 
+@pytest.mark.parametrize("name", ["prop", "sorts"])
+def test_a_model_that_goes_on_training_is_saved_for_both_sides(name, folder, tmp_path):
+    tokenizer, model = load(folder(name))
+    inputs = tokenizer(["xor a & b c"], return_tensors="pt")
+    model.train()(**inputs, labels=inputs["input_ids"]).loss.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.01 * parameter.grad
+    tokenizer.save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    answers, again = (
+        one.generate(**inputs, num_beams=3, return_dict_in_generate=True)
+        for one in (model, load(tmp_path)[1])
+    )
+    assert torch.equal(answers.sequences, again.sequences)
+    assert torch.equal(answers.sequences_scores, again.sequences_scores)
+    for file in folder(name).glob("dict.*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    [(_, score)] = fairseq_answers(fairseq_model(tmp_path), ["xor a & b c"], beam=3)
+    assert score == pytest.approx(float(again.sequences_scores), abs=1e-5)
+
+
 def test_names_of_a_call_are_forgotten(folder):
     tokenizer, model = load(folder("fresh sorts"))
     known = list(model.core.vocabulary.dictionary.symbols)
