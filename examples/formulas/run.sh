@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Data, training and measurement of a model of formulas as people write them; goes on if interrupted.
-#   bash examples/formulas/run.sh ltl|prop [DIR]      results go to DIR (outputs/formulas/ltl)
+# Data, training and measurement; goes on if interrupted.   bash examples/formulas/run.sh ltl|prop [DIR]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash scripts/setup.sh && .venv/bin/pip install --quiet --no-deps pyboolnet==3.0.16
