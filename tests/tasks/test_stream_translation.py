@@ -1,7 +1,9 @@
 """What fairseq asks of the task, and what the task refuses."""
 
+import gc
 import logging
 import shutil
+import sys
 from argparse import Namespace
 from types import SimpleNamespace
 
@@ -161,12 +163,18 @@ def cut(path, size):
 
 
 @pytest.mark.parametrize("damage", CUT)
-def test_damaged_splits_end_in_one_sentence(folder, damage):
+def test_damaged_splits_end_in_one_sentence(folder, damage, monkeypatch):
+    """Also where fairseq is about to close a file that it could not open."""
+    at_the_end = []
+    monkeypatch.setattr(sys, "unraisablehook", at_the_end.append)
     split = CUT[damage](folder)
     split = split if isinstance(split, str) else "train"
     with pytest.raises(UserError, match="fairseq-preprocess") as error:
         setup(folder, symbols="[a-z]").load_dataset(split)
     assert split in str(error.value) and "\n" not in str(error.value)
+    del error
+    gc.collect()
+    assert at_the_end == []
 
 
 def test_batches_hold_every_sentence_within_the_limit(binarised):
