@@ -92,7 +92,10 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
         name: value.half() if value.is_floating_point() and value.dim() else value
         for name, value in state["model"].items()
     }
-    return writing.checkpoint(state["cfg"], weights), vocabulary[0]
+    # All that is taken from a file; fairseq's other options are of the machine.
+    sections = ("model", "task", "criterion", "bpe", "tokenizer")
+    cfg = {section: state["cfg"][section] for section in sections}
+    return writing.checkpoint(cfg, weights), vocabulary[0]
 
 
 def write(path: str, text: str) -> None:

@@ -17,7 +17,8 @@ SHIPPED = ROOT / "checkpoints" / "prop"
 
 def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
     state = torch.load(SHIPPED / "model.pt", weights_only=True)
-    state["cfg"]["task"]["data"] = state["cfg"]["checkpoint"]["save_dir"] = "/home/me"
+    state["cfg"]["task"]["data"] = "/home/me"
+    state["cfg"]["checkpoint"] = {"save_dir": "/home/me"}
     state["last_optimizer_state"] = {"lr": 1.0}
     weights = state["model"]
     state["model"] = {

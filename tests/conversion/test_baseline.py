@@ -222,7 +222,7 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
             option("activation_fn", "swish"),
             "the activation 'swish' is none of relu",
         ),
-        (cut, "has 14 embeddings for 15 tokens"),
+        (cut, "has 15 embeddings for 16 tokens"),
         (nameless, "lacks its base tokens"),
     ):
         path = edited(baseline("projected"), tmp_path / "in.pt", change)

@@ -107,7 +107,7 @@ DATA = [
     (
         "prop",
         ["--written", "--symbols", 16, "--max-length", 60],
-        "1ebf1fe25b6837050c6111d45718515a",
+        "4b5e6beb2755f112697f9ef52ebda092",
     ),
     (
         "prop",
@@ -126,7 +126,7 @@ DATA = [
     (
         "ltl",
         ["--labels", "depth-first", "--written", "--symbols", 16, "--max-length", 48],
-        "88dcb0b0760a9c0639cf4e578669c5ae",
+        "a1724c56ef7c11d35532a59a37cb9f6c",
     ),
     ("ltl", ["--labels", "depth-first", "--max-length", 20], "6b3039dab2ab87040d2d0c97bc9e6854"),
 ]

@@ -9,6 +9,7 @@ import torch
 from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, run, sit, train
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
+from fairseq.logging import progress_bar
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.decoder import StreamDecoder
@@ -31,7 +32,11 @@ def validate(prop, checkpoint, caplog, *arguments) -> float:
     return float(re.findall(r"loss ([\d.]+)", " ".join(caplog.messages))[-1])
 
 
-def test_validation_judges_answers_and_picks_the_best_checkpoint(prop, tmp_path, caplog):
+def test_validation_judges_answers_and_picks_the_best_checkpoint(
+    prop, tmp_path, caplog, monkeypatch
+):
+    # fairseq keeps a process's writers, whatever folder they write to.
+    monkeypatch.setattr(progress_bar, "_tensorboard_writers", {})
     with caplog.at_level("INFO"):
         train(
             prop.data,
