@@ -145,12 +145,11 @@ def model_index(text: str) -> str:
     """The results in tables of a card in YAML, as hubs read them.
 
     Args:
-        text: the card. Rows in which a cell has a percentage or an interval, ``97.3 [96.1, 98.1]``,
-            are of the data set that the first cell names; numbers are metrics, called as their
-            columns.
+        text: the card. Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics,
+            called as their columns, of the data set that the first cell names.
 
     Returns:
-        The lines from ``model-index:`` on; none without such a row.
+        The lines from ``model-index:`` on; none without such a cell.
     """
     results: List[Dict[str, Any]] = []
     for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
@@ -158,12 +157,11 @@ def model_index(text: str) -> str:
             [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
         )
         for name, *cells in rows:
-            numbers = [re.match(r"(\d+(?:\.\d+)?)( %| \[|$)", cell) for cell in cells]
-            found = [(column, match) for column, match in zip(heading[1:], numbers) if match]
+            numbers = [re.match(r"(\d+(?:\.\d+)?) (?:%|\[)", cell) for cell in cells]
             metrics = [
                 {"type": "accuracy", "name": column, "value": float(match[1])}
-                for column, match in found
-                if any(match[2] for _, match in found)
+                for column, match in zip(heading[1:], numbers)
+                if match
             ]
             if metrics:
                 task, data = {"type": "text-generation"}, {"type": "generated", "name": name}
