@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import types
+from functools import partial
 
 import pytest
 from conftest import PACKAGE, gone, needs_spot
@@ -115,15 +116,19 @@ def test_abandoned_iteration_and_idle_workers_killed_from_outside_cost_nothing()
 BUSY = """
 from sit_fairseq.judging.workers import WorkerPool
 
-busy = "exec('import os, time; print(os.getpid(), flush=True); time.sleep({})')"
+tell = "os.write(1, (str(os.getpid()) + chr(10)).encode())"  # a line in one piece
+busy = f"exec('import os, time; {tell}; time.sleep({{}})')"
 list(WorkerPool(eval, 2).imap([busy.format(0), busy.format(100), busy.format(100)]))
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_the_process_that_started_them(number):
+    # A shell makes what it starts in the background deaf to an interrupt.
+    hearing = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command, pipe = [sys.executable, "-c", BUSY], subprocess.PIPE
     with subprocess.Popen(
-        [sys.executable, "-c", BUSY], cwd=PACKAGE.parent, stdout=subprocess.PIPE, text=True
+        command, cwd=PACKAGE.parent, stdout=pipe, text=True, preexec_fn=hearing
     ) as process:
         try:
             workers = [int(process.stdout.readline()) for _ in range(3)]
