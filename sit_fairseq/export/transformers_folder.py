@@ -12,7 +12,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, in_folder, small_checkpoint, write
 from sit_fairseq.judging.grammars import grammar_of
 from sit_fairseq.storage import hub_folder
-from sit_fairseq.storage.files import explaining_failure, make_folder
+from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from command_line import sit
 
-from sit_fairseq.datasets.grid import Cell, Grid
+from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.errors import UserError
 
 MANIFEST = {

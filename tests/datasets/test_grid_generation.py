@@ -1,7 +1,6 @@
 """Random grids of test data, made as users make them."""
 
 import hashlib
-import json
 from collections import Counter
 from itertools import islice
 from random import Random

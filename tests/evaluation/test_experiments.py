@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT
-from experiment_content import CONTENT, experiments
+from experiment_content import experiments
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiments import (

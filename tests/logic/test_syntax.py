@@ -4,7 +4,6 @@ import pytest
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import (
-    ARITY,
     MalformedFormula,
     formula_symbols,
     parse,

@@ -11,7 +11,7 @@ from searches import build, generate
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.grammars import AssignmentGrammar
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
-from sit_fairseq.symbols.renaming import Renaming, rename
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,

@@ -4,7 +4,6 @@ import argparse
 import json
 import socket
 import tarfile
-import time
 import zipfile
 from collections import Counter, OrderedDict
 from pathlib import Path
@@ -15,39 +14,18 @@ import fairseq_cli.validate
 import numpy
 import pytest
 import torch
-from command_line import PLUG_IN, UNVALIDATED, preprocess_lines, run, sit, train
+from command_line import PLUG_IN, run, sit, train
 from omegaconf import OmegaConf
+from tasks.conftest import load, options, set_tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.hub_folder import write_weights
-from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer
 from sit_fairseq.tasks.file_options import read_state
 
 # As an attacker would write it: what runs it also leaves a trace.
 CODE = "[(8, 3)] if open({!r}, 'w') else 0"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """Binarised data and a model of one update."""
-    root = tmp_path_factory.mktemp("known")
-    data = preprocess_lines(root, ["& a ! b", "! c"], ["a 1 b 0", "c 0"], split="valid")
-    return data, train(data, root / "model", "--max-update", 1, *UNVALIDATED)
-
-
-@pytest.fixture
-def changed(trained, tmp_path):
-    """Writes a copy of the checkpoint with other content."""
-
-    def write(change, name="evil.pt") -> Path:
-        state = torch.load(trained[1], weights_only=True)
-        change(state)
-        torch.save(state, tmp_path / name)
-        return tmp_path / name
-
-    return write
 
 
 @pytest.fixture
@@ -55,13 +33,6 @@ def trace(tmp_path):
     """A file that no test may leave behind."""
     yield tmp_path / "trace"
     assert not (tmp_path / "trace").exists()
-
-
-def options(section, **values):
-    """Changes options of a section, whatever it was before."""
-    return lambda state: state["cfg"].update(
-        {section: {**(state["cfg"].get(section) or {}), **values}}
-    )
 
 
 def as_args(state, **more) -> None:
@@ -78,13 +49,6 @@ def hub_folder(checkpoint: Path, folder: Path) -> Path:
     write_weights(state["model"], str(folder / "model.safetensors"))
     (folder / "config.json").write_text(json.dumps({"cfg": state["cfg"]}))
     return folder / "model.safetensors"
-
-
-def load(checkpoint, data, **kwargs):
-    """fairseq's interface in Python."""
-    return SymbolInvariantTransformerModel.from_pretrained(
-        str(checkpoint.parent), checkpoint.name, str(data), **kwargs
-    )
 
 
 def interpolated_code(trace: Path):
@@ -399,127 +363,6 @@ def test_no_archive_is_unpacked(tmp_path, trace):
     with pytest.raises(OSError, match="Model file not found: .*model.pt"):
         SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))
     assert archive.exists()
-
-
-def without(*names):
-    def change(state):
-        for name in names:
-            del state[name]
-
-    return change
-
-
-def set_vocabulary(name, numbers):
-    name = f"encoder.embed_tokens.vocabulary.{name}"
-    return lambda state: state["model"].update({name: torch.tensor(numbers)})
-
-
-def set_pattern(text):
-    def change(state):
-        state["cfg"]["task"]["symbols"] = None
-        set_vocabulary("symbols", list(map(float, text)))(state)
-
-    return change
-
-
-def set_tensor(tensor, name="encoder.layers.0.fc1.weight"):
-    return lambda state: state["model"].update({name: tensor})
-
-
-def without_weight(name):
-    return lambda state: state["model"].pop(f"encoder.{name}")
-
-
-def claim_layers(state):
-    state["cfg"]["model"]["encoder_layers"] = 10**5
-    state["model"]["encoder.layers.99999.fc1.weight"] = torch.zeros(1)
-
-
-def claim_more_in_the_average(state):
-    state["extra_state"]["ema"] = {"weight": torch.zeros(1).expand(1 << 20, 1 << 20)}
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (without("model"), "it lacks 'model', the weights by name"),
-        (lambda state: state.update(model={}), "it lacks 'model', the weights by name"),
-        (lambda state: state.update(model={"a": 1}), "it lacks 'model', the weights by name"),
-        (without("cfg"), "not a readable fairseq checkpoint"),
-        (lambda state: state.update(optimizer_history=[]), "its 'optimizer_history' is no list"),
-        (lambda state: state.update(extra_state={"train_iterator": "x"}), "its 'extra_state' is"),
-        (set_tensor(torch.zeros(1).expand(1 << 20, 1 << 20)), "numbers, but the file holds 4"),
-        (claim_more_in_the_average, "numbers, but the file holds 4"),
-        (options("model", encoder_layers=10**5), "say encoder_layers 100000, its weights 2"),
-        (options("model", decoder_ffn_embed_dim=10**5), "say decoder_ffn_embed_dim 100000"),
-        (options("model", encoder_embed_dim=10**9), "1000000000, more than 1000000, as the option"),
-        (claim_layers, "options say encoder_layers 100000, its weights 3"),
-        (options("model", encoder_attention_heads=0), "channels do not divide into 0 heads"),
-        (options("model", decoder_attention_heads=-4), "channels do not divide into -4 heads"),
-        (options("model", encoder_attention_heads="many"), "damaged"),
-        (options("model", dropout="much"), "damaged"),
-        (options("model", stream_attention="XX"), "'XX'"),
-        (options("model", encoder_positions="sideways"), "positions 'sideways' is none of"),
-        (options("model", layer_norm_eps=float("nan")), "nan, more than 1000000, as the option"),
-        (
-            options("model", layer_norm_eps=0),
-            "0.0, which must be positive; change --layer-norm-eps",
-        ),
-        (set_vocabulary("base_tokens", [255.0, 254.0]), "damaged"),
-        (set_vocabulary("base_tokens", [float("nan")]), "damaged"),
-        (set_vocabulary("base_tokens", [-1.0]), "damaged"),
-        (set_vocabulary("base_tokens", [1e9]), "damaged"),
-        (set_vocabulary("symbols", [255.0]), "damaged"),
-        (set_vocabulary("symbols", [float("inf")]), "damaged"),
-        (set_pattern(b"[a-"), "not a regular expression"),
-        (set_pattern(b"(" * 5000 + b"a" + b")" * 5000), "longer"),
-        (set_vocabulary("base_tokens", list(map(float, b"a\nb"))), "matches 'a' 'b'"),
-        (without_weight("embed_tokens.vocabulary.symbols"), "damaged"),
-        (without_weight("embed_tokens.vocabulary.base_tokens"), "damaged"),
-        (lambda state: state.update(cfg={"model": None}), "damaged"),
-        (lambda state: state.update(cfg=3), "damaged"),
-        (lambda state: state.update(args={"task": "translation"}), "it lacks 'cfg' or 'args', the"),
-        (lambda state: state.update(cfg="fconv"), "damaged"),
-        (lambda state: state.update(cfg=[1]), "damaged"),
-        (lambda state: state["cfg"].update(model=7), "damaged"),
-        (lambda state: state["cfg"].update(task=None), "it names no model or no task"),
-        (set_tensor(torch.eye(3).to_sparse()), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.eye(3).to_sparse_csr()), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.nested.nested_tensor([torch.ones(2)])), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.quantize_per_tensor(torch.eye(3), 1, 0, torch.qint8)), "no plain tensor"),
-        (set_tensor(torch.zeros(3, device="meta")), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.full((256, 64), float("nan"))), "fc1.weight holds NaN or numbers beyond"),
-        (set_tensor(torch.full((256, 64), 1e30)), "fc1.weight holds NaN or numbers beyond 1000000"),
-        (set_tensor(torch.zeros(3)), "size mismatch for encoder.layers.0.fc1"),
-        (set_tensor(torch.zeros(3), "encoder.layers.0.fc7.weight"), "not those of the model that"),
-        (without_weight("layers.0.fc1.weight"), "Missing key"),
-    ],
-)
-def test_malformed_checkpoints_are_one_sentence(trained, changed, change, message):
-    with pytest.raises(UserError, match=message):
-        load(changed(change), trained[0])
-
-
-def test_many_base_tokens_take_seconds(trained, changed):
-    """Version 0.2 took 12 for as many."""
-    more = [f"T{number}" for number in range(50_000)]
-
-    def change(state):
-        weights = state["model"]
-        for name, value in list(weights.items()):
-            if name.endswith("vocabulary.base_tokens"):
-                tokens = [token for token in buffer_text(value).split("\n") if token]
-                weights[name] = text_buffer("\n".join(more + tokens))
-            elif name.endswith("vocabulary.source_only"):
-                weights[name] = torch.cat((value[:4], torch.zeros(len(more)), value[4:]))
-            elif name.endswith(("embed_tokens.weight", "output_projection.weight")):
-                weights[name] = torch.cat((value[:4], value[:1].expand(len(more), -1), value[4:]))
-
-    large = changed(change)
-    before = time.process_time()
-    model = load(large, trained[0])
-    assert time.process_time() - before < 7
-    assert len(model.models[0].vocabulary.row_tokens) > len(more)
 
 
 def test_a_vanilla_model_keeps_numbers_and_forgets_files(tmp_path):

@@ -18,6 +18,7 @@ from typing import Dict, List, Optional, Sequence
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.real import LONGEST, real_sets
 from sit_fairseq.evaluation import real
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
@@ -44,14 +45,16 @@ def main(args: argparse.Namespace) -> None:
     with options.run(args), options.judges(args) as judges:
         for number, path in enumerate(args.path):
             one = options.changed(args, path=path, verify=None, verify_beams=None)
-            sources = real.readable_sources(options.answerer(one), formulas)
-            correct = _verdicts(one, judges, sources, f".{number}.beam")
+            asked = options.answerer(one)
+            sources = real.readable_sources(asked, formulas)
+            correct = _verdicts(one, asked, judges, sources, f".{number}.beam")
             left = [
                 None if verdict is Verdict.satisfied else source
                 for source, verdict in zip(sources, correct)
             ]
             widest = options.changed(args, path=path, verify=args.semantics)
-            again = _verdicts(widest, judges, left, f".{number}.verified")
+            asked = options.answerer(widest)
+            again = _verdicts(widest, asked, judges, left, f".{number}.verified")
             verified = [found if found else first for found, first in zip(again, correct)]
             name = os.path.join(*os.path.normpath(path).split(os.sep)[-2:])
             results[name] = real.measure_real(sets, correct, verified)
@@ -62,13 +65,16 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _verdicts(
-    args: argparse.Namespace, judges: JudgePool, sources: Sequence[Optional[str]], part: str
+    args: argparse.Namespace,
+    asked: CheckpointDecoder,
+    judges: JudgePool,
+    sources: Sequence[Optional[str]],
+    part: str,
 ) -> List[Optional[Verdict]]:
     """The verdict on the first answer to each source, None where there is no source."""
     lines = [source for source in sources if source is not None]
     if not lines:
         return [None] * len(sources)
-    asked = options.answerer(args)
     problems = judges.judge.problems(lines, None, asked.symbols)
     verdicts = iter(options.answer(args, asked, problems, judges, part))
     return [None if source is None else next(verdicts).verdicts[0] for source in sources]

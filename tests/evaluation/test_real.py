@@ -1,0 +1,64 @@
+"""``sit evaluate real``: formulas that people wrote, by several models."""
+
+import json
+
+import pytest
+import yaml
+from command_line import ROOT, sit
+from conftest import needs_spot
+
+from sit_fairseq.commands.evaluate import real as verb
+from sit_fairseq.evaluation.real import measure_real, real_table
+from sit_fairseq.judging.verdict import Verdict
+
+SHIPPED = ROOT / "checkpoints/prop/model.pt"
+# The second of "wide" has an operator that the other model does not know, and more symbols.
+SETS = {
+    "networks": ["& p0 ! p1", "| p3 & p0 p1"],
+    "wide": ["& & & p0 p1 p2 p3", "-> p0 & & & & & p1 p2 p3 p4 p5 p6"],
+}
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(verb, "real_sets", lambda semantics: SETS)
+
+
+def test_several_models_have_columns_of_one_table(few, models, tmp_path, capsys):
+    result, listed = tmp_path / "real.json", tmp_path / "results.yaml"
+    files = ("--result", result, "--eval-results", listed)
+    sit("evaluate", "real", "prop", "--path", SHIPPED, models.stream, *files, "--workers", 0)
+    found = json.loads(result.read_text())["result"]
+    assert list(found) == ["prop/model.pt", "stream/checkpoint_last.pt"]
+    for measure in ("correct", "verified"):
+        assert [found["prop/model.pt"][name][measure]["count"] for name in SETS] == [2, 2]
+    other = found["stream/checkpoint_last.pt"]["wide"]["verified"]
+    assert other["total"] == 2 and other["count"] < 2  # it cannot be asked for the second
+    assert capsys.readouterr().out.count("stream/checkpoint_last.pt: verified") == 1
+    entries = yaml.safe_load(listed.read_text())
+    assert [entry["dataset"]["task_id"] for entry in entries] == [
+        *("networks_correct", "networks_verified", "wide_correct", "wide_verified")
+    ]
+    assert {entry["value"] for entry in entries} == {100.0}
+
+
+def test_what_cannot_be_asked_counts_as_wrong():
+    right, wrong = Verdict.satisfied, Verdict.violated
+    found = measure_real(SETS, [right, None, wrong, right], [right, None, right, right])
+    shares = [(found[s][m].count, found[s][m].total) for s in SETS for m in ("correct", "verified")]
+    assert shares == [(1, 2), (1, 2), (1, 2), (2, 2)]
+    assert real_table({"ours": found}, 3)[1][:2] == ["networks", 2]
+
+
+@needs_spot
+def test_patterns_are_made_and_answered(tmp_path, capsys):
+    result = tmp_path / "real.json"
+    model = ROOT / "checkpoints/ltl/model.pt"
+    sit("evaluate", "real", "ltl", "--path", model, "--result", result, "--verify-beams", "3")
+    found = json.loads(result.read_text())["result"]["ltl/model.pt"]
+    assert {name: shares["correct"]["total"] for name, shares in found.items()} == {
+        "patterns": 172,
+        "negated_patterns": 168,
+        "wide": 134,
+    }
+    assert all(shares["verified"]["share"] > 0.9 for shares in found.values())
