@@ -29,7 +29,9 @@ A file says what to do like this::
       training:
         columns: {After 500: validation.500.correct, CPU minutes: {number: cpu_minutes}}
 
-A measurement may have ``models`` and ``conditions``, for those it is meant for. The measurement
+``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the data of
+its condition. A measurement may have
+``models`` and ``conditions``, for those it is meant for. The measurement
 ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what fairseq-train printed of
 the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the process that ended the
 training, and ``parameters``. A column that is no share is written ``{number: PATH}``.

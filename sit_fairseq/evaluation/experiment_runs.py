@@ -77,12 +77,16 @@ class Runner:
             "model": run.model,
             "configuration": self._configuration,
             "overrides": run.overrides,
-            "data": os.path.relpath(run.data, self._folder),
+            "data": self._relative(run.data),
             "content_of_the_data": self._contents[run.data],
         }
         advice = f"name another DIR, or remove {run.folder}"
         path = str(run.folder / "journal.jsonl")
         return Journal(path, "trainings", depends, advice=advice, where="DIR")
+
+    def _relative(self, data: Path) -> str:
+        """Training data, as seen from where commands run."""
+        return os.path.relpath(data, self._folder)
 
     def __call__(self, run: Run) -> Results:
         """Does what of a run is not done; None, and a message, if a command failed."""
@@ -95,7 +99,8 @@ class Runner:
                     meant = run.model in (measurement.models or [run.model])
                     meant &= run.condition in (measurement.conditions or [run.condition])
                     if meant and name != TRAINING:
-                        results[name] = self._measure(run, name, measurement.command)
+                        command = measurement.command.replace("{data}", self._relative(run.data))
+                        results[name] = self._measure(run, name, command)
         except subprocess.CalledProcessError as error:
             return _say(f"{run.name} FAILED, see {error.output}")
         _say(f"{run.name} done")

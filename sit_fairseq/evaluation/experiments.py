@@ -17,7 +17,10 @@ Results = Optional[Dict[str, Dict[str, Any]]]
 
 @dataclass
 class Condition:
-    """Training data: a folder of fairseq-preprocess. Without models, all of them."""
+    """Training data: a folder of fairseq-preprocess; ``{seed}`` there is the seed of the run.
+
+    Without models, all of them.
+    """
 
     data: str = MISSING
     models: Optional[List[str]] = None
@@ -26,7 +29,10 @@ class Condition:
 
 @dataclass
 class Measurement:
-    """A command of ``sit evaluate`` without a model, and what its columns show of the result."""
+    """A command of ``sit evaluate`` without a model, and what its columns show of the result.
+
+    ``{data}`` in the command is the data of the condition.
+    """
 
     command: str = ""
     columns: Dict[str, Any] = field(default_factory=dict)
@@ -118,7 +124,7 @@ def make_runs(experiments: Experiments, folder: Path) -> List[Run]:
                     condition=name,
                     model=model,
                     seed=seed,
-                    data=folder / condition.data,
+                    data=folder / condition.data.replace("{seed}", str(seed)),
                     overrides=[*shlex.split(words), f"common.seed={seed}"],
                     checkpoint=None if given is None else folder / given,
                     folder=folder / "runs" / _slug(name) / _slug(model) / f"seed{seed}",

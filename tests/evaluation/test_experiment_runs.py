@@ -93,6 +93,18 @@ def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
     assert done == ["train", "train", "covariance"]
 
 
+def test_each_seed_may_have_data_of_its_own(folder, calls):
+    test = {"command": "correct {data}/test", "columns": {}}
+    each = {"seeds": [1, 2], "models": {"A": ""}, "measurements": {"test": test}}
+    for name in ("bin1", "bin2"):
+        (folder / name).mkdir()
+    carry_out(folder, calls, conditions={"All": {"data": "bin{seed}"}}, **each)
+    for seed in (1, 2):
+        run = folder / "runs" / "All" / "A" / f"seed{seed}"
+        assert f"data: {folder}/bin{seed}" in (run / "train.yaml").read_text()
+        assert f"correct bin{seed}/test " in (run / "test.command").read_text()
+
+
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     carry_out(folder, calls)
     (folder / "x.src").write_text("b\n")

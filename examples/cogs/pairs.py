@@ -1,0 +1,74 @@
+"""COGS as pairs of files, in which symbols carry their sort.
+
+    python -m examples.cogs.pairs DATA outputs/cogs/data
+
+reads the token-removal form of COGS and writes pairs such as
+
+    The cookie/N was lended to Liam/P .
+    * cookie/N 1 ; lend . theme 3 1 AND lend . recipient 3 Liam/P
+
+The logical forms of training tell which tokens are symbols: a capitalised one that stands in the
+sentence, too, is a name; a predicate of a variable alone, or one with a preposition, is a noun.
+"""
+
+import lzma
+import sys
+from pathlib import Path
+from typing import List, NamedTuple, Set
+
+from sit_fairseq.datasets.pair_files import write_pairs
+from sit_fairseq.storage.files import replacing
+
+CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
+
+
+class Example(NamedTuple):
+    """A sentence, its logical form and its category."""
+
+    sentence: List[str]
+    form: List[str]
+    category: str
+
+
+def read_examples(path: Path) -> List[Example]:
+    """The examples of a file that xz compressed."""
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    return [Example(sentence.split(), form.split(), kind) for sentence, form, kind in rows]
+
+
+def find_nouns(examples: List[Example]) -> Set[str]:
+    """The nouns that logical forms show: `cookie 1`, `cookie . nmod`, `LAMBDA a . cookie a`."""
+    nouns = set()
+    for _, form, _ in examples:
+        if form[:1] == ["LAMBDA"] and len(form) == 5:
+            nouns.add(form[3])
+        for before, token, *after in zip(["AND", *form], form, form[1:], [*form[2:], ""]):
+            if before in ("AND", "*", ";") and (after[0].isdigit() or after == [".", "nmod"]):
+                nouns.add(token)
+    return nouns
+
+
+def find_names(examples: List[Example]) -> Set[str]:
+    """The names, which sentence and logical form have alike."""
+    both = {token for sentence, form, _ in examples for token in sentence if token in form}
+    return {token for token in both if token.istitle()}
+
+
+if __name__ == "__main__":
+    data, out = map(Path, sys.argv[1:])
+    examples = {
+        name: read_examples(data / f"{name}.token_removal.tsv.xz")
+        for name in ("train", "dev", "test", "gen")
+    }
+    nouns, names = find_nouns(examples["train"]), find_names(examples["train"])
+
+    def mark(tokens: List[str]) -> str:
+        """Tokens with the sorts of symbols."""
+        marked = [f"{t.lower()}/N" if t.lower() in nouns else t for t in tokens]
+        return " ".join(f"{t}/P" if t in names else t for t in marked)
+
+    for name, rows in examples.items():
+        write_pairs(str(out / name), [(mark(row.sentence), mark(row.form)) for row in rows])
+    with replacing(str(out / CATEGORIES)) as (file,):
+        file.writelines(f"{row.category}\n" for row in examples["gen"])

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Data, twelve trainings and the tables of README.md; goes on if interrupted.
+#   bash examples/cogs/run.sh COGS [DIR]      COGS has the files of the task; results go to DIR (outputs/cogs)
+set -euo pipefail
+cogs=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+bash scripts/setup.sh
+export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
+out=${2:-outputs/cogs}
+if ! [ -d "$out/data" ]; then
+    rm -rf "$out/new"
+    python -m examples.cogs.pairs "$cogs" "$out/new"
+    fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$out/new/train" \
+        --validpref "$out/new/dev" --destdir "$out/new"
+    mv "$out/new" "$out/data"
+fi
+sit experiments examples/cogs/results.yaml "$out"
+python -m examples.cogs.categories "$out" | tee "$out/categories.md"
