@@ -55,8 +55,8 @@ def find_names(examples: List[Example]) -> Set[str]:
     return {token for token in both if token.istitle()}
 
 
-if __name__ == "__main__":
-    data, out = map(Path, sys.argv[1:])
+def main(data: Path, out: Path) -> None:
+    """Writes the pairs of all splits, and the categories."""
     examples = {
         name: read_examples(data / f"{name}.token_removal.tsv.xz")
         for name in ("train", "dev", "test", "gen")
@@ -72,3 +72,7 @@ if __name__ == "__main__":
         write_pairs(str(out / name), [(mark(row.sentence), mark(row.form)) for row in rows])
     with replacing(str(out / CATEGORIES)) as (file,):
         file.writelines(f"{row.category}\n" for row in examples["gen"])
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -1,0 +1,102 @@
+"""examples/scan, cogs and lang2ltl: published files become pairs whose symbols may be renamed."""
+
+import lzma
+import re
+
+import pytest
+from command_line import ROOT
+
+from examples.cogs.pairs import find_names, find_nouns, main, read_examples
+from examples.lang2ltl.pairs import EquivalenceJudge, formula_of, ordered, read_pairs
+from examples.scan.pairs import read_pairs as read_commands
+from sit_fairseq.evaluation.experiments import read_experiments
+from sit_fairseq.judging.judge import Problem
+from sit_fairseq.judging.verdict import Verdict
+
+COGS = """A rose was helped by Liam .\trose 1 AND help . theme 3 1 AND help . agent 3 Liam\tin_distribution
+The TV in a box slept .\t* tv 1 ; tv . nmod . in 1 4 AND box 4 AND sleep . agent 5 1\tin_distribution
+shark\tLAMBDA a . shark a\tprimitive
+call\tLAMBDA a . LAMBDA b . LAMBDA e . call . agent e b AND call . theme e a\tprimitive
+"""
+
+
+def compressed(path, text):
+    path.write_bytes(lzma.compress(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz"])
+def test_an_action_of_scan_has_one_name_in_command_and_answer(tmp_path, suffix):
+    line = "IN: jump opposite left and run OUT: I_TURN_LEFT I_TURN_LEFT I_JUMP I_RUN\n"
+    path = tmp_path / "tasks_train_simple.txt"
+    compressed(tmp_path / (path.name + ".xz"), line) if suffix else path.write_text(line)
+    assert read_commands(path) == [("jump opposite left and run", "left left jump run")]
+
+
+def test_logical_forms_of_cogs_tell_nouns_and_names(tmp_path):
+    examples = read_examples(compressed(tmp_path / "train.token_removal.tsv.xz", COGS))
+    assert find_nouns(examples) == {"rose", "tv", "box", "shark"}
+    assert find_names(examples) == {"Liam"}
+
+
+def test_symbols_of_cogs_carry_their_sort(tmp_path):
+    for name in ("train", "dev", "test", "gen"):
+        compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
+    main(tmp_path, tmp_path / "out")
+    sources = (tmp_path / "out" / "gen.src").read_text().splitlines()
+    assert sources[:3] == [
+        "A rose/N was helped by Liam/P .",
+        "The tv/N in a box/N slept .",
+        "shark/N",
+    ]
+    assert (tmp_path / "out" / "gen.categories").read_text().split()[-1] == "primitive"
+
+
+@pytest.mark.parametrize(
+    "formula, utterance, expected",
+    [
+        ("& G F a & G F b G F c", "visit c b a", "& G F c & G F b G F a"),
+        ("& G ! a G ! b", "not b nor a", "& G ! b G ! a"),
+        ("F & a F b", "visit b and a", "F & a F b"),
+        ("& U ! b a F b", "b after a", "& U ! b a F b"),
+        ("F a", "a", "F a"),
+    ],
+)
+def test_only_conjuncts_that_commute_are_put_in_order(formula, utterance, expected):
+    assert ordered(formula, utterance) == expected
+    right = Problem(utterance, formula)
+    assert EquivalenceJudge().verify(right, expected) is Verdict.satisfied
+
+
+@pytest.mark.parametrize(
+    "answer, verdict",
+    [
+        ("! F ! a", Verdict.satisfied),
+        ("F a", Verdict.violated),
+        ("G", Verdict.invalid),
+        ("", Verdict.invalid),
+    ],
+)
+def test_requests_are_judged_by_equivalence(answer, verdict):
+    assert EquivalenceJudge().verify(Problem("always a", "G a"), answer) is verdict
+
+
+def test_requests_that_lack_a_landmark_are_left_out(tmp_path):
+    text = "pattern_type,props,utterance,ltl_formula\nx,['a'],Keep going!,G F a\n"
+    text += "x,\"['a', 'b']\",\"B, right after a\",G i a X b\n"
+    path = compressed(tmp_path / "symbolic_batch12_noperm.csv.xz", text)
+    assert read_pairs(path) == [("b right after a", "G -> a X b")]
+
+
+def test_formulas_are_the_same_whatever_landmarks_are_called():
+    assert formula_of(("", "F & a F b")) == formula_of(("", "F & h F c"))
+    assert formula_of(("", "F & a F b")) != formula_of(("", "& F a F b"))
+
+
+@pytest.mark.parametrize("task, seeds", [("scan", 5), ("cogs", 3), ("lang2ltl", 3)])
+def test_every_model_of_a_table_has_equal_updates(task, seeds):
+    found = read_experiments(str(ROOT / f"examples/{task}/results.yaml"))
+    assert len(found.seeds) == seeds and re.search(r"max_update=\d+", found.overrides)
+    assert not any("max_update" in overrides for overrides in found.models.values())
+    assert [*found.models][1:] == ["Canonical renaming", "Alpha-renaming", "Plain transformer"]
+    assert len((ROOT / f"examples/{task}/run.sh").read_text().splitlines()) <= 25
