@@ -21,20 +21,24 @@ call\tLAMBDA a . LAMBDA b . LAMBDA e . call . agent e b AND call . theme e a\tpr
 
 
 def compressed(path, text):
+    """Writes a file as xz does."""
     path.write_bytes(lzma.compress(text.encode()))
-    return path
 
 
 @pytest.mark.parametrize("suffix", ["", ".xz"])
 def test_an_action_of_scan_has_one_name_in_command_and_answer(tmp_path, suffix):
     line = "IN: jump opposite left and run OUT: I_TURN_LEFT I_TURN_LEFT I_JUMP I_RUN\n"
-    path = tmp_path / "tasks_train_simple.txt"
-    compressed(tmp_path / (path.name + ".xz"), line) if suffix else path.write_text(line)
-    assert read_commands(path) == [("jump opposite left and run", "left left jump run")]
+    path = tmp_path / "simple_split" / f"tasks_train_simple.txt{suffix}"
+    path.parent.mkdir()
+    compressed(path, line) if suffix else path.write_text(line)
+    assert read_commands(tmp_path, "tasks_train_simple.txt") == [
+        ("jump opposite left and run", "left left jump run")
+    ]
 
 
 def test_logical_forms_of_cogs_tell_nouns_and_names(tmp_path):
-    examples = read_examples(compressed(tmp_path / "train.token_removal.tsv.xz", COGS))
+    compressed(tmp_path / "train.token_removal.tsv.xz", COGS)
+    examples = read_examples(tmp_path, "train")
     assert find_nouns(examples) == {"rose", "tv", "box", "shark"}
     assert find_names(examples) == {"Liam"}
 
@@ -84,13 +88,18 @@ def test_requests_are_judged_by_equivalence(answer, verdict):
 def test_requests_that_lack_a_landmark_are_left_out(tmp_path):
     text = "pattern_type,props,utterance,ltl_formula\nx,['a'],Keep going!,G F a\n"
     text += "x,\"['a', 'b']\",\"B, right after a\",G i a X b\n"
-    path = compressed(tmp_path / "symbolic_batch12_noperm.csv.xz", text)
-    assert read_pairs(path) == [("b right after a", "G -> a X b")]
+    compressed(tmp_path / "symbolic_batch12_noperm.csv.xz", text)
+    assert read_pairs(tmp_path) == [("b right after a", "G -> a X b")]
 
 
 def test_formulas_are_the_same_whatever_landmarks_are_called():
     assert formula_of(("", "F & a F b")) == formula_of(("", "F & h F c"))
     assert formula_of(("", "F & a F b")) != formula_of(("", "& F a F b"))
+
+
+def test_a_file_that_is_missing_is_named(tmp_path):
+    with pytest.raises(SystemExit, match="has no file symbolic_batch12_noperm.csv, nor"):
+        read_pairs(tmp_path)
 
 
 @pytest.mark.parametrize("task, seeds", [("scan", 5), ("cogs", 3), ("lang2ltl", 3)])

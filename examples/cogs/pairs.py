@@ -11,11 +11,11 @@ The logical forms of training tell which tokens are symbols: a capitalised one t
 sentence, too, is a name; a predicate of a variable alone, or one with a preposition, is a noun.
 """
 
-import lzma
 import sys
 from pathlib import Path
 from typing import List, NamedTuple, Set
 
+from examples.public_files import read_public
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.storage.files import replacing
 
@@ -30,10 +30,10 @@ class Example(NamedTuple):
     category: str
 
 
-def read_examples(path: Path) -> List[Example]:
-    """The examples of a file that xz compressed."""
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file]
+def read_examples(folder: Path, name: str) -> List[Example]:
+    """The examples of a split, in the token-removal form."""
+    lines = read_public(folder, f"{name}.token_removal.tsv").splitlines()
+    rows = [line.split("\t") for line in lines]
     return [Example(sentence.split(), form.split(), kind) for sentence, form, kind in rows]
 
 
@@ -57,10 +57,7 @@ def find_names(examples: List[Example]) -> Set[str]:
 
 def main(data: Path, out: Path) -> None:
     """Writes the pairs of all splits, and the categories."""
-    examples = {
-        name: read_examples(data / f"{name}.token_removal.tsv.xz")
-        for name in ("train", "dev", "test", "gen")
-    }
+    examples = {name: read_examples(data, name) for name in ("train", "dev", "test", "gen")}
     nouns, names = find_nouns(examples["train"]), find_names(examples["train"])
 
     def mark(tokens: List[str]) -> str:

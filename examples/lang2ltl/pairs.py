@@ -12,7 +12,6 @@ of a fifth of the formulas, neither of which is in its training.
 """
 
 import csv
-import lzma
 import re
 import sys
 from collections import Counter
@@ -20,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Callable, Dict, List, Tuple
 
+from examples.public_files import read_public
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
@@ -29,6 +29,7 @@ from sit_fairseq.logic.syntax import MalformedFormula
 from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.symbols.pattern import SymbolPattern
 
+FILE = "symbolic_batch12_noperm.csv"
 SEEDS = (1, 2, 3)
 LANDMARKS = SymbolPattern("[abcdh]")
 # Conjunctions of these may be written in any order.
@@ -63,15 +64,13 @@ def ordered(formula: str, utterance: str) -> str:
     return " ".join([*(f"& {conjunct}" for conjunct in conjuncts[:-1]), conjuncts[-1]])
 
 
-def read_pairs(path: Path) -> List[Tuple[str, str]]:
+def read_pairs(folder: Path) -> List[Tuple[str, str]]:
     """Utterances and formulas; `i` and `e` become `->` and `<->`.
 
     Left out are utterances that do not name a landmark of their formula, which is a mistake.
     """
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     pairs = []
-    for row in rows:
+    for row in csv.DictReader(read_public(folder, FILE).splitlines()):
         words = {"i": "->", "e": "<->"}
         formula = " ".join(words.get(token, token) for token in row["ltl_formula"].split())
         utterance = " ".join(re.findall(r"\w+", row["utterance"].lower()))
@@ -113,7 +112,7 @@ def split(pairs: List[Tuple[str, str]], key: Callable, seed: int, folder: Path) 
 
 if __name__ == "__main__":
     data, out = map(Path, sys.argv[1:])
-    everything = read_pairs(data / "symbolic_batch12_noperm.csv.xz")
+    everything = read_pairs(data)
     for number in SEEDS:
         split(everything, utterance_of, number, out / f"utterances{number}")
         split(everything, formula_of, number, out / f"formulas{number}")

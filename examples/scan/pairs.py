@@ -6,24 +6,20 @@
 renamed answer. Every hundredth pair of training is kept for validation.
 """
 
-import lzma
 import sys
 from pathlib import Path
 from typing import List, Tuple
 
+from examples.public_files import read_public
 from sit_fairseq.datasets.pair_files import write_pairs
 
 SPLITS = ("simple", "addprim_jump", "template_around_right", "length")
 
 
-def read_pairs(path: Path) -> List[Tuple[str, str]]:
-    """Commands and answers of a file of SCAN, or of the same file compressed by xz."""
-    if path.exists():
-        text = path.read_text(encoding="utf-8")
-    else:
-        text = lzma.decompress(path.with_name(path.name + ".xz").read_bytes()).decode()
+def read_pairs(folder: Path, name: str) -> List[Tuple[str, str]]:
+    """Commands and answers of a file of SCAN."""
     pairs = []
-    for line in text.splitlines():
+    for line in read_public(folder, name).splitlines():
         command, answer = line.removeprefix("IN: ").split(" OUT: ")
         actions = [token.removeprefix("I_").removeprefix("TURN_") for token in answer.split()]
         pairs.append((command.strip(), " ".join(actions).lower()))
@@ -33,8 +29,8 @@ def read_pairs(path: Path) -> List[Tuple[str, str]]:
 if __name__ == "__main__":
     data, out = map(Path, sys.argv[1:])
     for split in SPLITS:
-        train = read_pairs(data / f"tasks_train_{split}.txt")
-        test = read_pairs(data / f"tasks_test_{split}.txt")
+        train = read_pairs(data, f"tasks_train_{split}.txt")
+        test = read_pairs(data, f"tasks_test_{split}.txt")
         rest = [pair for i, pair in enumerate(train) if i % 100]
         for name, pairs in (("train", rest), ("valid", train[::100]), ("test", test)):
             write_pairs(str(out / split / name), pairs)
