@@ -1,4 +1,5 @@
-"""A wheel that is built from the repository, installed elsewhere and used from another folder."""
+"""A source distribution of the repository becomes a wheel, which is installed elsewhere and used from
+another folder."""
 
 import os
 import shutil
@@ -21,15 +22,19 @@ OPTIONS = [
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel of a copy of the repository, as building leaves files behind."""
+    """The wheel of the source distribution of a copy of the repository, as building leaves files
+    behind."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     hidden = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("sit_fairseq", "checkpoints"):
         shutil.copytree(ROOT / name, source / name, ignore=hidden)
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    make = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", make, built], cwd=source, check=True, capture_output=True)
     options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--wheel-dir", built)
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, source], check=True)
+    (distribution,) = built.glob("*.tar.gz")
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, distribution], check=True)
     return next(built.glob("*.whl"))
 
 
