@@ -5,8 +5,8 @@ before, and has
 
 * a docstring, which its ``--help`` shows;
 * ``add_arguments(parser)``, which adds its options to an :class:`argparse.ArgumentParser`;
-* ``main(args)``, which does the work. A :class:`~sit_fairseq.errors.UserError` that it raises ends
-  the process with one sentence on stderr and exit status 1.
+* ``main(args)``, which does the work. A :class:`~sit_fairseq.errors.UserError`, for options or
+  files that cannot be used, ends the process with one sentence on stderr and exit status 1.
 """
 
 import argparse
@@ -82,14 +82,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    """Finds the verb and calls it.
-
-    Args:
-        argv: the command line, without the program's name; None for the real one.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
+    """Finds the verb and calls it; ``argv`` leaves out the program's name."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 

@@ -28,13 +28,10 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.storage.journal import Journal
 
-LOGICS = ("ltl", "prop")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
-    add("logic", choices=LOGICS)
+    add("logic", choices=("ltl", "prop"))
     add("formulas", nargs="*", metavar="FORMULA")
     add(
         "--input", metavar="FILE", help="read formulas from a file, one a line; - is standard input"
@@ -54,15 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Answers the formulas.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
     formulas = _formulas(args)
-    answers = _answers(args, formulas)
-    if args.output:
-        answers = _kept(args, formulas)
+    answers = _kept(args, formulas) if args.output else _answers(args, formulas)
     lacking = 0
     for answer in answers:
         print(_line(args, answer), flush=True)
@@ -86,7 +76,7 @@ def _formulas(args: argparse.Namespace) -> List[str]:
 
 
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
-    """What :func:`~sit_fairseq.evaluation.formula_answers.answer_formulas` finds, as plain data."""
+    """The answers as plain data, as they come."""
     from sit_fairseq.evaluation.formula_answers import answer_formulas, shipped_model
     from sit_fairseq.judging.judge import accepting_judge
     from sit_fairseq.judging.pool import JudgePool
@@ -104,15 +94,9 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
 def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
     """The same, noted as they come, and written as pairs at the end."""
     depends = {"logic": args.logic, "path": args.path, "formulas": formulas}
-    name = f"{args.output}.journal"
-    with Journal(
-        name,
-        "answers",
-        depends,
-        where="--output",
-        restart=args.restart,
-        advice="pass --restart to begin anew",
-    ) as journal:
+    name, advice = f"{args.output}.journal", "pass --restart to begin anew"
+    options = {"advice": advice, "where": "--output", "restart": args.restart}
+    with Journal(name, "answers", depends, **options) as journal:
         found = list(journal.entries)
         yield from found
         for answer in _answers(args, formulas[len(found) :]):
@@ -122,13 +106,11 @@ def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
         pairs = [answer for answer in found if answer["status"] == "verified"]
         with replacing(f"{args.output}.src", f"{args.output}.tgt") as (sources, targets):
             for pair in pairs:
-                sources.write(pair["source"] + "\n")
-                targets.write(pair["answer"] + "\n")
+                print(pair["source"], file=sources)
+                print(pair["answer"], file=targets)
         journal.remove()
-    print(
-        f"{len(pairs)} verified pairs of {len(found)} formulas in {args.output}.src and .tgt",
-        file=sys.stderr,
-    )
+    counts = f"{len(pairs)} verified pairs of {len(found)} formulas"
+    print(f"{counts} in {args.output}.src and .tgt", file=sys.stderr)
 
 
 def _line(args: argparse.Namespace, answer: dict) -> str:

@@ -57,7 +57,6 @@ _CRITERIA = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("source", metavar="IN", help="checkpoint of a trained model")
     add("destination", metavar="OUT", help="checkpoint to write")
@@ -88,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--add",
         metavar="EA,DA",
-        type=added_attentions,
+        type=_added_attentions,
         default=[],
         help="add aggregated attention to the encoder (EA), the decoder (DA) or both. Its output "
         "starts at zero, and its layer norm stands before it even in a post-norm model "
@@ -96,8 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def added_attentions(text: str) -> List[str]:
-    """Reads the value of ``--add``."""
+def _added_attentions(text: str) -> List[str]:
     letters = text.split(",")
     if not set(letters) <= {"EA", "DA"}:
         raise argparse.ArgumentTypeError(f"{text!r} is none of EA, DA and EA,DA")
@@ -105,11 +103,6 @@ def added_attentions(text: str) -> List[str]:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Converts the checkpoint.
-
-    Raises:
-        UserError: IN cannot be converted, or OUT not be written.
-    """
     logging.getLogger("hydra").setLevel(logging.WARNING)
     if args.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
@@ -129,7 +122,7 @@ def main(args: argparse.Namespace) -> None:
     with explaining_failure(args.destination), partial_files(args.destination) as (partial,):
         writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
         if args.verify:
-            verify(source, verification.load(partial, cfg), symbols, args.device)
+            _verify(source, verification.load(partial, cfg), symbols, args.device)
     print(account)
     head = source.model_options["output_head"]
     print(
@@ -140,12 +133,8 @@ def main(args: argparse.Namespace) -> None:
     )
 
 
-def verify(source, converted, symbols: Symbols, device: str) -> None:
-    """Prints how the two models compare.
-
-    Raises:
-        UserError: they differ.
-    """
+def _verify(source, converted, symbols: Symbols, device: str) -> None:
+    """Prints how the two models compare, and refuses to go on if they differ."""
     dictionary = stream_dictionary(source, symbols)
     for actual in symbols.actual:
         for pairs, origin in verification.sentences(source, dictionary, actual):

@@ -27,7 +27,6 @@ from sit_fairseq.evaluation import plots
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     edits = parser.add_subparsers(dest="edit", required=True)
     for name, reads in {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA"}.items():
         add = edits.add_parser(name).add_argument
@@ -39,17 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add("--size", type=at_least(1), default=80000, help=size_help)
             add("--seed", type=int, default=42, help="(default: %(default)s)")
         if name == "supplemented":
-            add(
-                "--figure", metavar="FILE", help="draw histograms of the numbers of symbols, as PNG"
-            )
+            figure_help = "draw histograms of the numbers of symbols, as PNG"
+            add("--figure", metavar="FILE", help=figure_help)
 
 
 def main(args: argparse.Namespace) -> None:
-    """Makes the data.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
     figure = getattr(args, "figure", None)
     if figure is not None:
         plots.require_matplotlib()

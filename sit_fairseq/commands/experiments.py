@@ -46,7 +46,6 @@ from sit_fairseq.evaluation.experiments import read_experiments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("experiments", metavar="FILE.yaml", help="what to run")
     add("folder", metavar="DIR", help="has the data, and gets the results")
@@ -54,11 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Does what the verb says.
-
-    Raises:
-        UserError: an option or a file cannot be used, or a run failed.
-    """
     if args.jobs < 1:
         raise UserError(f"{args.jobs} runs at a time", "jobs")
     experiments = read_experiments(args.experiments)

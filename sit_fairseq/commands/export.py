@@ -40,7 +40,6 @@ from sit_fairseq.evaluation.result_file import sha256_of_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained model")
     parser.add_argument("folder", metavar="DIR", help="where the files go; made if there is none")
     formats = parser.add_mutually_exclusive_group()
@@ -53,11 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Writes the files.
-
-    Raises:
-        UserError: the checkpoint cannot be read or exported, or exported answers differ.
-    """
     if args.onnx:
         try:
             from sit_fairseq.export.onnx_files import FILES, export_onnx

@@ -20,7 +20,6 @@ from sit_fairseq.datasets.published import ANSWERS, import_heat_map, import_pair
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     kinds = parser.add_subparsers(dest="kind", required=True)
     for kind, source, target in (
         ("pairs", "file or folder", "prefix of the files, or folder, to write"),
@@ -35,11 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Turns the data into pairs or a grid.
-
-    Raises:
-        UserError: a file cannot be used.
-    """
     do = import_pairs if args.kind == "pairs" else import_heat_map
     for summary in do(args.source, args.target, args.semantics, args.skip_malformed):
         print(summary)

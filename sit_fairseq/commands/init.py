@@ -19,16 +19,10 @@ from sit_fairseq.storage.files import explaining_failure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("folder", metavar="DIR", help="the folder to write; it must not exist")
 
 
 def main(args: argparse.Namespace) -> None:
-    """Writes the folder.
-
-    Raises:
-        UserError: it exists, or cannot be written.
-    """
     if Path(args.folder).exists():
         raise UserError(f"{args.folder} exists; name a new folder")
     with explaining_failure(args.folder):

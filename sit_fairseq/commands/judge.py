@@ -28,7 +28,6 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
@@ -42,15 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Prints the verdicts.
-
-    Raises:
-        UserError: an option or a file cannot be used; or, at the end, a formula is malformed.
-    """
-    judge = make_judge(args.semantics, args.judge)
-    problems, answers = _problems(args, judge), _lines(args.answers, args.formulas)
-    counts = VerdictCounts()
-    seconds: List[float] = []
+    judge, sources = make_judge(args.semantics, args.judge), read_sentences(args.formulas)
+    problems, answers = _problems(args, judge, sources), _lines(args.answers, args, sources)
+    counts, seconds = VerdictCounts(), []
     started = time.monotonic()
     with JudgePool(judge, args.workers, args.timeout, args.memory) as pool:
         with closing(pool.imap_timed(zip(problems, answers))) as judged:
@@ -63,32 +56,26 @@ def main(args: argparse.Namespace) -> None:
         counts.add_distance(judge.distance(problem, answer))
     print(counts)
     print(_speed(seconds, elapsed), file=sys.stderr)
-    if counts[Verdict.error]:
-        _require_readable(judge, problems, args.formulas)
+    for number, problem in enumerate(problems if counts[Verdict.error] else (), start=1):
+        try:
+            judge.check(problem)
+        except MalformedFormula as error:
+            raise UserError(f"Line {number} of {args.formulas} is malformed: {error}.")
 
 
-def _lines(path: str, problems: str) -> List[str]:
-    """Reads a file that has a line for each problem.
-
-    Raises:
-        UserError: it cannot be read, or has not.
-    """
-    lines, number = read_sentences(path), len(read_sentences(problems))
-    if len(lines) != number:
+def _lines(path: str, args: argparse.Namespace, sources: Sequence[str]) -> List[str]:
+    """Reads a file that must have a line for each problem."""
+    lines = read_sentences(path)
+    if len(lines) != len(sources):
         raise UserError(
-            f"{problems} has {number} lines but {path} has {len(lines)}: give one, possibly empty, "
-            "for each problem."
+            f"{args.formulas} has {len(sources)} lines but {path} has {len(lines)}: give one, "
+            "possibly empty, for each problem."
         )
     return lines
 
 
-def _problems(args: argparse.Namespace, judge: Judge) -> List[Problem]:
-    """What answers are judged against.
-
-    Raises:
-        UserError: a file cannot be read, or an option is missing, superfluous or of no use.
-    """
-    sources = read_sentences(args.formulas)
+def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) -> List[Problem]:
+    """What answers are judged against."""
     given = args.references is not None, args.symbols is not None
     if args.semantics != "alpha":
         if any(given):
@@ -96,31 +83,16 @@ def _problems(args: argparse.Namespace, judge: Judge) -> List[Problem]:
         return judge.problems(sources, sources if judge.on_references else None)
     if not all(given):
         raise UserError("--semantics alpha needs --references FILE and --symbols REGEX.")
-    references = _lines(args.references, args.formulas)
+    references = _lines(args.references, args, sources)
     return judge.problems(sources, references, SymbolPattern(args.symbols).text)
 
 
 def _speed(seconds: Sequence[float], elapsed: float) -> str:
     """Says how long judging took: of each answer, and all in all."""
     text = f"{len(seconds)} answers in {elapsed:.2f} s"
-    if seconds:
-        ordered = sorted(seconds)
-        median, slow = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
-        text += (
-            f": {len(seconds) / elapsed:.0f} per second; judging one took p50 {median:.3g} ms, "
-            f"p99 {slow:.3g} ms"
-        )
-    return text
-
-
-def _require_readable(judge: Judge, problems: Sequence[Problem], path: str) -> None:
-    """Names the first problem that the judge cannot read.
-
-    Raises:
-        UserError: there is one.
-    """
-    for number, problem in enumerate(problems, start=1):
-        try:
-            judge.check(problem)
-        except MalformedFormula as error:
-            raise UserError(f"Line {number} of {path} is malformed: {error}.")
+    if not seconds:
+        return text
+    ordered = sorted(seconds)
+    median, slow = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
+    speed = f"{len(seconds) / elapsed:.0f} per second"
+    return f"{text}: {speed}; judging one took p50 {median:.3g} ms, p99 {slow:.3g} ms"

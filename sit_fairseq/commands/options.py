@@ -9,7 +9,7 @@ the scorer, each with its default. fairseq's own --help does not show them.
 import argparse
 import textwrap
 from dataclasses import Field, fields
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, List
 
 from fairseq.models import (
     ARCH_CONFIG_REGISTRY,
@@ -25,25 +25,11 @@ _WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb, which has none."""
+    """Without options."""
 
 
 def main(args: argparse.Namespace) -> None:
-    """Prints the list."""
-    for title, dataclass in _registered():
-        print(title)
-        for option in _own_fields(dataclass):
-            print(_described(option))
-        print()
-    print("named architectures, and the defaults in which they differ")
-    for name, model in ARCH_MODEL_NAME_REGISTRY.items():
-        if name != model and _is_ours(MODEL_DATACLASS_REGISTRY.get(model)):
-            print(_wrapped(f"--arch {name}", " ".join(_differences(name))))
-
-
-def _registered() -> Iterator[Tuple[str, type]]:
-    """What of this package fairseq can build from options, as the command line names it."""
-    registries: Dict[str, Dict[str, type]] = {
+    registries = {
         "task": TASK_DATACLASS_REGISTRY,
         "arch": MODEL_DATACLASS_REGISTRY,
         **{kind: registry["dataclass_registry"] for kind, registry in REGISTRIES.items()},
@@ -51,7 +37,20 @@ def _registered() -> Iterator[Tuple[str, type]]:
     for kind, classes in registries.items():
         for name, dataclass in classes.items():
             if _is_ours(dataclass):
-                yield f"--{kind.replace('_', '-')} {name}", dataclass
+                print(_flag(kind), name)
+                for option in _own_fields(dataclass):
+                    print(_described(option))
+                print()
+    print("named architectures, and the defaults in which they differ")
+    for name, model in ARCH_MODEL_NAME_REGISTRY.items():
+        if name != model and _is_ours(MODEL_DATACLASS_REGISTRY.get(model)):
+            given = argparse.Namespace()
+            ARCH_CONFIG_REGISTRY[name](given)
+            differences = (
+                _flag(option) if value is True else f"{_flag(option)} {value}"
+                for option, value in vars(given).items()
+            )
+            print(_wrapped(f"--arch {name}", " ".join(differences)))
 
 
 def _is_ours(cls: Any) -> bool:
@@ -82,16 +81,6 @@ def _described(option: Field) -> str:
     else:
         text = f" (default: {getattr(default, 'value', default)})"
     return _wrapped(_flag(option.name), option.metadata["help"] + text)
-
-
-def _differences(arch: str) -> List[str]:
-    """The options that a named architecture sets, as they would be given."""
-    given = argparse.Namespace()
-    ARCH_CONFIG_REGISTRY[arch](given)
-    return [
-        _flag(name) if value is True else f"{_flag(name)} {value}"
-        for name, value in vars(given).items()
-    ]
 
 
 def _wrapped(head: str, text: str) -> str:

@@ -21,7 +21,6 @@ from sit_fairseq.errors import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("test", metavar="TEST", nargs="+", help="files, or prefixes of data sets, to look for")
     with_help = "files, or prefixes of data sets, to look in (default: each TEST in itself alone)"
@@ -32,11 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Prints the table.
-
-    Raises:
-        UserError: an option or a file cannot be used, or there is overlap where none is expected.
-    """
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
     overlaps = measure_overlap(args.test, args.train, args.symbols)

@@ -17,7 +17,6 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("in_prefix", metavar="IN_PREFIX", help="read IN_PREFIX.src and .tgt")
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and .tgt")
@@ -27,10 +26,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Renames the pairs.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
     pattern, pairs = SymbolPattern(args.symbols), read_pairs(args.in_prefix)
     write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, args.names, args.seed))

@@ -21,7 +21,6 @@ from sit_fairseq.errors import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="texts to learn from; with --encode: IN OUT")
     add("--encode", metavar="MODEL", help="split IN into pieces of this model")
@@ -33,11 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Trains a model, or splits a file with one.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
     if args.encode is not None:
         if len(args.files) != 2:
             raise UserError("--encode MODEL needs two files: the text and where the pieces go")

@@ -5,14 +5,14 @@ import logging
 import os
 import sys
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
 from sit_fairseq.datasets.grid import MANIFEST
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.answering import Answered, answer_all
+from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import (
@@ -23,22 +23,16 @@ from sit_fairseq.evaluation.result_file import (
     versions,
     write_result,
 )
-from sit_fairseq.judging.judge import Problem, make_judge
+from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.storage.files import make_folder
 from sit_fairseq.storage.journal import Journal
 
 # Options that answers and verdicts depend on, in result files and journals: how a model answers,
 # and the others.
-_OF_MODELS = ("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams")
-_OF_MODELS += (
-    "constrained",
-    "batch_size",
-    "max_tokens",
-    "device",
-    "data",
-    "symbols",
-    "fresh_names",
+_OF_MODELS = (
+    *("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams"),
+    *("constrained", "batch_size", "max_tokens", "device", "data", "symbols", "fresh_names"),
 )
 _OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
@@ -59,10 +53,9 @@ def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
 def add_model(
     parser: argparse.ArgumentParser, beam: bool = True, given: bool = False, several: bool = False
 ) -> Any:
-    """Adds the model and how it searches, and returns the group of ``--path``.
+    """Adds the model, or ``several``, or a file of ``given`` answers, and how the model searches.
 
-    One of the group must be given. With ``given`` a file may stand in the place of the model, with
-    ``several`` there may be more models, and without ``beam`` the width of the beam is no option.
+    Returns the group of ``--path``, of which one option is required.
     """
     answers = parser.add_mutually_exclusive_group(required=True)
     one = {"help": "the models to ask", "nargs": "+"} if several else {"help": "the model to ask"}
@@ -114,10 +107,10 @@ def run(args: argparse.Namespace) -> Iterator[None]:
         raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 
 
-def answerer(args: argparse.Namespace) -> Union[CheckpointDecoder, GivenAnswers]:
+def answerer(args: argparse.Namespace) -> Answerer:
     """The model that the command line names, or the file of answers."""
     if getattr(args, "generated", None) is None:
-        return CheckpointDecoder(args.path, **_values(args, _OF_MODELS))
+        return CheckpointDecoder(args.path, **_given(args, _OF_MODELS))
     if getattr(args, "verify", None) is not None:
         raise UserError("answers of a file are not searched for", "verify generated")
     if getattr(args, "semantics", None) == "alpha" and args.symbols is None:
@@ -126,42 +119,44 @@ def answerer(args: argparse.Namespace) -> Union[CheckpointDecoder, GivenAnswers]
 
 
 def judges(args: argparse.Namespace) -> JudgePool:
-    """The judges that the command line names; use them as a context manager."""
+    """The judges that the command line names."""
     judge = make_judge(args.semantics, args.judge)
     args.judge = judge.name
     return JudgePool(judge, args.workers, args.timeout)
 
 
+def judged(
+    args: argparse.Namespace, sources: Sequence[str], targets: Optional[Sequence[str]]
+) -> Tuple[Judge, List[Problem], List[Answered]]:
+    """Asks and judges as the command line says; ``targets`` are references, if there are any."""
+    with run(args), judges(args) as pool:
+        asked = answerer(args)
+        problems = pool.judge.problems(sources, targets, asked.symbols)
+        return pool.judge, problems, answer(args, asked, problems, pool)
+
+
 def answer(
     args: argparse.Namespace,
-    asked: Union[CheckpointDecoder, GivenAnswers],
+    asked: Answerer,
     problems: Sequence[Problem],
     judges: Optional[JudgePool] = None,
     part: str = "",
 ) -> List[Answered]:
     """Answers problems and judges the answers, those of an interrupted run excepted.
 
-    Args:
-        args: the options.
-        asked: who answers.
-        problems: the problems.
-        judges: who judges, None for nobody.
-        part: names the part of a measurement that is made in several.
+    A measurement of several parts gives each a name.
     """
     (source,) = _sources(args)
     depends = {**_settings(args), "answerer": sha256_of_file(source)}
     depends["sentences"] = sha256_of(problems)
     if judges is not None and judges.judge.on_references:
         depends["references"] = sha256_of(str(problem.reference) for problem in problems)
-    advice = "pass --restart to discard them, or another --result to keep them"
-    with Journal(
-        file_beside(args.result, f"{part}.answers.jsonl"),
-        "answers",
-        depends,
-        advice=advice,
-        where="--result",
-        restart=args.restart,
-    ) as journal:
+    path = file_beside(args.result, f"{part}.answers.jsonl")
+    messages = {
+        "advice": "pass --restart to discard them, or another --result to keep them",
+        "where": "--result",
+    }
+    with Journal(path, "answers", depends, restart=args.restart, **messages) as journal:
         return answer_all(asked, problems, journal, judges)
 
 
@@ -179,11 +174,11 @@ def report(
     Args:
         args: the options.
         metric: its name.
-        files: the files that were read, but for model and answers.
+        files: read beside models and answers.
         result: the numbers.
         table: rows for people.
-        samples: number of sentences that were answered.
-        seconds: time for answering and judging them, over all runs if there were several.
+        samples: sentences that were answered.
+        seconds: for answering and judging them, over all interrupted runs.
     """
     content = {
         "metric": metric,
@@ -210,19 +205,14 @@ def grid_files(folder: str) -> List[str]:
     return [f"{folder}/{name}" for name in ("grid.src", "grid.tgt", MANIFEST)]
 
 
-def changed(args: argparse.Namespace, **options: Any) -> argparse.Namespace:
-    """The options with other values for some of them."""
-    return argparse.Namespace(**{**vars(args), **options})
-
-
 def _sources(args: argparse.Namespace) -> List[str]:
     """The files of the models or of the answers."""
     return args.path if isinstance(args.path, list) else [args.path or args.generated]
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:
-    return _values(args, ("symbols", *_OTHERS) if args.path is None else (*_OF_MODELS, *_OTHERS))
+    return _given(args, (*_OTHERS, "symbols") if args.path is None else (*_OF_MODELS, *_OTHERS))
 
 
-def _values(args: argparse.Namespace, names: Sequence[str]) -> Dict[str, Any]:
+def _given(args: argparse.Namespace, names: Sequence[str]) -> Dict[str, Any]:
     return {name: getattr(args, name) for name in names if hasattr(args, name)}

@@ -29,7 +29,6 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add, count = parser.add_argument, {"metavar": "N"}
     add("prefix", metavar="PREFIX", help="problems in PREFIX.src, text")
     help_ = "numbers of distinct symbols (default: %(default)s)"
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Reads and renames problems, asks, measures and writes."""
     path = f"{args.prefix}.src"
     asked, regex = None, args.symbols
     if args.questions is None:

@@ -19,7 +19,6 @@ from sit_fairseq.evaluation.correct import correct_table, measure_correct
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("prefix", metavar="PREFIX", help="PREFIX.src and PREFIX.tgt, text")
     options.add_model(parser, given=True)
@@ -31,16 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Reads the pairs, asks, judges, measures and writes."""
-    with options.run(args), options.judges(args) as judges:
-        pairs = read_pairs(args.prefix)
-        asked = options.answerer(args)
-        sides = ([pair[side] for pair in pairs] for side in (0, 1))
-        problems = judges.judge.problems(*sides, asked.symbols)
-        answered = options.answer(args, asked, problems, judges)
+    pairs = read_pairs(args.prefix)
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    judge, problems, answered = options.judged(args, sources, targets)
     answers = [entry.answers[0] for entry in answered]
     verdicts = [entry.verdicts[0] for entry in answered]
-    result = measure_correct(judges.judge, problems, answers, verdicts)
+    result = measure_correct(judge, problems, answers, verdicts)
     files = [f"{args.prefix}.src", f"{args.prefix}.tgt"]
     seconds = sum(entry.seconds for entry in answered)
     options.report(args, "correct", files, result, correct_table(result), len(answered), seconds)

@@ -18,7 +18,6 @@ from sit_fairseq.evaluation.cost import cost_series, cost_table, measure_cost, s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add, count = parser.add_argument, {"type": at_least(1), "metavar": "N"}
     help_ = "numbers of symbols (default: %(default)s)"
     add("--counts", type=options.numbers, default="1,2,5,10,20", help=help_)
@@ -31,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Draws sentences, measures, draws and writes."""
     plots.require_matplotlib()
     least = 2 * max(args.counts) - 1
     args.length = args.length or max(35, least)

@@ -15,7 +15,6 @@ from sit_fairseq.evaluation.heat_map import Box, heat_map_table, measure_heat_ma
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("folder", metavar="FOLDER", help="has grid.src, grid.tgt, manifest.json")
     options.add_model(parser, given=True)
     options.add_judging(parser)
@@ -24,13 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Reads the grid, asks, judges, measures, draws and writes."""
     plots.require_matplotlib()
-    with options.run(args), options.judges(args) as judges:
-        grid = Grid.read(args.folder)
-        asked = options.answerer(args)
-        problems = judges.judge.problems(grid.sources, grid.targets, asked.symbols)
-        answered = options.answer(args, asked, problems, judges)
+    grid = Grid.read(args.folder)
+    _, _, answered = options.judged(args, grid.sources, grid.targets)
     box = Box(args.training_symbols, args.training_length)
     verdicts = [entry.verdicts[0] for entry in answered]
     result = measure_heat_map(grid.cells, verdicts, box)

@@ -24,7 +24,6 @@ from sit_fairseq.judging.verdict import Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("semantics", choices=list(LONGEST), metavar="LOGIC", help="ltl or prop")
     options.add_model(parser, several=True)
@@ -38,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Asks each model, judges, measures and writes."""
     results: Dict[str, real.Results] = {}
     sets, begun = real_sets(args.semantics), time.monotonic()
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
         for number, path in enumerate(args.path):
-            one = options.changed(args, path=path, verify=None, verify_beams=None)
+            first = {**vars(args), "path": path, "verify": None, "verify_beams": None}
+            one = argparse.Namespace(**first)
             asked = options.answerer(one)
             sources = real.readable_sources(asked, formulas)
             correct = _verdicts(one, asked, judges, sources, f".{number}.beam")
@@ -52,7 +51,7 @@ def main(args: argparse.Namespace) -> None:
                 None if verdict is Verdict.satisfied else source
                 for source, verdict in zip(sources, correct)
             ]
-            widest = options.changed(args, path=path, verify=args.semantics)
+            widest = argparse.Namespace(**{**vars(args), "path": path, "verify": args.semantics})
             asked = options.answerer(widest)
             again = _verdicts(widest, asked, judges, left, f".{number}.verified")
             verified = [found if found else first for found, first in zip(again, correct)]

@@ -24,7 +24,6 @@ from sit_fairseq.logic.syntax import read_sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     add = parser.add_argument
     add("prefix", metavar="PREFIX", help="problems in PREFIX.src, or a grid")
     help_ = "the beam is as wide as the largest (default: %(default)s)"
@@ -38,24 +37,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Reads problems, asks, judges, measures, draws and writes."""
     plots.require_matplotlib()
     if not 0.0 <= args.lowest < 1.0:
         raise UserError(f"{args.lowest} is no share below 1", "lowest")
     args.beam = args.nbest = max(args.n)
     grid, targets, files = None, None, [f"{args.prefix}.src"]
-    with options.run(args), options.judges(args) as judges:
-        if os.path.isdir(args.prefix):
-            grid, files = Grid.read(args.prefix), options.grid_files(args.prefix)
-            sources, targets = grid.sources, grid.targets
-        else:
-            sources = read_sentences(files[0])
-            if os.path.exists(f"{args.prefix}.tgt"):
-                targets = [target for _, target in read_pairs(args.prefix)]
-                files.append(f"{args.prefix}.tgt")
-        asked = options.answerer(args)
-        problems = judges.judge.problems(sources, targets, asked.symbols)
-        answered = options.answer(args, asked, problems, judges)
+    if os.path.isdir(args.prefix):
+        grid, files = Grid.read(args.prefix), options.grid_files(args.prefix)
+        sources, targets = grid.sources, grid.targets
+    else:
+        sources = read_sentences(files[0])
+        if os.path.exists(f"{args.prefix}.tgt"):
+            targets = [target for _, target in read_pairs(args.prefix)]
+            files.append(f"{args.prefix}.tgt")
+    _, _, answered = options.judged(args, sources, targets)
     verdicts = [entry.verdicts for entry in answered]
     if grid is None:
         result = top_n.measure_top_n(verdicts, args.n)

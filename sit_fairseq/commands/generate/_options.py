@@ -16,8 +16,8 @@ def add_options(
     Args:
         parser: the generator's own parser, or a group of its arguments.
         least: least number of symbols.
-        logic: the operators that there are.
-        named: whether symbols have names of any form.
+        logic: all operators.
+        named: symbols may have names of any form.
         defaults: the options to add, with their defaults.
     """
     options = {
@@ -73,9 +73,7 @@ def add_options(
 
 def recipe(args: argparse.Namespace, kind: Type[Any] = Recipe) -> Any:
     """A recipe of the options that were given."""
-    return kind(
-        **{name: value for name, value in vars(args).items() if name in kind.__dataclass_fields__}
-    )
+    return kind(**{n: value for n, value in vars(args).items() if n in kind.__dataclass_fields__})
 
 
 def report(args: argparse.Namespace, left_out: Mapping[str, int]) -> None:

@@ -16,7 +16,6 @@ from sit_fairseq.datasets.toy_languages import BindingRecipe, generate_binding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     names = "a,b,c,d,e,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z"
     add_options(parser, named=True, symbols=names, variables="1-4", binders="0-3", arguments=3)
@@ -24,9 +23,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: there are too few such terms, or a file cannot be used.
-    """
     report(args, generate_binding(recipe(args, BindingRecipe)))

@@ -21,16 +21,10 @@ from sit_fairseq.datasets.toy_languages import generate_copies
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add_options(parser, symbols="20", min_length=20, max_length=80, size=10_000_000)
     add_options(parser, distinct_symbols=None, seed=42, exclude=[], workers=2)
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: there are too few such strings, or a file cannot be used.
-    """
     report(args, generate_copies(recipe(args)))

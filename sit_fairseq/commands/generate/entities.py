@@ -15,16 +15,10 @@ from sit_fairseq.datasets.toy_languages import generate_entities
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add_options(parser, named=True, symbols="<ent0>..<ent4>", distinct_symbols=None)
     add_options(parser, size=10000, seed=42, exclude=[])
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: there are too few such sentences, or a file cannot be used.
-    """
     report(args, generate_entities(recipe(args)))

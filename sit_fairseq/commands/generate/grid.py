@@ -49,7 +49,6 @@ _SIZES = ("max_symbols", "max_length", "per_cell")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("folder", metavar="OUT_DIR", help="write the files of the grid there")
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--semantics", choices=list(_PUBLISHED), help="draw samples of this meaning")
@@ -69,11 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: an option or a file cannot be used.
-    """
     for name, value in zip(_SIZES, _PUBLISHED[args.semantics or "prop"]):
         if getattr(args, name) is None:
             setattr(args, name, value)

@@ -37,7 +37,6 @@ from sit_fairseq.logic.syntax import ARITY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src, .tgt and .timeouts")
     add_options(parser, least=0, symbols="5", min_length=1, max_length=35, size=800000)
     add_options(parser, least=0, distinct_symbols=None, seed=42, exclude=[], workers=2)
@@ -55,9 +54,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: there are too few such formulas, or a file cannot be used.
-    """
     report(args, generate_ltl(recipe(args)))

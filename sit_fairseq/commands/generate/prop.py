@@ -31,7 +31,6 @@ from sit_fairseq.logic.propositional import OPERATORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("out_prefix", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add_options(parser, symbols="5", min_length=1, max_length=35, size=800000)
     add_options(parser, distinct_symbols=None, seed=42, exclude=[], workers=2)
@@ -48,9 +47,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Generates the data.
-
-    Raises:
-        UserError: there are too few such formulas, or a file cannot be used.
-    """
     report(args, generate_prop(recipe(args)))

@@ -17,17 +17,11 @@ from sit_fairseq.storage.files import explaining_failure, replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the verb."""
     parser.add_argument("semantics", choices=list(LONGEST), help="the logic")
     parser.add_argument("out_dir", metavar="OUT_DIR", help="write OUT_DIR/SET.src")
 
 
 def main(args: argparse.Namespace) -> None:
-    """Writes the files.
-
-    Raises:
-        UserError: a package is missing, or a file cannot be written.
-    """
     sets = real_sets(args.semantics)
     paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
     with explaining_failure(args.out_dir):
