@@ -14,17 +14,11 @@ from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
 @dataclass
 class RenamedProblem:
-    """A problem and the renamings under which it is to be answered.
-
-    Attributes:
-        source: the problem.
-        num_symbols: how many distinct symbols it has.
-        renamings: at least two.
-    """
+    """A problem and the renamings under which it is to be answered."""
 
     source: str
-    num_symbols: int
-    renamings: List[Renaming]
+    num_symbols: int  # distinct ones
+    renamings: List[Renaming]  # at least two
 
     @property
     def sources(self) -> List[str]:
@@ -34,10 +28,8 @@ class RenamedProblem:
     def undone(self, answers: Sequence[str], fresh: Optional[SymbolPattern] = None) -> List[str]:
         """The answers to ``sources``, each with its renaming undone.
 
-        Args:
-            answers: the answers.
-            fresh: matches symbols, of which those that a source lacks may have any names in its
-                answer; None where they may not.
+        With ``fresh``, a pattern of symbols, those that a source lacks may have any names in its
+        answer.
         """
         if fresh is not None:
             pairs = zip(answers, self.sources)
@@ -58,15 +50,12 @@ def choose_problems(
 
     Args:
         sources: problems.
-        pattern: tells which tokens are symbols, and of which sort. Symbols get names of their sort.
-        names: the V names that symbols are renamed to.
-        counts: problems with exactly so many symbols are wanted.
-        samples: how many for each count; the first ones are taken.
-        max_renamings: if a problem has more, so many distinct ones are drawn.
+        pattern: of the symbols; each gets a name of its sort.
+        names: the V names to rename to.
+        counts: numbers of distinct symbols, one for each group of problems.
+        samples: problems of a group, the first ones there are.
+        max_renamings: of a problem with more, so many distinct ones are drawn.
         seed: of the renamings.
-
-    Returns:
-        The problems by count, fewer where there are fewer.
 
     Raises:
         UserError: a name is no symbol, there are too few names to rename anything, or no problem.
@@ -119,8 +108,8 @@ def measure_alpha_covariance(
         fresh: see :meth:`RenamedProblem.undone`.
 
     Returns:
-        For each of them the number of samples, of renamings of each sample, the mean (None
-        without samples) and the proportion of samples whose answers all agree.
+        For each count the number of samples and of renamings of each, the mean (None without
+        samples) and the proportion of samples whose answers all agree.
     """
     covariances: Dict[int, List[float]] = {count: [] for count in counts}
     renamings = dict.fromkeys(counts, 0)

@@ -18,39 +18,26 @@ from sit_fairseq.storage.journal import Journal
 
 @dataclass
 class Answered:
-    """What became of one sentence.
+    """What became of one sentence."""
 
-    Attributes:
-        answers: best first.
-        verdicts: of the first answers, as far as they are known.
-        seconds: its share of the time that its batch took.
-    """
-
-    answers: List[str]
-    verdicts: List[Verdict] = field(default_factory=list)
-    seconds: float = 0.0
+    answers: List[str]  # best first
+    verdicts: List[Verdict] = field(default_factory=list)  # of the first answers, as far as known
+    seconds: float = 0.0  # its share of the time of its batch
 
 
 class Answerer(Protocol):
-    """A model, or a file of answers.
+    """A model, or a file of answers."""
 
-    Attributes:
-        symbols: pattern of the interchangeable tokens, None if it is not known.
-        fresh_symbols: how many symbols an answer may hold that its source lacks.
-        judge: the judge of its own verdicts, None if it gives none.
-    """
-
-    symbols: Optional[str]
-    fresh_symbols: int
-    judge: Optional[Judge]
+    symbols: Optional[str]  # pattern of the interchangeable tokens, if it is known
+    fresh_symbols: int  # how many symbols an answer may hold that its source lacks
+    judge: Optional[Judge]  # of its own verdicts, if it gives any
 
     def decode(
         self, sources: Sequence[str], skip: Collection[int] = ()
     ) -> Iterator[Dict[int, Answered]]:
         """Answers sentences, and yields for each batch the answers by position.
 
-        Which sentences make up a batch depends on ``sources`` alone, so that an interrupted run can
-        be repeated in part: a batch is left out if all its positions are in ``skip``.
+        Batches depend on ``sources`` alone; those with all positions in ``skip`` are left out.
 
         Raises:
             UserError: a sentence cannot be answered.
@@ -65,15 +52,9 @@ def answer_all(
 ) -> List[Answered]:
     """Answers the problems that a journal has no answers to, and judges the answers.
 
-    While a batch is answered, the one before it is judged; then it is kept. Whatever interrupts
-    the run, a batch that has been answered is kept. A verdict of the answerer is not asked for
-    again if it comes from the same kind of judge.
-
-    Args:
-        answerer: answers.
-        problems: the problems.
-        journal: keeps the answers.
-        judges: who judges them, None for nobody.
+    While a batch is answered, the one before it is judged. Whatever interrupts the run, the journal
+    keeps each batch that has been answered. A verdict of the answerer is not asked for again if it
+    comes from the same kind of judge.
 
     Returns:
         One entry for each problem, in order.
@@ -87,16 +68,14 @@ def answer_all(
     trusts = judges is not None and type(answerer.judge) is type(judges.judge)
 
     def judge(batch: Dict[int, Answered]) -> None:
-        for entry in batch.values():
+        pairs = []
+        for at, entry in batch.items():
             entry.verdicts = entry.verdicts if trusts else []
+            pairs += [(problems[at], answer) for answer in entry.answers[len(entry.verdicts) :]]
         if judges is not None:
-            missing = {at: entry.answers[len(entry.verdicts) :] for at, entry in batch.items()}
-            pairs = [
-                (problems[at], answer) for at, answers in missing.items() for answer in answers
-            ]
             verdicts = iter(judges.verify_all(pairs))
-            for at, answers in missing.items():
-                batch[at].verdicts += islice(verdicts, len(answers))
+            for entry in batch.values():
+                entry.verdicts += islice(verdicts, len(entry.answers) - len(entry.verdicts))
 
     last = time.monotonic()
 

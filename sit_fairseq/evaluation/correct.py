@@ -1,5 +1,6 @@
 """Correct and exact answers (the first two columns of numbers in the paper's Table 1)."""
 
+from statistics import fmean
 from typing import Any, Dict, List, Sequence
 
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
@@ -19,17 +20,17 @@ def measure_correct(
     """Counts right answers, and answers that equal their reference.
 
     Args:
-        judge: the judge of the verdicts; it may know distances too.
-        problems: the problems, with references and one pattern of symbols. Without a pattern,
-            symbols are the leaves of formulas that are no constants.
+        judge: of the verdicts.
+        problems: with references and one pattern of symbols, without which the symbols of formulas
+            are their leaves that are no constants.
         answers: the best answer to each.
         verdicts: of these answers.
 
     Returns:
-        The counts of all verdicts and the proportions ``correct``, ``exact`` and, where the
-        order of something means nothing, ``exact_modulo_order``, all out of all sentences;
-        ``mean_edit_distance`` where there is one right answer only; ``correct_by_symbols`` by
-        the number of different symbols of the problem, where symbols are known.
+        The counts of all ``verdicts``; out of all sentences the proportions ``correct``, ``exact``
+        and, where the order of something means nothing, ``exact_modulo_order``;
+        ``correct_by_symbols`` by number of different symbols, where they are known;
+        ``mean_edit_distance`` where the judge has one.
     """
     references = [problem.reference for problem in problems]
     total = len(answers)
@@ -50,10 +51,9 @@ def measure_correct(
             str(number): _correct([v for n, v in zip(numbers, verdicts) if n == number])
             for number in sorted(set(numbers))
         }
-    distances = list(map(judge.distance, problems, answers))
-    known = [distance for distance in distances if distance is not None]
-    if known:
-        result["mean_edit_distance"] = sum(known) / len(known)
+    distances = [d for d in map(judge.distance, problems, answers) if d is not None]
+    if distances:
+        result["mean_edit_distance"] = fmean(distances)
     return result
 
 
@@ -62,19 +62,14 @@ def _correct(verdicts: Sequence[Verdict]) -> Proportion:
 
 
 def correct_table(result: Dict[str, Any]) -> List[List[Any]]:
-    """The rows of a table for people, the head first.
-
-    Args:
-        result: of :func:`measure_correct`.
-    """
+    """The rows of a table for people, the head first."""
     total = result["correct"].total
     rows = [["", "sentences", "share and 95 % interval"], ["all", total, ""]]
     for name in ("correct", "exact", "exact_modulo_order"):
         if name in result:
             rows.append([name.replace("_", " "), result[name].count, result[name]])
     for number, share in result.get("correct_by_symbols", {}).items():
-        plural = "" if number == "1" else "s"
-        name = f"correct of those with {number} symbol{plural}"
+        name = f"correct of those with {number} symbol{'s' * (number != '1')}"
         rows.append([name, f"{share.count} of {share.total}", share])
     if "mean_edit_distance" in result:
         rows.append(["mean edit distance", "", f"{result['mean_edit_distance']:.3f}"])

@@ -29,16 +29,12 @@ def synthetic_sentences(
     """Random sentences in which every symbol occurs.
 
     Args:
-        symbols: the symbols, at most ``(length + 1) / 2``.
-        base_tokens: the other tokens of the model. If binary operators are among them,
-            the sentences are formulas in prefix notation of the least depth, else nothing but
-            symbols.
+        symbols: at most ``(length + 1) / 2``.
+        base_tokens: the other tokens of the model. With binary operators among them sentences are
+            formulas in prefix notation of the least depth, else nothing but symbols.
         length: number of tokens; of formulas one more if it is even.
-        count: how many.
+        count: how many sentences.
         rng: source of randomness.
-
-    Returns:
-        The sentences.
     """
     operators = [token for token in base_tokens if ARITY.get(token) == 2]
 
@@ -63,12 +59,8 @@ def synthetic_sentences(
 class PeakMemory:
     """The most memory used, beyond what was in use when this object was made.
 
-    On a GPU that is what torch's allocator has handed out. On a CPU it is the resident set of
-    this process as Linux counts it, so that memory kept for later use counts too: measure what
-    needs least first.
-
-    Args:
-        device: where the model is.
+    On a GPU it is what torch's allocator has handed out; on a CPU the resident set of the process,
+    where memory kept for later use counts too, so that what needs least is to be measured first.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -115,16 +107,16 @@ def measure_cost(
     """Answers sentences repeatedly.
 
     Args:
-        answerer: answers them; its answers are complete when it returns them.
+        answerer: answers them.
         sentences: as many for each number of symbols.
         repetitions: how often to measure, after once without measuring the time.
         device: where the answers are computed.
         clock: seconds.
 
     Returns:
-        For each number of symbols, fewest first, the median seconds for one sentence and those of
-        each repetition, the peak memory in bytes beyond the loaded model (None where it cannot be
-        told), and the mean lengths of sentences and of answers.
+        For each number of symbols, fewest first, seconds for one sentence (the median, and each
+        repetition), peak memory in bytes beyond the loaded model (None where it cannot be told),
+        and the mean lengths of sentences and answers in tokens.
     """
     # What the first use ever allocates belongs to no number of symbols.
     list(answerer.decode(sentences[min(sentences)][:1]))
@@ -155,11 +147,7 @@ def _mean_length(lines: Sequence[str]) -> float:
 
 
 def cost_series(result: Dict[str, Dict[str, Any]]) -> Dict[str, List[Optional[float]]]:
-    """Milliseconds per sentence and mebibytes by number of symbols, named for people.
-
-    Args:
-        result: of :func:`measure_cost`.
-    """
+    """Milliseconds per sentence and mebibytes by number of symbols, named for people."""
     memory = [entry["peak_memory"] for entry in result.values()]
     return {
         "ms per sentence": [1000 * entry["median_seconds"] for entry in result.values()],

@@ -26,14 +26,11 @@ _DECIDED = (Verdict.satisfied, Verdict.violated, Verdict.vacuous)
 class CheckpointDecoder:
     """A checkpoint of fairseq-train that answers sentences.
 
-    A model with streams knows its base tokens and which tokens are symbols, so that it needs no
-    data directory. Any other model (fairseq's own ``transformer``, for example) needs the
-    dictionary it was trained with.
-
     Args:
         path: the checkpoint.
-        data: a directory written by fairseq-preprocess.
-        symbols: pattern of the symbols, if it is to differ from the one in the checkpoint.
+        data: a directory written by fairseq-preprocess, for models without streams, whose
+            checkpoints do not hold their dictionaries.
+        symbols: pattern of the symbols; None for the one in the checkpoint.
         fresh_names: what answers call symbols that their source lacks, separated by commas; None
             for what the checkpoint says.
         device: where to compute, e.g. ``cpu`` or ``cuda``.
@@ -44,10 +41,10 @@ class CheckpointDecoder:
 
     Attributes:
         model: the model.
-        task: reads sentences for the model, and makes what searches for answers.
+        task: its task.
         base_tokens: the tokens with a fixed identity, beside fairseq's special ones.
-        fresh_symbols: how many symbols an answer may hold that its source lacks.
-        judge: the judge of verified answers, None if nobody verifies.
+        fresh_symbols: see :class:`~sit_fairseq.evaluation.answering.Answerer`.
+        judge: likewise.
 
     Raises:
         UserError: the checkpoint, the directory or an option cannot be used.
@@ -114,8 +111,8 @@ class CheckpointDecoder:
     def symbol_names(self, count: int) -> List[str]:
         """So many names that the model takes for symbols.
 
-        They are the symbols of the dictionary; for a model with streams then a, b, ..., z, p0, p1,
-        ... as far as the pattern matches them.
+        They are of the dictionary; with streams a, b, ..., z, p0, p1, ... follow, where the pattern
+        matches them.
 
         Raises:
             UserError: there are too few.
@@ -136,10 +133,10 @@ class CheckpointDecoder:
     def decode(
         self, sources: Sequence[str], skip: Collection[int] = ()
     ) -> Iterator[Dict[int, Answered]]:
-        """Answers sentences of space-separated tokens, those of similar length together.
+        """See :class:`~sit_fairseq.evaluation.answering.Answerer`.
 
-        See :class:`~sit_fairseq.evaluation.answering.Answerer`. With ``verify`` the first answer
-        comes with its verdict, if that is decided.
+        Sentences of similar length are answered together. With ``verify`` the first answer comes
+        with its verdict, if that is decided.
         """
         tokens = self.task.read(sources, max_tokens=self._limits["max_tokens"])
         for number, found in enumerate(tokens, start=1):
@@ -148,16 +145,13 @@ class CheckpointDecoder:
         lengths = [sentence.numel() for sentence in tokens]
         dataset = self.task.build_dataset_for_inference(tokens, lengths)
         # The longest first: if the memory is too small, that shows at once.
-        order = numpy.array(sorted(range(len(lengths)), key=lambda position: -lengths[position]))
+        order = numpy.argsort(-numpy.array(lengths), kind="stable")
         for batch in dataset.batch_by_size(order, **self._limits):
             if all(place in skip for place in batch.tolist()):
                 continue
             sample = dataset.collater([dataset[place] for place in batch])
-            found = self.task.inference_step(
-                self._generator,
-                [self.model],
-                utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample),
-            )
+            sample = utils.apply_to_sample(lambda tensor: tensor.to(self._device), sample)
+            found = self.task.inference_step(self._generator, [self.model], sample)
             yield dict(zip(sample["id"].tolist(), map(self._answered, found)))
         self.task.end_run()
 

@@ -64,7 +64,7 @@ class Runner:
             **os.environ,
             "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // min(jobs, len(self.runs)))),
             "PYTHONWARNINGS": "ignore",
-            "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONPATH": f"{_PACKAGE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         }
         self._running: List[subprocess.Popen] = []
         self._stopped = False
@@ -187,10 +187,10 @@ class Runner:
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
             # What has been removed has not changed.
-            same = [sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()]
-            if [word for word in found["command"][1:] if word != "--restart"] == words and all(
-                same
-            ):
+            same = all(
+                sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
+            )
+            if same and [word for word in found["command"][1:] if word != "--restart"] == words:
                 return found["result"]
             words.append("--restart")
         elif begun.exists() and begun.read_text(encoding="utf-8") != command:
@@ -217,8 +217,7 @@ def _fingerprint(data: Path) -> str:
 def read_validation(log: Sequence[str]) -> Dict[str, Dict[str, float]]:
     """Shares that fairseq-train printed of the validation data, in lines of its log.
 
-    They are keyed by the number of updates, and the last ones by ``last`` as well, and then by
-    their names: *correct*, *exact* and each verdict.
+    They are keyed by the number of updates, the last ones by ``last`` as well, and then by name.
     """
     found: Dict[str, Dict[str, float]] = {}
     for line in log:
@@ -236,13 +235,7 @@ def read_validation(log: Sequence[str]) -> Dict[str, Dict[str, float]]:
 def run_experiments(
     experiments: Experiments, folder: Path, name: str, jobs: int
 ) -> Tuple[str, int]:
-    """Carries out all runs and writes the table into the folder after each.
-
-    Args:
-        experiments: what to run.
-        folder: has the data, and gets ``NAME.md``.
-        name: of the table.
-        jobs: runs at a time.
+    """Carries out all runs, so many jobs at a time, and writes ``FOLDER/NAME.md`` after each.
 
     Returns:
         The table in Markdown, and how many runs failed and are left out there.

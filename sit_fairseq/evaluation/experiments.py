@@ -81,12 +81,7 @@ def read_experiments(path: str) -> Experiments:
 
 
 def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
-    """Checks what a file of experiments says.
-
-    Args:
-        content: what YAML makes of the file.
-        name: of the file, for messages.
-        folder: has the hydra configurations.
+    """Checks what YAML makes of a file of experiments, with hydra configurations in a folder.
 
     Raises:
         UserError: it says something that cannot be meant.
@@ -96,12 +91,10 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
     except Exception as error:  # omegaconf has a dozen of them
         raise UserError(f"{name}: {_first_line(error)}")
     found.hydra = [str(folder.absolute() / file) for file in found.hydra]
-    known = {*found.models, *found.checkpoints}
-    asked = {m for c in found.conditions.values() for m in c.models or ()}
-    for measurement in found.measurements.values():
-        asked.update(measurement.models or ())
-        known.update(found.conditions)
-        asked.update(measurement.conditions or ())
+    known = {*found.models, *found.checkpoints, *found.conditions}
+    parts = [*found.conditions.values(), *found.measurements.values()]
+    asked = {model for part in parts for model in part.models or ()}
+    asked.update(c for m in found.measurements.values() for c in m.conditions or ())
     if asked - known:
         raise UserError(f"{name} has no models or conditions {', '.join(sorted(asked - known))}")
     return found
@@ -110,9 +103,7 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
 def make_runs(experiments: Experiments, folder: Path) -> List[Run]:
     """All runs, every row of the table with its first seed before any with its second.
 
-    Args:
-        experiments: what a file says.
-        folder: has the data, and gets the results.
+    The folder has the data, and gets the results.
     """
     turns = []
     for name, condition in experiments.conditions.items():

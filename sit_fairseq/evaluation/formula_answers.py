@@ -35,23 +35,14 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class FormulaAnswer:
-    """A formula and its answer.
+    """A formula and its answer."""
 
-    Attributes:
-        formula: as it was given.
-        status: what became of it.
-        source: the formula in prefix notation.
-        answer: the answer as in data sets, if it is verified.
-        text: the same for people.
-        reason: why there is none, in words; empty if there is one.
-    """
-
-    formula: str
+    formula: str  # as it was given
     status: Status
-    source: str = ""
-    answer: str = ""
-    text: str = ""
-    reason: str = ""
+    source: str = ""  # the formula in prefix notation
+    answer: str = ""  # as in data sets, if it is verified
+    text: str = ""  # the same for people
+    reason: str = ""  # why there is no answer
 
 
 def shipped_model(name: str) -> Path:
@@ -93,20 +84,15 @@ def answer_formulas(
         sources = [" ".join(reading.tokens) for reading in known]
         found = model.translate(sources, verify=logic, verify_beams=beams) if sources else []
         # No answer, or one that is not verified, is false; a right one may be the empty text.
-        right = [type(answer) is str for answer in found]
-        left = [source for source, is_right in zip(sources, right) if not is_right]
-        solvable = iter(judges.solvable(left))
-        answers = iter(
-            [
-                (answer, None if is_right else next(solvable))
-                for answer, is_right in zip(found, right)
-            ]
-        )
+        left = [source for source, answer in zip(sources, found) if type(answer) is not str]
+        solvable, answers = iter(judges.solvable(left)), iter(found)
         for formula, one in zip(batch, read):
             if not isinstance(one, Reading):
                 yield FormulaAnswer(formula, Status.unreadable, reason=one)
-            else:
-                yield _answered(formula, one, logic, *next(answers))
+                continue
+            answer = next(answers)
+            possible = type(answer) is str or next(solvable)
+            yield _answered(formula, one, logic, answer, possible)
 
 
 def _read(formula: str, logic: str) -> Any:
@@ -120,7 +106,7 @@ def _read(formula: str, logic: str) -> Any:
 
 
 def _answered(
-    formula: str, reading: Reading, logic: str, answer: Any, solvable: Optional[bool]
+    formula: str, reading: Reading, logic: str, answer: Any, possible: Optional[bool]
 ) -> FormulaAnswer:
     source = " ".join(_word(reading, token) for token in reading.tokens)
     if type(answer) is str:
@@ -129,13 +115,13 @@ def _answered(
         text = _SYMBOL.sub(lambda match: quoted(reading.names[int(match[1])]), text)
         words = " ".join(_word(reading, token) for token in tokens)
         return FormulaAnswer(formula, Status.verified, source, words, text)
-    if solvable is False:
-        reason = "the formula is unsatisfiable"
-        return FormulaAnswer(formula, Status.impossible, source, reason=reason)
-    if hasattr(answer, "reason"):
-        return FormulaAnswer(formula, Status.unanswered, source, reason=answer.reason)
-    reason = "no hypothesis of the search was accepted"
-    return FormulaAnswer(formula, Status.unverified, source, reason=reason)
+    if possible is False:
+        status, reason = Status.impossible, "the formula is unsatisfiable"
+    elif hasattr(answer, "reason"):
+        status, reason = Status.unanswered, answer.reason
+    else:
+        status, reason = Status.unverified, "no hypothesis of the search was accepted"
+    return FormulaAnswer(formula, status, source, reason=reason)
 
 
 def _word(reading: Reading, token: str) -> str:

@@ -12,14 +12,10 @@ _BATCH = 64
 
 
 class GivenAnswers:
-    """Answers with what a file says.
+    """Answers with what a file says, see :class:`~sit_fairseq.evaluation.answering.Answerer`.
 
-    A file ``*.jsonl``, of a language model for example, has objects with a ``source`` and its
-    ``answer``, in any order. Any other file has one answer a line, in the order of the sentences.
-
-    Args:
-        path: the file.
-        symbols: pattern of the interchangeable tokens, None if it is not known.
+    A file ``*.jsonl`` has objects with a ``source`` and its ``answer``, in any order. Any other
+    file has one answer a line, in the order of the sentences.
 
     Raises:
         UserError: the file cannot be read.

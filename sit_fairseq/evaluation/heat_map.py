@@ -8,12 +8,7 @@ from sit_fairseq.judging.verdict import Verdict
 
 
 class Box(NamedTuple):
-    """The part of the grid that training data come from.
-
-    Attributes:
-        symbols: most symbols.
-        length: most tokens.
-    """
+    """The most symbols and tokens of the training data."""
 
     symbols: int
     length: int
@@ -22,7 +17,7 @@ class Box(NamedTuple):
 def measure_heat_map(
     cells: Sequence[Cell], verdicts: Sequence[Verdict], box: Box
 ) -> Dict[str, Any]:
-    """Counts right answers in each cell.
+    """Counts right answers in each cell of a grid.
 
     Args:
         cells: of the grid.
@@ -30,18 +25,15 @@ def measure_heat_map(
         box: the sizes of the training data.
 
     Returns:
-        The cells, and the proportions ``overall``, ``inside_box`` and ``outside_box``: all
-        right answers out of all sentences, whichever cell they are in.
+        The cells, the box, and the proportions ``overall``, ``inside_box`` and ``outside_box`` of
+        right answers out of all sentences of those cells.
     """
-    found = []
+    found, parts = [], {True: [], False: []}
     for cell in cells:
         right = verdicts[cell.first : cell.first + cell.count].count(Verdict.satisfied)
         sizes = {"symbols": cell.symbols, "length": cell.length}
         found.append({**sizes, "count": cell.count, "correct": right})
-    parts: Dict[bool, List[Dict[str, int]]] = {True: [], False: []}
-    for cell in found:
-        inside = cell["symbols"] <= box.symbols and cell["length"] <= box.length
-        parts[inside].append(cell)
+        parts[cell.symbols <= box.symbols and cell.length <= box.length].append(found[-1])
     return {
         "overall": _total(found),
         "inside_box": _total(parts[True]),

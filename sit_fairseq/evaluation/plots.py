@@ -19,7 +19,7 @@ _WIDTH = 7.0
 
 
 def require_matplotlib() -> None:
-    """Checks that figures can be drawn, before anything else is done.
+    """Checks before anything else is done that figures can be drawn.
 
     Raises:
         UserError: matplotlib is not installed.
@@ -29,15 +29,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float):
-    """An empty figure.
-
-    Args:
-        width: in inches.
-        height: in inches.
-
-    Returns:
-        A ``matplotlib.figure.Figure``, which needs no window.
-    """
+    """An empty ``matplotlib.figure.Figure``, which needs no window, of so many inches."""
     # fairseq has the root logger print everything, down to matplotlib's search for fonts.
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     from matplotlib.figure import Figure
@@ -46,12 +38,7 @@ def new_figure(width: float, height: float):
 
 
 def save_png(figure, path: str, option: str = "result") -> None:
-    """Writes a figure; a file that was there is replaced.
-
-    Args:
-        figure: the figure.
-        path: the file.
-        option: the parameter that names it, for messages.
+    """Writes a figure as a PNG file; errors name the ``option`` of the file.
 
     Raises:
         UserError: it cannot be written.
@@ -67,12 +54,12 @@ def draw_heat_maps(results: Mapping[str, Dict[str, Any]], path: str, lowest: flo
     """Draws heat maps, one below the other, each with the box of the training data.
 
     The colour of a cell is the share of right answers, and its area in proportion to the number of
-    samples. Where there are none it is white. In a grid of every fourth number of symbols and tokens
-    (``sit generate grid --step 4``) cells are four wide and four high, up to their numbers.
+    samples. In a grid of every fourth number of symbols and tokens cells are four wide and four
+    high, up to their numbers.
 
     Args:
-        results: of :func:`~sit_fairseq.evaluation.heat_map.measure_heat_map` by the words before
-            their shares in the titles, all of one grid, which has samples.
+        results: of :func:`~sit_fairseq.evaluation.heat_map.measure_heat_map` by title, all of one
+            grid, which has samples.
         path: the PNG file to write.
         lowest: the share that has the first colour, as smaller ones do.
     """
@@ -129,12 +116,7 @@ def _draw_cells(axes, cells: Sequence[Dict[str, int]], colors) -> int:
 
 
 def draw_top_n(result: Mapping[str, Proportion], path: str) -> None:
-    """Draws the shares with their 95 % intervals.
-
-    Args:
-        result: of :func:`~sit_fairseq.evaluation.top_n.measure_top_n`.
-        path: the PNG file to write.
-    """
+    """Draws the shares with their 95 % intervals, as a PNG file."""
     figure = new_figure(5.0, 3.4)
     axes = figure.add_subplot()
     shares = numpy.array([[found.share, *found.interval()] for found in result.values()])
@@ -151,12 +133,9 @@ def draw_top_n(result: Mapping[str, Proportion], path: str) -> None:
 
 
 def draw_cost(counts: Sequence[int], series: Mapping[str, Sequence[Any]], path: str) -> None:
-    """Draws quantities against the number of symbols, side by side.
+    """Draws quantities against the numbers of symbols, side by side, as a PNG file.
 
-    Args:
-        counts: the numbers of symbols.
-        series: by name and unit; one with None, which is unknown, is left out.
-        path: the PNG file to write.
+    A series, by its name and unit, is left out if it holds None.
     """
     figure = new_figure(_WIDTH, 3.0)
     figure.suptitle("Cost of an answer", fontsize="medium")
@@ -173,12 +152,7 @@ def draw_cost(counts: Sequence[int], series: Mapping[str, Sequence[Any]], path: 
 
 
 def draw_histograms(counts: Mapping[str, Mapping[int, int]], path: str) -> None:
-    """Draws how many samples have how many symbols, for several data sets beside each other.
-
-    Args:
-        counts: for each data set, by its name, the samples by their number of symbols.
-        path: the PNG file to write.
-    """
+    """Draws the samples by their number of symbols, of each data set by its name, as a PNG file."""
     figure = new_figure(_WIDTH, 3.4)
     axes = figure.add_subplot()
     numbers = sorted(set().union(*counts.values()))

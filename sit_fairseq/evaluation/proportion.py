@@ -10,12 +10,7 @@ _Z = NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True)
 class Proportion:
-    """How many of how many.
-
-    Attributes:
-        count: number of successes.
-        total: number of trials, each of which is in the denominator.
-    """
+    """``count`` successes of ``total`` trials."""
 
     count: int
     total: int
@@ -26,11 +21,7 @@ class Proportion:
         return self.count / self.total if self.total else 0.0
 
     def interval(self) -> Tuple[float, float]:
-        """The 95 % interval of Wilson (1927), which stays within 0 and 1.
-
-        Returns:
-            Its two ends; 0 and 1 if nothing was tried.
-        """
+        """The 95 % interval of Wilson (1927); from 0 to 1 if nothing was tried."""
         if not self.total:
             return 0.0, 1.0
         weight = _Z**2 / self.total

@@ -20,28 +20,20 @@ Results = Dict[str, Dict[str, Proportion]]
 
 
 def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[Optional[str]]:
-    """Formulas over the names that a model has.
-
-    Args:
-        asked: the model.
-        formulas: over any symbols.
-
-    Returns:
-        For each formula what the model is asked, None where it has no names for all the symbols, or
-        does not know an operator.
-    """
-    return [_readable(asked, formula) for formula in formulas]
-
-
-def _readable(asked: CheckpointDecoder, formula: str) -> Optional[str]:
-    symbols = formula_symbols(tokenize(formula))
-    try:
-        names = asked.symbol_names(len(symbols))
-    except UserError:
-        return None
-    source = Renaming(dict(zip(symbols, names)))(formula)
-    (read,) = asked.task.read([source])
-    return None if isinstance(read, UnansweredError) else source
+    """What a model is asked for each formula, over names that it has; None where it has too few
+    names, or does not know an operator."""
+    sources: List[Optional[str]] = []
+    for formula in formulas:
+        symbols = formula_symbols(tokenize(formula))
+        try:
+            names = asked.symbol_names(len(symbols))
+        except UserError:
+            sources.append(None)
+            continue
+        source = Renaming(dict(zip(symbols, names)))(formula)
+        (read,) = asked.task.read([source])
+        sources.append(None if isinstance(read, UnansweredError) else source)
+    return sources
 
 
 def measure_real(
@@ -69,12 +61,7 @@ def measure_real(
 
 
 def real_table(results: Mapping[str, Results], beam: int) -> List[List[Any]]:
-    """The rows of a table for people, the head first.
-
-    Args:
-        results: of each model, by its name.
-        beam: width of the first measure.
-    """
+    """The rows of a table for people, the head first; models are named if there are several."""
     named = [f"{name}: " if len(results) > 1 else "" for name in results]
     kinds = (f"correct (beam {beam})", "verified")
     rows: List[List[Any]] = [["set", "formulas"] + [n + kind for n in named for kind in kinds]]
@@ -85,16 +72,7 @@ def real_table(results: Mapping[str, Results], beam: int) -> List[List[Any]]:
 
 
 def write_eval_results(path: str, logic: str, results: Results) -> None:
-    """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``.
-
-    Args:
-        path: the file.
-        logic: of the sets.
-        results: of the model.
-
-    Raises:
-        UserError: it cannot be written.
-    """
+    """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``."""
     entries = [
         {
             "dataset": {"id": f"sit-fairseq/real-{logic}", "task_id": f"{name}_{measure}"},

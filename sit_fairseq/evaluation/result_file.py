@@ -50,11 +50,7 @@ def versions() -> Dict[str, Optional[str]]:
 
 
 def write_result(path: str, content: Dict[str, Any]) -> None:
-    """Writes a result file; one that was there is replaced.
-
-    Args:
-        path: its name.
-        content: the numbers with all that they depend on, as JSON; proportions may be among them.
+    """Writes or replaces a result file; proportions may be among its content.
 
     Raises:
         UserError: it cannot be written.
@@ -69,14 +65,7 @@ def write_result(path: str, content: Dict[str, Any]) -> None:
 
 
 def markdown_table(rows: Sequence[Sequence[Any]]) -> str:
-    """A table in Markdown.
-
-    Args:
-        rows: the cells, the head first.
-
-    Returns:
-        One line for each row and one below the head, with columns as wide as their widest cell.
-    """
+    """A table in Markdown of rows, the head first; columns are as wide as their widest cell."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(3, *map(len, column)) for column in zip(*cells)]
     cells.insert(1, ["-" * width for width in widths])

@@ -15,9 +15,7 @@ from sit_fairseq.judging.verdict import Verdict
 def best_of(verdicts: Sequence[Sequence[Verdict]], n: int) -> List[Verdict]:
     """The verdict on a right answer among the first n, or on the first answer if none is right.
 
-    Args:
-        verdicts: of the answers to each sentence, best answer first.
-        n: how many to look at.
+    Verdicts are of the answers to each sentence, best answer first.
     """
     right = Verdict.satisfied
     return [right if right in ranked[:n] else ranked[0] for ranked in verdicts]
@@ -34,14 +32,7 @@ def measure_top_n(
 def measure_top_n_by_cell(
     cells: Sequence[Cell], verdicts: Sequence[Sequence[Verdict]], ns: Sequence[int], box: Box
 ) -> Dict[str, Dict[str, Any]]:
-    """For each n the heat map of sentences with a right answer among the first n.
-
-    Args:
-        cells: of the grid.
-        verdicts: of the answers to each of its lines, best answer first.
-        ns: how many to look at.
-        box: the sizes of the training data.
-    """
+    """For each n the heat map of sentences with a right answer among the first n."""
     return {str(n): measure_heat_map(cells, best_of(verdicts, n), box) for n in ns}
 
 
