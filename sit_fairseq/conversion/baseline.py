@@ -4,7 +4,7 @@ This is the paper's own experiment: a transformer with a learnt row for each sym
 tree positions, rotary positions and a cosine head as the model over streams has them.
 """
 
-from typing import Any, Dict, Optional, Set
+from typing import Any, Dict, Optional
 
 from fairseq.data import Dictionary
 from omegaconf import OmegaConf
@@ -12,7 +12,6 @@ from torch import Tensor
 
 from sit_fairseq.conversion import original
 from sit_fairseq.conversion.original import Original
-from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import FixedVocabulary
@@ -56,9 +55,14 @@ def read_baseline(
     weights = original.weights(path, state, ema)
     data = data or original.recorded_data(state)
     tokens = _tokens(path, weights)
-    langs = original.languages(state, data)
-    dictionaries = original.Dictionaries(data, *langs, tokens, tokens)
-    model = _build(path, {**options, "fresh_symbols": 0}, weights)
+    dictionaries = original.Dictionaries(data, *original.languages(state, data), tokens, tokens)
+    cfg = OmegaConf.create({**options, "fresh_symbols": 0})
+    with original.explaining_weights(path):
+        model = SymbolInvariantTransformerModel(cfg, FixedVocabulary(StreamDictionary()), ARITY)
+        model.load_state_dict(dict(weights), strict=True)
+    vocabulary, closed = model.eval().vocabulary, []
+    if vocabulary.source_only is not None:
+        closed = vocabulary.index_of_row[vocabulary.source_only.bool()].tolist()
     return Original(
         model_options={n: v for n, v in options.items() if n not in _NOT_CARRIED},
         task_options=original.lasting_task_options(state),
@@ -66,10 +70,8 @@ def read_baseline(
         tensors=model.state_dict(),
         tables={f"{name}.weight": tokens for name in _TABLES},
         parts=lambda name: [name],
-        never_produced=_never_produced(model),
-        in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
-            model, dictionaries, vocabulary, actual
-        ),
+        never_produced={vocabulary.dictionary[index] for index in closed},
+        model=model,
     )
 
 
@@ -85,25 +87,3 @@ def _tokens(path: str, weights: Dict[str, Tensor]) -> Dictionary:
     if rows != len(dictionary):  # loading would cut or fill them
         raise UserError(f"{path} has {rows} embeddings for {len(dictionary)} tokens")
     return dictionary
-
-
-def _build(
-    path: str, options: Dict[str, Any], weights: Dict[str, Tensor]
-) -> SymbolInvariantTransformerModel:
-    """The model with its weights; its dictionary is in the order of rows, too."""
-    try:
-        cfg = OmegaConf.create(options)
-        model = SymbolInvariantTransformerModel(cfg, FixedVocabulary(StreamDictionary()), ARITY)
-        model.load_state_dict(dict(weights), strict=True)
-    except (ArithmeticError, KeyError, RuntimeError, TypeError, UserError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"the weights of {path} do not fit its options: {reason}")
-    return model.eval()
-
-
-def _never_produced(model: SymbolInvariantTransformerModel) -> Set[str]:
-    vocabulary = model.vocabulary
-    if vocabulary.source_only is None:
-        return set()
-    indices = vocabulary.index_of_row[vocabulary.source_only.bool()]
-    return {vocabulary.dictionary[index] for index in indices.tolist()}

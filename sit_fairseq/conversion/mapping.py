@@ -27,13 +27,8 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 @dataclass(frozen=True)
 class Symbols:
-    """What is interchangeable in the converted model.
-
-    Attributes:
-        pattern: matches the symbols.
-        actual: for each sort the symbol whose rows become *actual*.
-        placeholder: for each sort the symbol whose rows become *placeholder*.
-    """
+    """The pattern of the symbols, and for each sort those whose rows become *actual* and
+    *placeholder*."""
 
     pattern: str
     actual: Tuple[str, ...]
@@ -84,16 +79,14 @@ def convert(
     Args:
         original: the trained model.
         symbols: what becomes interchangeable.
-        cfg: all options of the new model. Aggregated attentions, which the original
-            cannot have, start with an output of zero: with a layer norm before them
-            (``aggregated_normalize_before``) they change nothing.
+        cfg: all options of the new model. Aggregated attentions start with an output of zero: with
+            a layer norm before them (``aggregated_normalize_before``) they change nothing.
 
     Returns:
-        the model, and where the weights of the original went.
+        The model, and where the weights of the original went.
 
     Raises:
-        UserError: if the symbols are not those of the original, or its weights do not
-            fit.
+        UserError: the symbols are not those of the original, or its weights do not fit.
     """
     dictionary = stream_dictionary(original, symbols)
     with torch.random.fork_rng(devices=[]):
@@ -137,7 +130,7 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
     """All tokens of the original, split into base tokens and symbols.
 
     Raises:
-        UserError: if the symbols are not symbols of the original.
+        UserError: the symbols are not symbols of the original.
     """
     dictionary = StreamDictionary()
     sides = original.dictionaries.source, original.dictionaries.target

@@ -1,9 +1,10 @@
 """A trained model as the conversion sees it, its weights and its dictionaries."""
 
+import contextlib
 import os
 from argparse import Namespace
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
 
 from fairseq import utils
 from fairseq.data import Dictionary, data_utils
@@ -12,25 +13,16 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.checkpoints import moving_average
-from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 class Dictionaries(NamedTuple):
-    """The tokens that a model was trained on.
+    """The tokens that a model was trained on."""
 
-    Attributes:
-        data: the directory of the data.
-        source_lang: the language of the sources, None if unknown.
-        target_lang: the language of the targets, likewise.
-        source: the tokens of the sources.
-        target: the tokens of the targets, maybe the same ones.
-    """
-
-    data: str
-    source_lang: Optional[str]
+    data: str  # the directory
+    source_lang: Optional[str]  # None if unknown
     target_lang: Optional[str]
     source: Dictionary
-    target: Dictionary
+    target: Dictionary  # maybe the same one
 
 
 @dataclass(frozen=True)
@@ -38,17 +30,16 @@ class Original:
     """A trained model, described in terms of the model that it becomes.
 
     Attributes:
-        model_options: options of ``symbol_invariant_transformer``, by their names in its
-            configuration, under which it computes the same function of one stream.
+        model_options: options of ``symbol_invariant_transformer`` under which it computes the same
+            function of one stream.
         task_options: options of ``stream_translation`` that hold on.
         dictionaries: the tokens of its sources and targets.
         tensors: its weights in float32, by name.
         tables: the dictionaries that embeddings have their rows by, by name of the tensor.
-        parts: maps the name of any other tensor of the converted model to the names of
-            the tensors which that one consists of, one below the other.
+        parts: maps the name of any other tensor of the converted model to the names of the tensors
+            that it consists of, one below the other.
         never_produced: tokens that no answer of it can hold.
-        in_slot_space: wraps it to compute over the canonical ids of a vocabulary, for
-            sentences whose only symbol is the given token.
+        model: itself.
     """
 
     model_options: Dict[str, Any]
@@ -58,7 +49,7 @@ class Original:
     tables: Dict[str, Dictionary]
     parts: Callable[[str], List[str]]
     never_produced: Set[str]
-    in_slot_space: Callable[[Vocabulary, str], FairseqEncoderDecoderModel]
+    model: FairseqEncoderDecoderModel
 
 
 def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
@@ -73,12 +64,7 @@ def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
 
 
 def weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
-    """The weights by name, in float32, as fairseq loads them.
-
-    Args:
-        path: the checkpoint, for messages.
-        state: its content.
-        ema: take the moving average that ``--store-ema`` saves beside the weights.
+    """The weights by name, in float32, or with ``ema`` their moving average.
 
     Raises:
         UserError: there is no moving average, or they are of a sharded or wrapped model.
@@ -95,6 +81,16 @@ def weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
     return {name: t.float() if t.is_floating_point() else t for name, t in chosen.items()}
 
 
+@contextlib.contextmanager
+def explaining_weights(path: str) -> Iterator[None]:
+    """Context manager: weights that a model does not take end in one sentence."""
+    try:
+        yield
+    except (Exception, UserError) as error:  # of any layer
+        reason = " ".join(str(error).split())
+        raise UserError(f"the weights of {path} do not fit its options: {reason}")
+
+
 def recorded_data(state: Dict[str, Any]) -> str:
     """The first data directory that a checkpoint names; empty if there is none."""
     recorded = state["cfg"]["task"]["data"]
@@ -102,12 +98,7 @@ def recorded_data(state: Dict[str, Any]) -> str:
 
 
 def languages(state: Dict[str, Any], data: str) -> List[Optional[str]]:
-    """The languages of sources and targets, None where nothing tells.
-
-    Args:
-        state: the content of the checkpoint.
-        data: a directory to tell them from if the checkpoint does not.
-    """
+    """The languages of sources and targets by the checkpoint or else the data; None if unknown."""
     langs = [state["cfg"]["task"][f"{side}_lang"] for side in ("source", "target")]
     if all(isinstance(lang, str) for lang in langs):
         return langs
@@ -115,11 +106,7 @@ def languages(state: Dict[str, Any], data: str) -> List[Optional[str]]:
 
 
 def read_dictionaries(state: Dict[str, Any], data: Optional[str]) -> Dictionaries:
-    """Finds and reads the dictionaries that a model was trained with.
-
-    Args:
-        state: the content of the checkpoint.
-        data: the directory to look in; None for the one that the checkpoint names.
+    """Reads the dictionaries in a directory, by default the one that the checkpoint names.
 
     Raises:
         UserError: they cannot be found or read.

@@ -5,10 +5,9 @@ from typing import Any
 
 import torch
 from fairseq.data import Dictionary
-from fairseq.models import FairseqEncoderDecoderModel
 from torch import Tensor, nn
 
-from sit_fairseq.conversion.original import Dictionaries
+from sit_fairseq.conversion.original import Original
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -41,28 +40,21 @@ class _Cache(dict):
 
 
 class SlotSpaceTransformer(nn.Module):
-    """A trained model of fairseq over the canonical ids of sentences whose only symbol is ``actual``.
+    """A trained model over the canonical ids of sentences whose only symbol is ``actual``.
 
-    Its columns are the base tokens and that one symbol: whatever else the model could
-    produce is left out before probabilities are normalised, and so are base tokens that
-    its target dictionary lacks. It has the methods of :class:`SymbolInvariantTransformer`.
+    Its columns are the base tokens and that symbol: whatever else the model could produce is left
+    out before probabilities are normalised, and so are base tokens that its target dictionary
+    lacks. It has the methods of :class:`SymbolInvariantTransformer`.
 
     Args:
-        model: reads and scores tokens by their index in its dictionaries; fairseq's, or a baseline
-            of this package.
-        dictionaries: these.
+        original: fairseq's transformer, or a baseline of this package.
         vocabulary: gives the canonical ids.
         actual: the symbol.
     """
 
-    def __init__(
-        self,
-        model: FairseqEncoderDecoderModel,
-        dictionaries: Dictionaries,
-        vocabulary: Vocabulary,
-        actual: str,
-    ) -> None:
+    def __init__(self, original: Original, vocabulary: Vocabulary, actual: str) -> None:
         super().__init__()
+        model, dictionaries = original.model, original.dictionaries
         for layer in getattr(model.encoder, "layers", ()):
             # The fast path of fairseq 0.12.2 ends with an error under newer torch.
             layer.can_use_fastpath = False

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sit_fairseq.conversion import original
 from sit_fairseq.conversion.original import Dictionaries, Original
-from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 
 # What fairseq 0.12.2 saves and never reads: a copy of each encoder layer's weights for a
@@ -57,7 +56,14 @@ def read_vanilla(
             "in memory; train on data with a joined dictionary"
         )
     _check_sizes(path, weights, dictionaries)
-    model = _build(path, cfg, weights, dictionaries)
+    cfg.checkpoint_activations = cfg.offload_activations = False
+    task = SimpleNamespace(
+        source_dictionary=dictionaries.source, target_dictionary=dictionaries.target
+    )
+    with original.explaining_weights(path):  # loaded as fairseq loads them, old files included
+        model = TransformerModelBase.build_model(cfg, task).eval()
+        kept = {name: t for name, t in weights.items() if not _REDUNDANT.fullmatch(name)}
+        model.load_state_dict(kept, strict=True)
     redundant = {n: t for n, t in weights.items() if _REDUNDANT.fullmatch(n)}
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
@@ -72,9 +78,7 @@ def read_vanilla(
         },
         parts=_parts,
         never_produced=set(dictionaries.source.symbols) - set(dictionaries.target.symbols),
-        in_slot_space=lambda vocabulary, actual: SlotSpaceTransformer(
-            model, dictionaries, vocabulary, actual
-        ),
+        model=model,
     )
 
 
@@ -127,23 +131,6 @@ def _check_sizes(path: str, weights: Dict[str, Tensor], dictionaries: Dictionari
                 "directory that the model was trained with",
                 "data",
             )
-
-
-def _build(
-    path: str, cfg: TransformerConfig, weights: Dict[str, Tensor], dictionaries: Dictionaries
-) -> TransformerModelBase:
-    """The model with its weights, loaded as fairseq loads it, old files included."""
-    cfg.checkpoint_activations = cfg.offload_activations = False
-    task = SimpleNamespace(
-        source_dictionary=dictionaries.source, target_dictionary=dictionaries.target
-    )
-    try:
-        model = TransformerModelBase.build_model(cfg, task)
-        kept = {name: t for name, t in weights.items() if not _REDUNDANT.fullmatch(name)}
-        model.load_state_dict(kept, strict=True)
-    except (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError) as e:
-        raise UserError(f"the weights of {path} do not fit its options: {' '.join(str(e).split())}")
-    return model.eval()
 
 
 def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict[str, Any]:

@@ -20,6 +20,7 @@ from fairseq.data import data_utils
 from omegaconf import DictConfig
 
 from sit_fairseq.conversion.original import Original, dictionary_path, read_dictionary
+from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import ARITY, MalformedFormula, check_formula
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
@@ -44,27 +45,16 @@ class Pair(NamedTuple):
 
 @dataclass
 class Comparison:
-    """How far two models differ.
-
-    Attributes:
-        sentences: how many were compared.
-        columns: how many tokens both can produce.
-        difference: the largest difference of two logits.
-        largest: the largest absolute logit.
-        loss: of the original, in nats summed over all target tokens.
-        tokens: how many these are.
-        answers: how many best answers of beam search are equal.
-        ties: how many differ, but score the same.
-    """
+    """How far two models differ."""
 
     sentences: int = 0
-    columns: int = 0
-    difference: float = 0.0
-    largest: float = 0.0
-    loss: float = 0.0
-    tokens: int = 0
-    answers: int = 0
-    ties: int = 0
+    columns: int = 0  # tokens that both can produce
+    difference: float = 0.0  # the largest of two logits
+    largest: float = 0.0  # absolute logit
+    loss: float = 0.0  # of the original, in nats summed over all target tokens
+    tokens: int = 0  # of the targets
+    answers: int = 0  # equal best ones of beam search
+    ties: int = 0  # best answers that differ, but score the same
 
     @property
     def allowed(self) -> float:
@@ -100,17 +90,8 @@ def load(path: str, cfg: DictConfig) -> SymbolInvariantTransformerModel:
 def sentences(
     original: Original, dictionary: StreamDictionary, actual: str
 ) -> List[Tuple[List[Pair], str]]:
-    """Sentences whose only symbol is ``actual``.
-
-    Args:
-        original: the model to be converted.
-        dictionary: tells symbols from base tokens.
-        actual: the symbol.
-
-    Returns:
-        the sentences, and where they come from: those of the first split that has any, of valid,
-        test and train, which may be few; and base tokens at random with ``actual`` among them.
-    """
+    """Sentences whose only symbol is ``actual``, and where they come from: the first split that has
+    any, of valid, test and train; and base tokens at random with the symbol among them."""
     # What the original can read beside the symbol, and what it can write.
     known = [
         {token for token in side.symbols if token == actual or not dictionary.is_symbol(token)}
@@ -204,17 +185,9 @@ def compare(
     actual: str,
     device: str = "cpu",
 ) -> Comparison:
-    """Computes both models on the same sentences.
-
-    Args:
-        original: the model that was converted.
-        converted: what it became.
-        pairs: sentences whose only symbol is ``actual``.
-        actual: the symbol.
-        device: where to compute.
-    """
+    """Computes both models on sentences whose only symbol is ``actual``."""
     converted = converted.to(device).eval()
-    reference = original.in_slot_space(converted.vocabulary, actual).to(device).eval()
+    reference = SlotSpaceTransformer(original, converted.vocabulary, actual).to(device).eval()
     dictionary = converted.vocabulary.dictionary
     comparison = Comparison(sentences=len(pairs))
     for first in range(0, len(pairs), _BATCH):

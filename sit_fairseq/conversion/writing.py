@@ -15,12 +15,7 @@ from sit_fairseq.errors import UserError
 
 
 def training_options(original: Original, added: List[str]) -> List[str]:
-    """The options of fairseq-train that build the converted model.
-
-    Args:
-        original: the trained model.
-        added: aggregated attentions to add, ``EA``, ``DA`` or both.
-    """
+    """The options of fairseq-train for the converted model, with ``EA``, ``DA`` or both added."""
     *own, cross = original.model_options["stream_attention"].split("-")
     pattern = [*own, *(letters for letters in ("EA", "DA") if letters in added), cross]
     chosen = {
@@ -39,13 +34,7 @@ def training_options(original: Original, added: List[str]) -> List[str]:
 
 
 def configuration(original: Original, symbols: Symbols, arguments: List[str]) -> DictConfig:
-    """The complete configuration that fairseq-train would have saved.
-
-    Args:
-        original: the trained model.
-        symbols: what is interchangeable.
-        arguments: see :func:`training_options`.
-    """
+    """The configuration that fairseq-train would save with :func:`training_options`."""
     parser = options.get_training_parser()
     given = ["data", "--task", "stream_translation", *arguments]
     cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, given))
@@ -60,12 +49,7 @@ def configuration(original: Original, symbols: Symbols, arguments: List[str]) ->
 
 
 def checkpoint(cfg: Any, weights: Dict[str, Any]) -> Dict[str, Any]:
-    """What fairseq needs to find in a checkpoint; training starts at update 0.
-
-    Args:
-        cfg: the configuration, of OmegaConf or as plain data.
-        weights: by name.
-    """
+    """What fairseq needs to find in a checkpoint; training starts at update 0."""
     history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
     return {
         "args": None,
