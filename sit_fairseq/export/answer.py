@@ -133,12 +133,10 @@ def grammar_of(tokens):
 
 
 class ExportedModel:
-    """The files of a folder.
+    """A folder with encoder.onnx, decoder.onnx and vocabulary.json.
 
-    Args:
-        folder: where encoder.onnx, decoder.onnx and vocabulary.json are.
-        symbols: a regular expression of the tokens to take for symbols, a line NAME=REGEX for each of
-            several sorts; None for the model's own.
+    ``symbols`` takes the place of the model's own pattern: a line NAME=REGEX for each of several
+    sorts.
     """
 
     def __init__(self, folder, symbols=None):
@@ -255,15 +253,7 @@ class ExportedModel:
         return paths
 
     def answer(self, line, beam=3, lenpen=1.0, max_length=200, constrained=False):
-        """The best answer to a sentence.
-
-        Args:
-            line: tokens with spaces between them.
-            beam: hypotheses kept at each step; 1 is greedy decoding.
-            lenpen: exponent of the length by which a log-probability is divided.
-            max_length: tokens of the longest answer.
-            constrained: whether the answer is to be well-formed.
-        """
+        """The best answer to a sentence of space-separated tokens; see the options of main()."""
         if constrained and self.grammar is None:
             raise CannotAnswer("the tokens of the model do not say which answers are well-formed")
         sentence = self.read(line)
@@ -288,9 +278,8 @@ class ExportedModel:
     def search(self, sentence, beam, lenpen, max_length, constrained):
         """Beam search over canonical ids, as in sit_fairseq/search/beam_search.py.
 
-        It goes on while an unfinished hypothesis may still come to the best score. No token adds
-        to a log-probability, so that none will be better than that of now, divided as for the
-        length that favours it most.
+        It goes on while an unfinished hypothesis may still come to the best score: its
+        log-probability of now, divided as for the length that favours it most.
         """
         memory = self.encoder.run(None, {**sentence.inputs, **sentence.source})
         constant = {f"memory_{kind}": part for kind, part in zip(self.cross, memory)}

@@ -35,11 +35,7 @@ tags:
 
 
 def export(checkpoint: str, folder: str) -> str:
-    """Writes a checkpoint to be shipped, and the dictionaries that fairseq's commands ask for.
-
-    Args:
-        checkpoint: a trained stream model.
-        folder: where ``model.pt`` and ``dict.*.txt`` go; it is made if there is none.
+    """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder.
 
     Returns:
         The name of the new checkpoint.
@@ -56,9 +52,7 @@ def export(checkpoint: str, folder: str) -> str:
 def export_hub(checkpoint: str, folder: str) -> str:
     """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.storage.hub_folder`.
 
-    Args:
-        checkpoint: a trained stream model; ``README.md`` beside it becomes the card.
-        folder: where the files go; it is made if there is none.
+    ``README.md`` beside the checkpoint becomes its card.
 
     Returns:
         The name of the file of weights.
@@ -99,6 +93,7 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
 
 
 def write(path: str, text: str) -> None:
+    """Writes a text file with line ends of Unix."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
@@ -122,9 +117,8 @@ def card(cfg: Dict[str, Any], path: str, tags: str = TAGS, results: bool = False
     """The card with what hubs read at its head.
 
     Args:
-        cfg: options of the checkpoint.
-        path: the text of the card, which may have such a head; if there is no such file it is a
-            table of options.
+        cfg: options of the checkpoint, a table of them if there is no card.
+        path: the card, which may have such a head.
         tags: the head, in YAML, of a card that has none.
         results: the head lists the percentages in tables of the card, as ``model-index``.
     """
@@ -142,14 +136,10 @@ def card(cfg: Dict[str, Any], path: str, tags: str = TAGS, results: bool = False
 
 
 def model_index(text: str) -> str:
-    """The results in tables of a card in YAML, as hubs read them.
+    """The results in tables of a card, in YAML from ``model-index:`` on as hubs read them.
 
-    Args:
-        text: the card. Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics,
-            called as their columns, of the data set that the first cell names.
-
-    Returns:
-        The lines from ``model-index:`` on; none without such a cell.
+    Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics, called as their
+    columns, of the data set that the first cell names. Without such a cell the text is empty.
     """
     results: List[Dict[str, Any]] = []
     for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):

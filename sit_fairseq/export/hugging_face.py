@@ -8,7 +8,7 @@ import contextlib
 import functools
 import math
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
@@ -38,25 +38,16 @@ _ONE_CALL = threading.RLock()
 
 
 class SymbolInvariantConfig(PreTrainedConfig):
-    """What ``config.json`` says: the options of training, and the tokens.
-
-    Attributes:
-        cfg: the options, as fairseq keeps them.
-        tokens: see :class:`SymbolTokenizer`.
-        symbols: likewise.
-        symbol_rows: of ``symbol_embedding="canonical"``, see ``CanonicalVocabulary``.
-        masked: whether some tokens cannot be produced.
-        grammar: of well-formed answers, a key of ``GRAMMARS``.
-    """
+    """What ``config.json`` says: the options of training, and the tokens."""
 
     model_type = "symbol_invariant_transformer"
 
-    cfg: Optional[Dict[str, Any]] = None
-    tokens: Optional[List[str]] = None
-    symbols: str = "[a-z]"
-    symbol_rows: Optional[str] = None
-    masked: bool = True
-    grammar: Optional[str] = None
+    cfg: Optional[Dict[str, Any]] = None  # the options, as fairseq keeps them
+    tokens: Optional[List[str]] = None  # see SymbolTokenizer
+    symbols: str = "[a-z]"  # likewise
+    symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
+    masked: bool = True  # some tokens cannot be produced
+    grammar: Optional[str] = None  # of well-formed answers, a key of GRAMMARS
     vocab_size: int = 0
     is_encoder_decoder: bool = True
     bos_token_id: int = BOS
@@ -100,11 +91,7 @@ class Answers(ModelOutput):
 
 
 class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
-    """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`.
-
-    Args:
-        config: options and tokens.
-    """
+    """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
 
     config_class = SymbolInvariantConfig
     base_model_prefix = "core"
@@ -211,17 +198,15 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             num_return_sequences: N, answers to each sentence.
             do_sample: draw N answers instead of searching for the best.
             temperature: logits are divided by it.
-            top_k: see :class:`Sampling`.
-            top_p: likewise.
-            max_new_tokens: the most tokens of an answer without its ``</s>``.
-            min_new_tokens: the fewest.
+            top_k, top_p: see :class:`Sampling`.
+            max_new_tokens, min_new_tokens: bounds of an answer without its ``</s>``.
             length_penalty: log-probabilities are divided by the length to the power of it.
             no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
             constrained: True for well-formed answers of the model's logic, or the name of a grammar
-                (``prop``, ``ltl``), or one of your own. By default, and if there is such a grammar,
-                with ``verify`` alone.
-            verify: is given the text of a sentence and of an answer. The best answer that it accepts
-                comes first; a sentence without one is searched again with the next of the beams.
+                (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
+                True with ``verify``.
+            verify: a function of the texts of a sentence and an answer. The best answer that it
+                accepts comes first; a sentence without one is searched again with a wider beam.
             verify_beams: widths from narrow to wide, in the place of ``num_beams``.
             return_dict_in_generate: return :class:`Answers`.
 
@@ -240,26 +225,20 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             widths = [num_return_sequences]
         if num_return_sequences > widths[0]:
             raise ValueError(f"a beam of {widths[0]} has no {num_return_sequences} answers")
-        grammar, strategy = self._grammar(constrained, verify), None
-        if do_sample:
-            strategy = Sampling(top_k, top_p)
-        searches = {
-            width: BeamSearch(
-                [self.core],
-                SearchOptions(
-                    beam=width,
-                    nbest=num_return_sequences,
-                    max_len_b=max_new_tokens,
-                    min_len=min_new_tokens,
-                    len_penalty=length_penalty,
-                    temperature=temperature,
-                    no_repeat_ngram_size=no_repeat_ngram_size,
-                ),
-                strategy,
-                grammar,
-            )
+        options = SearchOptions(
+            nbest=num_return_sequences,
+            max_len_b=max_new_tokens,
+            min_len=min_new_tokens,
+            len_penalty=length_penalty,
+            temperature=temperature,
+            no_repeat_ngram_size=no_repeat_ngram_size,
+        )
+        grammar = self._grammar(constrained, verify)
+        strategy = Sampling(top_k, top_p) if do_sample else None
+        searches = [
+            BeamSearch([self.core], replace(options, beam=width), strategy, grammar)
             for width in widths
-        }
+        ]
         with self._names():
             sources = self._read(input_ids, attention_mask)
             prefix = None
@@ -280,7 +259,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
 
     def _search(
         self,
-        searches: Dict[int, BeamSearch],
+        searches: Sequence[BeamSearch],
         sources: Tensor,
         prefix: Optional[Tensor],
         verify: Optional[Callable[[str, str], bool]],
@@ -289,7 +268,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         judge = functools.lru_cache(maxsize=None)(verify or (lambda problem, answer: True))
         answers: Dict[int, List[Hypothesis]] = {}
         left, verified = list(range(len(sources))), torch.zeros(len(sources), dtype=torch.bool)
-        for search in searches.values():
+        for search in searches:
             found = search(sources[left], None if prefix is None else prefix[left])
             for place, nbest in zip(left, found):
                 answers.setdefault(place, nbest)

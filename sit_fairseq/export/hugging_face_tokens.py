@@ -72,10 +72,9 @@ class SymbolTokenizer(PreTrainedTokenizer):
     """Splits a sentence at spaces, and spells the symbols.
 
     Args:
-        tokens: base tokens by row, special ones left out.
+        tokens: base tokens by row, special ones left out; they are no symbols.
         symbols: what is a symbol: a regular expression, or for each sort a line ``NAME=REGEX``. Give
-            another one to ``from_pretrained`` for names of another form, with the same sorts. A base
-            token is none, whatever matches it.
+            another one to ``from_pretrained`` for names of another form, with the same sorts.
         sorts: the names of the sorts.
         pieces: the scores of SentencePiece pieces, for models of plain text.
     """
@@ -161,9 +160,7 @@ _SPACE = "\u2581"  # in the place of spaces
 def split(text: str, pieces: Dict[str, Optional[float]]) -> List[str]:
     """Splits plain text as SentencePiece does by a BPE model.
 
-    Args:
-        text: the text.
-        pieces: by their text; the score of those that are merged, None for those that are kept.
+    ``pieces`` have a score if they are merged of others, and None if they are kept whole.
     """
     text = _SPACE + _SPACE.join(unicodedata.normalize("NFKC", text).split())
     kept = sorted((piece for piece, score in pieces.items() if score is None), key=len)

@@ -23,8 +23,7 @@ class _OneSentence(Streams):
     def of(
         cls, slots: Tensor, hypotheses: int = 1, sorts: Optional[Tensor] = None
     ) -> "_OneSentence":
-        """The layout of (S,) slots, -1 for the stream of a sentence without symbols, and of their
-        (S,) sorts."""
+        """The layout of (S,) slots and their (S,) sorts."""
         return cls(
             num_slots=(slots >= 0).sum().view(1),
             sentence=torch.zeros_like(slots),
@@ -104,16 +103,12 @@ class _Step:
         """Nothing: every step has an object of its own."""
 
 
-class _Side(nn.Module):
-    """One side of a model of :func:`plain_copy`."""
+class SentenceEncoder(nn.Module):
+    """The encoder of :func:`plain_copy`, with what the decoder needs of its output."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
-
-
-class SentenceEncoder(_Side):
-    """The encoder, with what the decoder needs of its output."""
 
     def forward(
         self,
@@ -149,8 +144,12 @@ class SentenceEncoder(_Side):
         return tuple(memories)
 
 
-class SentenceDecoder(_Side):
-    """One step of the decoder, for all hypotheses of a sentence."""
+class SentenceDecoder(nn.Module):
+    """One step of the decoder of :func:`plain_copy`, for all hypotheses of a sentence."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
 
     def forward(
         self,

@@ -33,9 +33,6 @@ _OPSET = 18
 def check_exportable(model: nn.Module) -> None:
     """Refuses what has no counterpart in the files.
 
-    Args:
-        model: with streams or of one stream.
-
     Raises:
         UserError: naming the option.
     """
@@ -55,19 +52,15 @@ def check_exportable(model: nn.Module) -> None:
 def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     """The content of ``vocabulary.json``.
 
-    Args:
-        model: see :func:`check_exportable`.
-
     Returns:
         ``format``: 1, or 2 if the networks also take the ``sorts`` of the slots; ``tokens``: those
-        of the rows, specials first; ``symbols``: the pattern, in Python's syntax, of several sorts
-        a line ``NAME=REGEX`` for each; ``symbol_embedding``; ``specials``: the ids of the three with a use;
+        of the rows, specials first; ``symbols``: the pattern in Python's syntax, of several sorts a
+        line ``NAME=REGEX`` for each; ``specials``: the ids of the three with a use;
         ``never_answered``: tokens whose columns the decoder closes; ``scale``: of the cosines,
-        which the decoder applies, None for a linear head; ``positions``, of each side; ``tree``:
-        for positions in trees the number of operands of each token that has some, and the greatest
-        depth, else None; ``longest``: of source and target, in tokens with ``</s>``; ``cross``:
-        what the encoder's outputs are; ``caches``: the decoder's with the shape of an entry, ``S``
-        for the number of streams; ``fresh_symbols``: 0.
+        which the decoder applies, None for a linear head; ``tree``: for positions in trees the
+        number of operands of each token that has some, and the greatest depth; ``longest``: of
+        source and target, in tokens with ``</s>``; ``cross``: the encoder's outputs; ``caches``:
+        the decoder's with the shape of an entry, ``S`` for the number of streams.
     """
     vocabulary, encoder, decoder = model.vocabulary, model.encoder, model.decoder
     dictionary = vocabulary.dictionary
@@ -98,11 +91,7 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
 
 
 def export_onnx(checkpoint: str, folder: str) -> Agreement:
-    """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json``.
-
-    Args:
-        checkpoint: a trained model.
-        folder: where they go; it is made if there is none.
+    """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:
         How the answers of the files compare with fairseq's.
@@ -124,12 +113,7 @@ def export_onnx(checkpoint: str, folder: str) -> Agreement:
 
 
 def write(model: nn.Module, folder: str) -> None:
-    """Writes the files as they are made.
-
-    Args:
-        model: see :func:`check_exportable`.
-        folder: which must exist.
-    """
+    """Writes the files of a model that :func:`check_exportable` accepts."""
     description = vocabulary_description(model)
     plain = plain_copy(model)
     _export_encoder(plain, description, os.path.join(folder, ENCODER))
@@ -235,14 +219,10 @@ def _export(
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """Context manager: the exporter says nothing, of the much that no user can mend."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
-    levels = [logger.level for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
             yield
-    finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)
+        finally:
+            logging.disable(logging.NOTSET)

@@ -43,14 +43,9 @@ def _attend(
 
 
 def plain_copy(model: nn.Module) -> nn.Module:
-    """Copies a model for PyTorch's exporter.
+    """Copies a model on the CPU for PyTorch's exporter, in float32 and evaluation mode.
 
-    Args:
-        model: with streams or of one stream, on the CPU.
-
-    Returns:
-        The copy, in float32 and evaluation mode. Its encoder takes canonical ids of one sentence
-        (:meth:`StreamEncoder.encode`), its decoder computes steps.
+    The encoder of the copy takes canonical ids of one sentence, its decoder computes steps.
     """
     model = deepcopy(model).float()
     model.eval()  # fairseq's returns nothing where generation was made fast

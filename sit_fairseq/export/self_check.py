@@ -47,12 +47,7 @@ class Agreement:
 
 
 def random_sentences(exported: ExportedModel, names: Sequence[str]) -> List[str]:
-    """Draws sentences that a model reads: formulas, if its positions are those of trees.
-
-    Args:
-        exported: the model.
-        names: of symbols.
-    """
+    """Draws sentences over some names that a model reads: formulas, if it has tree positions."""
     rng = random.Random(1)
     tree = exported.vocabulary["tree"]
     arity = {} if tree is None else tree["arity"]
@@ -84,11 +79,9 @@ def _shape(rng: random.Random, arity: Dict[str, int], length: int) -> List[str]:
 
 
 def compare(decoder: CheckpointDecoder, folder: str) -> Agreement:
-    """Compares answers of exported files with those of fairseq, sentence by sentence.
+    """Compares answers of the files in a folder with those of fairseq, sentence by sentence.
 
-    Args:
-        decoder: of the checkpoint. Afterwards its symbols have other names.
-        folder: the files.
+    Afterwards the symbols of the decoder have other names.
 
     Raises:
         UserError: an answer or a score differs.

@@ -59,10 +59,8 @@ _EXAMPLES = {"prop": "xor a & b c", "ltl": "& a X U b c"}
 def export_transformers(checkpoint: str, folder: str) -> str:
     """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
 
-    Args:
-        checkpoint: a trained stream model. Beside it ``README.md`` becomes the card, the pieces of
-            ``spm.model`` those of the tokenizer, and ``.eval_results`` is copied.
-        folder: where the files go; it is made if there is none.
+    Beside the checkpoint ``README.md`` becomes the card, the pieces of ``spm.model`` those of the
+    tokenizer, and ``.eval_results`` is copied.
 
     Returns:
         The name of the file of weights.
