@@ -64,10 +64,8 @@ def symbols(least: int) -> Callable[[str], List[str]]:
     """The type of symbols of formulas: at least so many of them, or their number."""
 
     def read(text: str) -> List[str]:
-        if text.isdecimal():
-            found = symbol_names(int(text))
-        else:
-            found = [name.strip() for name in text.split(",")]
+        numbered = text.isdecimal()
+        found = symbol_names(int(text)) if numbered else list(map(str.strip, text.split(",")))
         if len(found) < least or len(set(found)) < len(found):
             raise argparse.ArgumentTypeError(f"{text} has too few symbols, or one of them twice")
         for name in found:

@@ -74,7 +74,7 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     layers, channels = len(decoder.layers), decoder.cfg.embed_dim
     caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {
-        "format": 2 if _takes_sorts(vocabulary) else 1,
+        "format": 2 if vocabulary.num_sorts > 1 and not vocabulary.one_stream else 1,
         "tokens": tokens,
         "symbols": dictionary.pattern,
         "symbol_embedding": "fixed" if vocabulary.one_stream else "streams",
@@ -127,34 +127,33 @@ def write(model: nn.Module, folder: str) -> None:
 _Input = Tuple[Tensor, Dict[int, Any]]
 
 
-def _slots(plain: nn.Module) -> _Input:
-    """The slots of the streams; where there is one stream always, their number is a constant."""
+def _of_streams(plain: nn.Module, description: Dict[str, Any]) -> Dict[str, _Input]:
+    """The inputs of both networks; where there is one stream always, their number is a constant."""
     if plain.vocabulary.one_stream:
-        return torch.tensor([-1]), {0: Dim.STATIC}
-    return torch.arange(3), {0: Dim("streams")}
-
-
-def _takes_sorts(vocabulary: nn.Module) -> bool:
-    return vocabulary.num_sorts > 1 and not vocabulary.one_stream
+        return {"slots": (torch.tensor([-1]), {0: Dim.STATIC})}
+    changing = {0: Dim("streams")}
+    inputs = {"slots": (torch.arange(3), changing)}
+    if description["format"] == 2:
+        inputs["sorts"] = (torch.arange(3) % 2, changing)
+    return inputs
 
 
 def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
     tokens = Dim("tokens")
-    inputs = {
-        "tokens": (torch.full((5,), plain.vocabulary.num_base - 1), {0: tokens}),
-        "slots": _slots(plain),
-    }
+    of_streams = _of_streams(plain, description)
+    last = plain.vocabulary.num_base - 1
+    inputs = {"tokens": (torch.full((5,), last), {0: tokens}), "slots": of_streams["slots"]}
     if description["tree"] is not None:
         inputs["tree"] = (torch.full((5, description["tree"]["depth"]), -1), {0: tokens})
-    if _takes_sorts(plain.vocabulary):
-        inputs["sorts"] = (torch.arange(3) % 2, inputs["slots"][1])
+    inputs.update(of_streams)  # sorts, if there are any, come last
     outputs = [f"memory_{letters}" for letters in description["cross"]]
-    _export(SentenceEncoder(plain), inputs, list(inputs), outputs, path)
+    _export(SentenceEncoder(plain), inputs, outputs, path)
 
 
 def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
     hypotheses, tokens, steps = map(Dim, ("hypotheses", "tokens", "steps"))
-    slots, changing = _slots(plain)
+    of_streams = _of_streams(plain, description)
+    slots, changing = of_streams["slots"]
     streams, number = changing[0], len(slots)
     layers, channels = len(plain.decoder.layers), plain.decoder.cfg.embed_dim
     states = {
@@ -170,41 +169,36 @@ def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
         "tokens": (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
         "slots": (slots, changing),
         "position": (torch.tensor(4), {}),
-        "memories": [states[letters] for letters in description["cross"]],
-        "caches": [states[letters] for letters in description["caches"]],
+        "memories": {f"memory_{letters}": states[letters] for letters in description["cross"]},
+        "caches": {f"cache_{letters}": states[letters] for letters in description["caches"]},
+        **of_streams,
     }
-    names = ["tokens", "slots", "position"]
-    names += [f"memory_{letters}" for letters in description["cross"]]
-    names += [f"cache_{letters}" for letters in description["caches"]]
-    if _takes_sorts(plain.vocabulary):
-        inputs["sorts"] = (torch.arange(3) % 2, changing)
-        names.append("sorts")
-    outputs = ["log_probabilities"] + [f"new_cache_{letters}" for letters in description["caches"]]
-    _export(SentenceDecoder(plain), inputs, names, outputs, path)
+    outputs = ["log_probabilities", *(f"new_{name}" for name in inputs["caches"])]
+    _export(SentenceDecoder(plain), inputs, outputs, path)
 
 
 def _export(
     module: nn.Module,
-    inputs: Dict[str, Union[_Input, List[_Input]]],
-    names: List[str],
+    inputs: Dict[str, Union[_Input, Dict[str, _Input]]],
     outputs: List[str],
     path: str,
 ) -> None:
     """Calls PyTorch's exporter, which notes in the files where their parts came from."""
-
-    def each(part: int) -> Dict[str, Any]:
-        return {
-            name: [pair[part] for pair in given] if isinstance(given, list) else given[part]
-            for name, given in inputs.items()
-        }
-
+    names, examples, changing = [], {}, {}
+    for name, given in inputs.items():
+        if isinstance(given, dict):
+            names += given
+            examples[name], changing[name] = ([pair[i] for pair in given.values()] for i in (0, 1))
+        else:
+            names.append(name)
+            examples[name], changing[name] = given
     with torch.no_grad(), _silence():
         program = torch.onnx.export(
             module.eval(),
-            kwargs=each(0),
+            kwargs=examples,
             input_names=names,
             output_names=outputs,
-            dynamic_shapes=each(1),
+            dynamic_shapes=changing,
             opset_version=_OPSET,
             dynamo=True,
         )
