@@ -4,17 +4,14 @@ r"""Converts a trained transformer into a Symbol-Invariant Transformer.
         --symbols '[a-z]' --actual a --placeholder b --verify
 
 The embedding of one symbol becomes that of the symbol a stream belongs to (--actual), the
-embedding of another one that of all others (--placeholder); base tokens keep theirs, found
-by name; all other weights are carried over. Sentences whose only symbol is the one given
-by --actual are computed as before, --verify shows it. Of several sorts of symbols each has its own:
---actual table=T0 --actual column=c0, and so for --placeholder. Models of every option of fairseq's
-transformer are converted that has a counterpart; the others are refused with the name of the
-option.
+embedding of another one that of all others (--placeholder); all other weights are carried over.
+Sentences whose only symbol is the one given by --actual are computed as before, --verify shows it.
+Of several sorts of symbols each has its own: --actual table=T0 --actual column=c0, and so for
+--placeholder. An option of fairseq's transformer without counterpart is refused by name.
 
-IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding
-fixed, as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its
-positions, its head and the scale of its cosines, and brings its tokens along. IN is never
-changed, and read without executing anything in it.
+IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding fixed,
+as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its positions and
+its head, and brings its tokens along. IN is never changed, and nothing in it is executed.
 
 OUT is a checkpoint for --task stream_translation, on data with a joined dictionary whose
 base tokens are those of the original:
@@ -23,10 +20,7 @@ base tokens are those of the original:
     fairseq-train DATA --user-dir sit_fairseq --task stream_translation --symbols REGEX \
         --finetune-from-model OUT OPTIONS...
 
-where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the
-same, with or without --reset-optimizer. The head of fairseq's transformer is linear: train with
---criterion cross_entropy or label_smoothed_cross_entropy; that of the baselines is cosine, unless
---output-head says otherwise: train with --criterion adacos.
+where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the same.
 
 fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation: PyTorch 2.6 and
 later refuse what fairseq's transformer has among its options unless they are told that it is data.

@@ -8,12 +8,10 @@ Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Sym
 that are no operators, constants or punctuation of traces.
 
 * renamed (section on dataset perturbations): in each pair the symbols become a, b, c, ... (p0, p1,
-  ... if some pair has more than 26) in the order in which they appear in the answer and then in the
-  source. No two symbols of a pair become one.
+  ... if some pair has more than 26) as they appear in the answer and then in the source.
 * reduced (the same section): a random sample of the pairs, in their order.
 * supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
-  whose source has at most one symbol and has not occurred before. ``--figure FILE.png`` draws the
-  histograms of the numbers of symbols before and after, as in the paper.
+  whose source has at most one symbol and has not occurred before.
 """
 
 import argparse

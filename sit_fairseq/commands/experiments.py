@@ -4,10 +4,9 @@
 
 trains every model of the file under every condition with every seed, measures each by
 ``sit evaluate``, and writes the table ``DIR/NAME.md`` after each run, all rows with the first seed
-before those with the next. What is measured is in ``DIR/runs/CONDITION/MODEL/seedN``. Runs are
-processes of their own, ``--jobs`` at a time, and end with this one. What is finished is not done
-again; interrupted trainings resume; a folder whose runs had other settings or data is refused; what
-was measured by another command or on other files is measured again.
+before those with the next. Results are in ``DIR/runs/CONDITION/MODEL/seedN``. Runs are processes of
+their own, ``--jobs`` at a time, and end with this one. What is finished is not done again, and
+interrupted trainings resume; a folder whose runs had other settings or data is refused.
 
 A file says what to do like this::
 

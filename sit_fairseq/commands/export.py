@@ -3,13 +3,12 @@
     sit export outputs/ltl-mini/model/checkpoint_last.pt checkpoints/ltl
 
 writes ``checkpoints/ltl/model.pt`` in half precision, without optimizer and paths, which
-fairseq-generate, fairseq-interactive and ``--finetune-from-model`` accept, and the dictionaries that
-they ask for: they hold the base tokens alone, as symbols need no entry.
+fairseq-generate, fairseq-interactive and ``--finetune-from-model`` accept, and the dictionaries of
+base tokens that they ask for.
 
 --hub writes a folder that can be uploaded as it is: ``model.safetensors``, ``config.json``, the
-dictionaries and the card, ``README.md`` beside the checkpoint under a heading of tags and licence,
-if it has none, or a table of the model's options where there is no such file.
-``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
+dictionaries and the card, which is ``README.md`` beside the checkpoint or a table of the model's
+options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
 ``--path DIR/model.safetensors``.
 
 --transformers writes the same with a tokenizer and the code of the model, for environments with
@@ -28,8 +27,7 @@ The card gets a snippet that answers a sentence, and at its head the percentages
 
 Numbers of tokens, symbols and hypotheses are free. Before anything is written, answers are compared
 with fairseq's, greedy and with a beam of 3, on random sentences for half a minute at most. Models
-with streams, of every attention pattern, positions, head and norm, and those of
---symbol-embedding fixed can be exported.
+with streams and those of --symbol-embedding fixed can be exported.
 """
 
 import argparse

@@ -5,13 +5,12 @@
     sit import heat-map --semantics ltl eval2d-10ap.pkl data/grid
 
 ``pairs`` reads files of two lines per sample, a formula and its trace or assignment, in the
-notation without spaces of DeepLTL and of the data sets made like it (ltl-35, ltl-35-supp,
-prop-35): ``&!ab`` and ``&!ab;{1}``, ``a1b0``. Of a folder it reads train.txt, val.txt and
-test.txt, those there are, and writes OUT/train.src, OUT/train.tgt and so on.
+notation without spaces of DeepLTL (ltl-35, ltl-35-supp, prop-35): ``&!ab`` and ``&!ab;{1}``,
+``a1b0``. Of a folder it reads train.txt, val.txt and test.txt, those there are, and writes
+OUT/train.src, OUT/train.tgt and so on.
 
 ``heat-map`` reads a pickled heat map of the published code and writes a grid (``sit generate
-grid``), cells ordered by number of symbols and length in tokens. It runs nothing that a pickle asks
-for and refuses one that asks for more than plain data. ``sit judge`` judges the answers of either.
+grid``). A pickle that asks for more than plain data is refused, and nothing of it is run.
 """
 
 import argparse

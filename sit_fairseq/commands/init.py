@@ -5,9 +5,8 @@
 
 ``data.py`` makes pairs and ``judge.py`` decides which answers are right: put your own there.
 ``training.yaml`` says how models are trained and what is a symbol, ``table.yaml`` which models are
-trained and measured. ``run.sh`` makes the data, trains this model and a transformer that learns a
-vector for each name, measures both, with more symbols than in training, verified by the judge, and
-on a grid of the task's own pairs, and prints one table.
+trained and measured. ``run.sh`` does it all, for this model and for a transformer that learns a
+vector for each name, and prints one table.
 """
 
 import argparse

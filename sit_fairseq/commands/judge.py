@@ -7,9 +7,8 @@
     sit judge --semantics alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
 
 With exact an answer is right if it equals its reference, and the references take the place of the
-problems; with alpha, if it does up to the names of the symbols that its problem lacks. Exact and
-copies get their mean edit distance, too, at the end of the last line. What it took goes to standard
-error: answers per second, and what a judge needs for half and for 99 in 100 of the answers.
+problems; with alpha, if it does up to the names of the symbols that its problem lacks. The last
+line ends with the mean edit distance of exact and copy. The time it took goes to standard error.
 """
 
 import argparse

@@ -8,9 +8,6 @@ sentences are equal up to renaming if an injective renaming of symbols turns one
 Symbols are the leaves of formulas that are no constants, unless ``--symbols`` says which tokens
 are. The table says how many lines of a file have an equal one in another file or, in the rows
 of ``itself``, before them in the same file.
-
-With ``--expect-none`` the status is 1 if a line of a test file is a renaming of one in a
-training file, else 0.
 """
 
 import argparse

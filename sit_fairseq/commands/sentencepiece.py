@@ -4,13 +4,11 @@ r"""Trains a SentencePiece model that keeps interchangeable tokens whole.
         --vocab-size 500 --symbols '<ent0>..<ent99>'
     sit sentencepiece --encode data/spm.model data/train.src data/pieces.src
 
-The first form writes ``data/spm.model`` and ``.vocab``. Every symbol becomes a piece of its
-own that is never split or merged. Symbols need not occur in the text and cost nothing in a
-stream model, so that one may declare as many as will ever be wanted; pass their pattern,
-here ``--symbols '<ent[0-9]+>'``, to fairseq-train. The second form splits a file into
-pieces for fairseq-preprocess. Afterwards ``--bpe sentencepiece --sentencepiece-model
-data/spm.model`` lets fairseq-interactive read plain text and fairseq-generate and
-fairseq-interactive print it.
+The first form writes ``data/spm.model`` and ``.vocab``. Every symbol becomes a piece of its own.
+Symbols need not occur in the text and cost nothing in a stream model, so that one may declare as
+many as will ever be wanted; pass their pattern, here ``--symbols '<ent[0-9]+>'``, to fairseq-train.
+The second form splits a file into pieces for fairseq-preprocess. Afterwards fairseq's commands read
+and print plain text with ``--bpe sentencepiece --sentencepiece-model data/spm.model``.
 """
 
 import argparse

@@ -8,10 +8,9 @@ the same strings, one per line.
     sit generate copy data/train
     sit generate copy data/valid --size 1000 --seed 7 --exclude data/train
 
-No string is a renaming of another, nor of one in the files of ``--exclude``; so there are few
-of the shortest. With ``--distinct-symbols`` a length is drawn among those in which so many have
-room, then a string among all of this length that have so many different tokens. For tests on
-longer strings and more symbols see ``sit generate grid --semantics copy``.
+No string is a renaming of another, nor of one in the files of ``--exclude``; so there are few of
+the shortest. With ``--distinct-symbols`` strings have so many different tokens. For tests on longer
+strings and more symbols see ``sit generate grid --semantics copy``.
 """
 
 import argparse

@@ -8,28 +8,24 @@
 OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq/datasets/grid.py``.
 
 With ``--semantics`` the grid is that of the paper's heat maps (section on vocabulary and length
-generalisation, appendix on copying), and a sample of a cell is drawn from the distribution of ``sit
-generate prop``, of Spot's ``randltl`` or of strings, over as many symbols as the grid has at most,
-under the condition that it has just the cell's length and number of symbols. This is exact, and
-rejects nothing however rare such samples are. What is left out after that:
+generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
+generate prop``, of Spot's ``randltl`` or of strings, under the condition that they have the cell's
+length and number of symbols, which is exact and rejects nothing. Left out after that are
 
 * prop: formulas that are unsatisfiable or tautologies, as are all formulas without symbols;
-* ltl: what Spot rewrites to a shorter formula (most of these are never drawn), and what is
-  unsatisfiable. Drawing from ``randltl`` until all cells are full, as for the published grid,
-  also brings formulas that are as short as they are only because longer ones were rewritten;
-  these have about twice as many constants;
+* ltl: formulas that are unsatisfiable, or that Spot rewrites to a shorter one. (The published grid
+  has the rewritten ones in their cells, which have about twice as many constants);
 * all: renamings of a sample of the cell, and of what is in the files of ``--exclude``.
 
 The k symbols are the first k, in any order. Labels are smallest assignments, traces of Spot, the
 string itself. A cell has fewer samples than asked for if thousands of draws in a row brought no new
-one. For each cell the manifest says how many candidates were drawn and how many of them left out for
-which reason; ``timeout`` and ``error`` count formulas that Spot was stopped at or failed on. The
-data of a seed depend neither on the number of workers nor on interruptions, after which the same
-command goes on, as long as no formula comes close to the time-out.
+one. The manifest counts the candidates of each cell, and those left out by reason (``timeout`` and
+``error`` of Spot among them). The data of a seed depend neither on the number of workers nor on
+interruptions, after which the same command goes on, as long as no formula comes close to the
+time-out.
 
-With ``--from`` the samples are the user's own pairs, of any task: for each number of symbols and
-length that occurs in PREFIX.src (symbols of all sorts together) a random choice of at most ``--per-cell`` pairs. ``sit evaluate
-heat-map`` takes such a grid with any semantics.
+With ``--from`` the samples are your own pairs, of any task: for each number of symbols (of all
+sorts) and length in PREFIX.src a random choice of at most ``--per-cell`` pairs.
 """
 
 import argparse

@@ -11,12 +11,10 @@ accepting run of its automaton, or with ``--labels depth-first`` as in
     sit generate ltl data/test --symbols 10 --size 10000 --seed 7 \
         --exclude data/train
 
-No formula is a renaming of another, nor of one in the files of ``--exclude``. As many as there
-are of a length, up to its share, are among the data; what short lengths lack is shared by the
-others. With ``--distinct-symbols`` only lengths in which so many symbols have room are among
-the data, and formulas are drawn from the distribution of ``randltl`` under the condition that
-they have so many different symbols; what Spot would rewrite to a shorter one is left out (see
-``sit generate grid``).
+No formula is a renaming of another, nor of one in the files of ``--exclude``; what short lengths
+lack is shared by the others. With ``--distinct-symbols`` formulas are drawn under the condition
+that they have so many, of the lengths with room for them; what Spot would rewrite to a shorter one
+is left out (see ``sit generate grid``).
 
     sit generate ltl data/all --operators 'F G X U W R M ! & | -> <-> xor' --labels depth-first
     sit generate ltl data/written --written --symbols 16 --max-length 48 --labels depth-first
@@ -25,8 +23,7 @@ have other formulas: random ones over the given operators, as many of each lengt
 drawn; or formulas as people write them (:mod:`sit_fairseq.datasets.written`), of any length.
 
 The data of a seed depend neither on the number of workers nor on interruptions, after which the
-same command goes on, as long as no formula comes close to the time-out or to the memory a worker
-may use.
+same command goes on, as long as no formula comes close to the limits of time or memory.
 """
 
 import argparse

@@ -12,9 +12,8 @@ assignments alone, not the formulas.
 
 No formula is a renaming of another, nor of one in the files of ``--exclude``. Lengths are drawn
 uniformly and known formulas dropped, so there are few of the shortest: of 1, 2, 3, 4, 5 and 6
-tokens there are 1, 1, 19, 51, 737 and 3193. With ``--distinct-symbols`` a length is drawn among
-those in which so many symbols have room, then a formula from the same distribution as without,
-under the condition that it has so many different symbols.
+tokens there are 1, 1, 19, 51, 737 and 3193. With ``--distinct-symbols`` formulas are drawn under
+the condition that they have so many, of the lengths with room for them.
 
     sit generate prop data/arrows --operators '! & | <-> xor ->' --labels depth-first
     sit generate prop data/written --written --symbols 16 --max-length 60 --labels depth-first
