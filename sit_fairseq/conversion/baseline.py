@@ -34,16 +34,8 @@ def read_baseline(
 ) -> Original:
     """Describes a checkpoint of a model trained with ``--symbol-embedding fixed``.
 
-    Its tokens are in the checkpoint, so that its data need not be there any more.
-
-    Args:
-        path: its name, for messages.
-        state: its content.
-        data: a directory of sentences to compare models on; None for the one recorded.
-        ema: take the moving average of the weights.
-
-    Raises:
-        UserError: it cannot be converted.
+    Its tokens are in the checkpoint; ``data`` has sentences to compare models on, if it is there.
+    Other arguments and errors are those of :func:`~sit_fairseq.conversion.vanilla.read_vanilla`.
     """
     options = {n: v for n, v in original.model_options(state).items() if not n.startswith("_")}
     kind = options["symbol_embedding"]

@@ -15,8 +15,10 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 import torch
 import torch.nn.functional as F
+from fairseq import utils
 from fairseq.checkpoint_utils import load_model_ensemble_and_task
 from fairseq.data import data_utils
+from fairseq.data.language_pair_dataset import collate
 from omegaconf import DictConfig
 
 from sit_fairseq.conversion.original import Original, dictionary_path, read_dictionary
@@ -223,14 +225,9 @@ def _generator(model, dictionary: StreamDictionary) -> StreamSequenceGenerator:
 
 def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str) -> Dict[str, Any]:
     """A batch as fairseq's data sets collate it."""
-    sources, targets = (
-        [torch.tensor([*map(dictionary.index, s), dictionary.eos()]) for s in side]
-        for side in zip(*pairs)
-    )
-    pad, eos = dictionary.pad(), dictionary.eos()
-    source = data_utils.collate_tokens(sources, pad).to(device)
-    target = data_utils.collate_tokens(targets, pad).to(device)
-    previous = data_utils.collate_tokens(targets, pad, eos, move_eos_to_beginning=True).to(device)
-    lengths = source.ne(pad).sum(1)
-    net_input = {"src_tokens": source, "src_lengths": lengths, "prev_output_tokens": previous}
-    return {"net_input": net_input, "target": target}
+    eos, samples = dictionary.eos(), []
+    for number, pair in enumerate(pairs):
+        source, target = (torch.tensor([*map(dictionary.index, side), eos]) for side in pair)
+        samples.append({"id": number, "source": source, "target": target})
+    batch = collate(samples, dictionary.pad(), eos, left_pad_source=False)
+    return utils.apply_to_sample(lambda tensor: tensor.to(device), batch)

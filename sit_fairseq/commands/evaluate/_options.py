@@ -12,17 +12,11 @@ import torch
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
 from sit_fairseq.datasets.grid import MANIFEST
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.given_answers import GivenAnswers
-from sit_fairseq.evaluation.result_file import (
-    file_beside,
-    markdown_table,
-    sha256_of,
-    sha256_of_file,
-    versions,
-    write_result,
-)
+from sit_fairseq.evaluation.result_file import file_beside, sha256_of, sha256_of_file
 from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.storage.files import make_folder
@@ -189,10 +183,10 @@ def report(
         "samples": samples,
         "seconds": seconds,
         "result": result,
-        "versions": versions(),
+        "versions": result_file.versions(),
     }
-    write_result(args.result, content)
-    print(markdown_table(table))
+    result_file.write_result(args.result, content)
+    print(result_file.markdown_table(table))
 
 
 def figure(args: argparse.Namespace) -> str:
