@@ -1,10 +1,9 @@
 """Small checkpoints to be shipped: half precision, no optimizer, no paths."""
 
-import contextlib
 import json
 import os
 import re
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import yaml
 
@@ -43,10 +42,7 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens = small_checkpoint(checkpoint)
-    with in_folder(folder, small, tokens, "model.pt") as partials:
-        writing.save(small, partials[0])
-    return os.path.join(folder, "model.pt")
+    return write_folder(folder, *small_checkpoint(checkpoint))
 
 
 def export_hub(checkpoint: str, folder: str) -> str:
@@ -61,13 +57,12 @@ def export_hub(checkpoint: str, folder: str) -> str:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
     small, tokens = small_checkpoint(checkpoint)
-    names = (hub_folder.WEIGHTS, hub_folder.CONFIG, hub_folder.CARD)
-    text = card(small["cfg"], os.path.join(os.path.dirname(checkpoint), hub_folder.CARD))
-    with in_folder(folder, small, tokens, *names) as partials:
-        hub_folder.write_weights(small["model"], partials[0])
-        write(partials[1], json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n")
-        write(partials[2], text)
-    return os.path.join(folder, hub_folder.WEIGHTS)
+    path = os.path.join(os.path.dirname(checkpoint), hub_folder.CARD)
+    texts = {
+        hub_folder.CONFIG: json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n",
+        hub_folder.CARD: card(small["cfg"], path),
+    }
+    return write_folder(folder, small, tokens, texts)
 
 
 def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
@@ -92,25 +87,31 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     return writing.checkpoint(cfg, weights), vocabulary[0]
 
 
-def write(path: str, text: str) -> None:
-    """Writes a text file with line ends of Unix."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+def write_folder(
+    folder: str, state: Dict[str, Any], tokens: List[str], texts: Optional[Dict[str, str]] = None
+) -> str:
+    """Writes a small checkpoint into a folder, with texts by the names of their files.
 
+    Without texts it is a file of fairseq's, else one of weights alone.
 
-@contextlib.contextmanager
-def in_folder(
-    folder: str, state: Dict[str, Any], tokens: List[str], *names: str
-) -> Iterator[List[str]]:
-    """Names to write files of a folder to; the dictionaries are written, too."""
+    Returns:
+        The name of the checkpoint.
+    """
+    task, dictionary = state["cfg"]["task"], "".join(f"{token} 1\n" for token in tokens)
+    files = dict(texts or {})
+    files.update((f"dict.{task[side]}.txt", dictionary) for side in ("source_lang", "target_lang"))
+    name = "model.pt" if texts is None else hub_folder.WEIGHTS
+    paths = [os.path.join(folder, file) for file in (name, *files)]
     make_folder(folder)
-    task = state["cfg"]["task"]
-    dictionaries = sorted({f"dict.{task[side]}.txt" for side in ("source_lang", "target_lang")})
-    paths = [os.path.join(folder, name) for name in (*names, *dictionaries)]
-    with explaining_failure(folder), partial_files(*paths) as partials:
-        yield partials
-        for partial in partials[len(names) :]:
-            write(partial, "".join(f"{token} 1\n" for token in tokens))
+    with explaining_failure(folder), partial_files(*paths) as (weights, *partials):
+        if texts is None:
+            writing.save(state, weights)
+        else:
+            hub_folder.write_weights(state["model"], weights)
+        for partial, text in zip(partials, files.values()):
+            with open(partial, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    return paths[0]
 
 
 def card(cfg: Dict[str, Any], path: str, tags: str = TAGS, results: bool = False) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.checkpoint_folders import TAGS, card, in_folder, small_checkpoint, write
+from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
 from sit_fairseq.judging.grammars import grammar_of
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.files import explaining_failure
@@ -73,24 +73,20 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     _, pattern = saved_vocabulary(small["model"])
     sorts, grammar = SymbolPattern(pattern).sorts, grammar_of(tokens)
     known = {"tokens": tokens, "symbols": pattern}
-    code = source_files()
     contents = {
         hub_folder.CONFIG: _json({**_config(small, sorts, grammar), **known}),
         _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
         hub_folder.CARD: _card(
             small["cfg"], os.path.join(beside, hub_folder.CARD), pattern, grammar
         ),
-        **code,
+        **source_files(),
     }
-    with in_folder(folder, small, tokens, hub_folder.WEIGHTS, *contents) as partials:
-        hub_folder.write_weights(small["model"], partials[0])
-        for partial, content in zip(partials[1:], contents.values()):
-            write(partial, content)
+    weights = write_folder(folder, small, tokens, contents)
     results = os.path.join(beside, _RESULTS)
     if os.path.isdir(results):
         with explaining_failure(folder):
             shutil.copytree(results, os.path.join(folder, _RESULTS), dirs_exist_ok=True)
-    return os.path.join(folder, hub_folder.WEIGHTS)
+    return weights
 
 
 def source_files() -> Dict[str, str]:
