@@ -20,7 +20,10 @@ base tokens are those of the original:
     fairseq-train DATA --user-dir sit_fairseq --task stream_translation --symbols REGEX \
         --finetune-from-model OUT OPTIONS...
 
-where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the same.
+where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the same,
+with or without --reset-optimizer. The head of fairseq's transformer is linear: train with
+--criterion cross_entropy or label_smoothed_cross_entropy; that of the baselines is cosine, unless
+--output-head says otherwise: train with --criterion adacos.
 
 fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation: PyTorch 2.6 and
 later refuse what fairseq's transformer has among its options unless they are told that it is data.
