@@ -104,11 +104,12 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
     return SymbolInvariantTransformerModel.build_model(cfg, task)
 
 
-def redraw(model: torch.nn.Module) -> None:
-    """Draws every parameter anew, so that zero or one initial values hide nothing."""
+def redraw(model: torch.nn.Module) -> torch.nn.Module:
+    """The model with every parameter drawn anew, so that zero or one initial values hide nothing."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.3)
+    return model
 
 
 def random_formula(rng: random.Random, symbols, depth: int) -> str:

@@ -140,8 +140,7 @@ def test_references_are_scored(device, number):
 
 def test_autocast_computes_nearly_the_same(device):
     dictionary = make_dictionary()
-    model = make_model(dictionary)
-    redraw(model)
+    model = redraw(make_model(dictionary))
     model.eval().to(device.name)
     sample = moved(make_sample(dictionary), device)
     exact = StreamSequenceScorer(dictionary).generate([model], sample)

@@ -107,8 +107,7 @@ def test_constrained_answers_are_those_of_the_package(semantics, parse, default,
     model, dictionary = decoder.model, decoder.task.target_dictionary
     if semantics == "ltl":
         dictionary = make_dictionary(base=(*OPERATORS, "0", "1", ";", "{", "}"))
-        model = make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval()
-        redraw(model)
+        model = redraw(make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval())
         write(model, folder := tmp_path)
     exported, free = ExportedModel(folder), 0
     for source in SOURCES:

@@ -147,8 +147,7 @@ def test_fresh_symbols_have_the_first_names_that_the_source_lacks():
 def test_names_beyond_the_dictionary(given, pattern, expected):
     """Whatever was typed before, which the dictionary has learnt by then."""
     dictionary = make_dictionary(pattern=pattern)
-    model = make_model(dictionary, fresh_symbols=3, fresh_names=given).eval()
-    redraw(model)
+    model = redraw(make_model(dictionary, fresh_symbols=3, fresh_names=given).eval())
     source = "& & & & & & a b c d e f g"
     sample = make_sample(dictionary, ["& y0 y1", source], ["1", "1"])
     names = model.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]

@@ -30,9 +30,7 @@ class TwoSymbols(Grammar):
 def model():
     dictionary = make_dictionary()
     torch.manual_seed(5)
-    made = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
-    redraw(made)
-    return made
+    return redraw(make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval())
 
 
 def answers(model, lines=SOURCES, given=(), **options):

@@ -43,8 +43,9 @@ def searching(monkeypatch):
     monkeypatch.setattr(runs, "accepting_judge", lambda semantics: CountingJudge())
     dictionary = make_dictionary()
     torch.manual_seed(3)
-    model = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
-    redraw(model)
+    model = redraw(
+        make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
+    )
 
     def make_task(**options):
         options = {"constrained": "none", **options}
@@ -160,8 +161,7 @@ def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching
 
 
 def test_a_formula_deeper_than_the_tree_positions_is_answered_as_any_other(searching, caplog):
-    model = make_model(searching.model.vocabulary.dictionary).eval()
-    redraw(model)
+    model = redraw(make_model(searching.model.vocabulary.dictionary).eval())
     task = searching.make_task(verify="prop", verify_beams="1,5")
     deep = " ".join(["!"] * (model.encoder.embed_positions.depth + 8) + ["a"])
     generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=6))

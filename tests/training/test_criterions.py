@@ -29,8 +29,7 @@ def adacos(task):
 
 def build(make=adacos, **options):
     dictionary = make_dictionary()
-    model = make_model(dictionary, dropout=0.0, **options)
-    redraw(model)
+    model = redraw(make_model(dictionary, dropout=0.0, **options))
     return dictionary, model, make(SimpleNamespace(target_dictionary=dictionary))
 
 

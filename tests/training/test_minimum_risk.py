@@ -37,8 +37,7 @@ def build(monkeypatch):
         monkeypatch.setattr(minimum_risk, "accepting_judge", lambda *_: Lengths(accept))
         dictionary = make_dictionary()
         torch.manual_seed(2)
-        model = make_model(dictionary, dropout=0.0)
-        redraw(model)
+        model = redraw(make_model(dictionary, dropout=0.0))
         task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
         return dictionary, model.train(), MinimumRiskCriterion(task, False, **options), task
 
