@@ -43,6 +43,13 @@ def all_cases(dictionary):
     return cases
 
 
+def assert_invariant(model, **sample):
+    """Exactly, in training or in evaluation, of logits, loss and gradients."""
+    dictionary = model.vocabulary.dictionary
+    measure, sample = training_measure(model), make_sample(dictionary, **sample)
+    assert_symbol_invariant(measure, sample, all_cases(dictionary), tolerance=0.0)
+
+
 def train(model, sample, steps=3):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     measure = training_measure(model)
@@ -57,15 +64,12 @@ def train(model, sample, steps=3):
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 @pytest.mark.parametrize("state", ["initial", "redrawn", "trained"])
 def test_logits_loss_and_gradients(dtype, training, state):
-    dictionary = make_dictionary()
-    model = make_model(dictionary, dropout=0.2, attention_dropout=0.1).to(dtype).train(training)
-    sample = make_sample(dictionary)
+    model = make_model(dropout=0.2, attention_dropout=0.1).to(dtype).train(training)
     if state == "redrawn":
         redraw(model)
     elif state == "trained":
-        train(model, sample)
-    cases = all_cases(dictionary)
-    assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
+        train(model, make_sample(model.vocabulary.dictionary))
+    assert_invariant(model)
 
 
 @pytest.mark.slow
@@ -108,10 +112,7 @@ VANILLA = dict(
     ],
 )
 def test_other_patterns_and_options_of_vanilla_transformers(options):
-    dictionary = make_dictionary()
-    model = redraw(make_model(dictionary, **options, output_head="linear"))
-    cases = all_cases(dictionary)
-    assert_symbol_invariant(training_measure(model), make_sample(dictionary), cases, tolerance=0.0)
+    assert_invariant(redraw(make_model(**options, output_head="linear")))
 
 
 def test_training_on_renamed_data_gives_the_same_weights():
@@ -177,12 +178,10 @@ FRESH_TARGETS = ["e 1 b e 0 a", "a 1", "h g 0 d a g", "a f 1 c f e b"]
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 def test_fresh_symbols_of_training(pattern, training):
     """Names of the source and of what it lacks, in every combination."""
-    dictionary = make_dictionary()
-    model = redraw(make_model(dictionary, fresh_symbols=3, stream_attention=pattern, dropout=0.2))
-    sample = make_sample(dictionary, targets=FRESH_TARGETS)
-    measure = training_measure(model.train(training))
-    assert_symbol_invariant(measure, sample, all_cases(dictionary), tolerance=0.0)
-    assert bool(measure(sample)["loss"].isfinite())
+    model = redraw(make_model(fresh_symbols=3, stream_attention=pattern, dropout=0.2))
+    assert_invariant(model.train(training), targets=FRESH_TARGETS)
+    sample = make_sample(model.vocabulary.dictionary, targets=FRESH_TARGETS)
+    assert bool(training_measure(model)(sample)["loss"].isfinite())
 
 
 @pytest.mark.slow
