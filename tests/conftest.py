@@ -23,7 +23,9 @@ from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
+from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 # Rooms whose tests mostly compute, and take seconds.
 FAST_ROOMS = {"judging", "logic", "models", "search", "storage", "symbols", "training"}
@@ -102,6 +104,12 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
         cfg=SimpleNamespace(seed=1, fresh_names=fresh_names),
     )
     return SymbolInvariantTransformerModel.build_model(cfg, task)
+
+
+def make_task(dictionary: Optional[StreamDictionary] = None, **options) -> StreamTranslationTask:
+    """The task with these options, without data."""
+    dictionary = dictionary or make_dictionary()
+    return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
 
 
 def redraw(model: torch.nn.Module) -> torch.nn.Module:
