@@ -59,12 +59,7 @@ REFUSED = [
     ("encoder_learned_pos", True, "do not fit its options", "embed_positions"),
     # They ask for more than there is.
     ("encoder_layers", 32, "is damaged", "say encoder_layers 32, its weights"),
-    (
-        "encoder_ffn_embed_dim",
-        10**6,
-        "is damaged",
-        "say encoder_ffn_embed_dim 1000000, its weights",
-    ),
+    ("encoder_ffn_embed_dim", 10**6, "is damaged", "say encoder_ffn_embed_dim 1000000, its"),
     ("decoder_embed_dim", 32, "is damaged", "say decoder_embed_dim 32, its weights"),
 ]
 

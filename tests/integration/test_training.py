@@ -229,7 +229,7 @@ def test_training_begins_with_short_sentences_and_sees_each_once(
 
     monkeypatch.setattr(StreamTranslationTask, "train_step", recording)
     ramp = ("--length-ramp-updates", 12, "--length-ramp-start", 6)
-    size = ("--max-tokens", 300, "--update-freq", 2, *UNVALIDATED)
+    size = ("--max-tokens", 150, "--update-freq", 2, *UNVALIDATED)
     with caplog.at_level("INFO"):
         path = train(prop.data, tmp_path, "--num-workers", 1, *size, *ramp, "--max-epoch", 2)
     half = batches[-1][0] // 2  # the last update of the first epoch
