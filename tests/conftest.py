@@ -23,7 +23,9 @@ from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )
+from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 # Rooms whose tests mostly compute, and take seconds.
 FAST_ROOMS = {"judging", "logic", "models", "search", "storage", "symbols", "training"}
@@ -104,11 +106,18 @@ def make_model(dictionary: Optional[StreamDictionary] = None, **options):
     return SymbolInvariantTransformerModel.build_model(cfg, task)
 
 
-def redraw(model: torch.nn.Module) -> None:
-    """Draws every parameter anew, so that zero or one initial values hide nothing."""
+def make_task(dictionary: Optional[StreamDictionary] = None, **options) -> StreamTranslationTask:
+    """The task with these options, without data."""
+    dictionary = dictionary or make_dictionary()
+    return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
+
+
+def redraw(model: torch.nn.Module) -> torch.nn.Module:
+    """The model with every parameter drawn anew, so that zero or one initial values hide nothing."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.3)
+    return model
 
 
 def random_formula(rng: random.Random, symbols, depth: int) -> str:

@@ -11,9 +11,7 @@ from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 
 def build(dictionary, **options):
     """A model in double precision, whose weights are larger than those of a new one."""
-    model = make_model(dictionary, **options)
-    redraw(model)
-    return model.double().eval()
+    return redraw(make_model(dictionary, **options)).double().eval()
 
 
 def generate(models, dictionary, sample, prefix_tokens=None, **options):

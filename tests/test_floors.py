@@ -3,9 +3,7 @@
 import ast
 from pathlib import Path
 
-import sit_fairseq
-
-PACKAGE = Path(sit_fairseq.__file__).parent
+from conftest import PACKAGE
 
 # Files that belong to another room than their folder's: fairseq looks for the model's registration
 # among the models, and Python for the command among the modules.

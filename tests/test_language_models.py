@@ -11,6 +11,7 @@ import pytest
 from chat_server import KEY, ChatServer, completion, formula_of
 from command_line import load_script, sit
 
+from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
 
 ASK = load_script("examples/language_models/ask.py")
@@ -57,9 +58,8 @@ def server(monkeypatch):
 @pytest.fixture
 def ask(tmp_path, monkeypatch, server):
     """Runs the script on the problems, and returns the file of the answers."""
-    for number, side in enumerate(("src", "tgt")):
-        lines = list(PROBLEMS) if side == "src" else [label for label, *_ in PROBLEMS.values()]
-        (tmp_path / f"test.{side}").write_text("".join(f"{line}\n" for line in lines))
+    pairs = [(formula, label) for formula, (label, *_) in PROBLEMS.items()]
+    write_pairs(str(tmp_path / "test"), pairs)
 
     def run(*words):
         out = tmp_path / "answers.jsonl"

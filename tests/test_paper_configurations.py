@@ -125,11 +125,7 @@ OURS = {
     },
     "criterion": {"min_scale": "the published rule has no bounds, and runs to NaN"},
     "lr_scheduler": {"lr_shrink": "of later periods"},
-    "common": {
-        "user_dir": "a place",
-        "log_interval": "a log",
-        "tensorboard_logdir": "a place",
-    },
+    "common": {"user_dir": "a place", "log_interval": "a log", "tensorboard_logdir": "a place"},
     "task": {
         "_name": "ours",
         "data": "a place",

@@ -22,11 +22,8 @@ def second_line(text):
 
 
 FAULTS = {
-    "nothing": joined(SOURCES),
     "Windows": joined(SOURCES, b"\r\n"),
     "unbalanced": second_line(b"& a"),
-    "unknown operator": second_line(b"? a b"),
-    "empty line": second_line(b""),
     "not UTF-8": second_line(b"! \xe9"),
     "byte order mark": b"\xef\xbb\xbf" + joined(SOURCES),
     "carriage return": second_line(b"! a\ra"),
@@ -71,18 +68,16 @@ def training(folder):
     train(folder / "bin", folder / "model", *options)
 
 
-MALFORMED = {
-    "unbalanced": "Line 2 of .*x.src is malformed: the formula ends too early",
-    "unknown operator": "Line 2 of .*x.src is malformed: the formula is complete after token 1",
-    "empty line": "Line 2 of .*x.src is malformed: the formula is empty",
-}
+MALFORMED = {"unbalanced": "Line 2 of .*x.src is malformed: the formula ends too early"}
 NO_TEXT = {
     "not UTF-8": "Line 2 of .*x.src is not UTF-8",
     "byte order mark": "Line 1 of .*x.src begins with a byte order mark",
     "carriage return": "Line 2 of .*x.src has a carriage return",
 }
 
-# What each entry point says; a fault that is not listed is none there.
+# What each entry point says of some faults. It reads files by functions whose own tests have all of
+# them: tests/logic/test_syntax.py, datasets/test_published.py, and of what fairseq-preprocess has made
+# tasks/test_sentences.py and test_stream_dictionary.py.
 ENTRIES = {
     "judge": (judge, {**MALFORMED, **NO_TEXT}),
     "generate prop": (exclude("prop"), {**MALFORMED, **NO_TEXT}),
@@ -91,11 +86,7 @@ ENTRIES = {
         import_pairs,
         {
             "unbalanced": ".*x.txt is malformed, line 3: .* ends too early",
-            "unknown operator": r".*x.txt is malformed, line 3: .* '\?' is neither",
-            "empty line": ".*x.txt is malformed, line 3: .* the formula is empty",
             "not UTF-8": "Line 3 of .*x.txt is not UTF-8",
-            "byte order mark": "Line 1 of .*x.txt begins with a byte order mark",
-            "carriage return": "Line 3 of .*x.txt has a carriage return",
         },
     ),
     "rename": (rename, NO_TEXT),  # sentences of any kind
@@ -104,22 +95,20 @@ ENTRIES = {
         training,
         {
             "unbalanced": "line 2 of the train source is not one formula",
-            "unknown operator": "line 2 of the train source is not one formula",
-            "empty line": "line 2 of the train source is empty",
             "byte order mark": ".*dict.src.txt is no dictionary .* as of a text with a byte order mark",
             # fairseq-preprocess itself takes it for the end of a line.
             "carriage return": "the train split .* the same number of examples",
         },
     ),
 }
-# These read files by functions that tests/logic/test_syntax.py gives every fault.
-BY_FUNCTION = {"judge", "generate prop", "generate ltl", "rename"}
-# On bytes that are no text fairseq-preprocess fails on its own, which "preprocess" prevents.
+FAULTS_OF = {
+    "preprocess": ["Windows", "not UTF-8", "byte order mark", "carriage return"],
+    "training": ["Windows", "unbalanced", "byte order mark", "carriage return"],
+}
 CASES = [
     pytest.param(entry, fault, marks=[needs_spot] if entry == "generate ltl" else [])
     for entry in ENTRIES
-    for fault in (("nothing", "unbalanced", "not UTF-8") if entry in BY_FUNCTION else FAULTS)
-    if (entry, fault) != ("training", "not UTF-8")
+    for fault in FAULTS_OF.get(entry, ["Windows", "unbalanced", "not UTF-8"])
 ]
 
 

@@ -8,15 +8,17 @@ import shutil
 import pytest
 import torch
 from command_line import ROOT, sit
+from vanilla_models import load
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
 SHIPPED = ROOT / "checkpoints" / "prop"
+from_pretrained = SymbolInvariantTransformerModel.from_pretrained
 
 
 def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
-    state = torch.load(SHIPPED / "model.pt", weights_only=True)
+    state = load(SHIPPED / "model.pt")
     state["cfg"]["task"]["data"] = "/home/me"
     state["cfg"]["checkpoint"] = {"save_dir": "/home/me"}
     state["last_optimizer_state"] = {"lr": 1.0}
@@ -27,7 +29,7 @@ def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
     }
     torch.save(state, tmp_path / "trained.pt")
     sit("export", tmp_path / "trained.pt", tmp_path / "small")
-    exported = torch.load(tmp_path / "small" / "model.pt", weights_only=True)
+    exported = load(tmp_path / "small" / "model.pt")
     assert "/home/me" not in str(exported["cfg"]) and "last_optimizer_state" not in exported
     assert exported["model"].keys() == weights.keys()
     for name, value in exported["model"].items():
@@ -44,7 +46,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised):
         "cfg": {"model": "transformer", "task": "translation"},
     }
     if disguised:  # as one of ours
-        state["model"] = torch.load(SHIPPED / "model.pt", weights_only=True)["model"]
+        state["model"] = load(SHIPPED / "model.pt")["model"]
     torch.save(state, tmp_path / "other.pt")
     with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
         sit("export", tmp_path / "other.pt", tmp_path / "small")
@@ -92,27 +94,30 @@ def test_no_room_for_networks(tmp_path, monkeypatch):
 
 
 def test_options_that_are_missing_have_their_defaults(tmp_path):
-    state = torch.load(SHIPPED / "model.pt", weights_only=True)
+    state = load(SHIPPED / "model.pt")
     parts = {section: state["cfg"][section] for section in ("model", "task")}
     torch.save({"model": state["model"], "cfg": parts}, tmp_path / "bare.pt")
     sit("export", tmp_path / "bare.pt", tmp_path / "small")
     bare, whole = (
-        torch.load(path, weights_only=True)["cfg"]
-        for path in (tmp_path / "small" / "model.pt", SHIPPED / "model.pt")
+        load(path)["cfg"] for path in (tmp_path / "small" / "model.pt", SHIPPED / "model.pt")
     )
     assert bare["model"].items() >= whole["model"].items() and bare.keys() <= whole.keys()
 
 
-def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):
-    sit("export", SHIPPED / "model.pt", tmp_path / "hub", "--hub")
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """The shipped model as a folder to upload."""
+    folder = tmp_path_factory.mktemp("export") / "hub"
+    sit("export", SHIPPED / "model.pt", folder, "--hub")
+    return folder
+
+
+def test_a_folder_to_upload_answers_like_its_checkpoint(hub):
     names = ["README.md", "config.json", "dict.src.txt", "dict.tgt.txt", "model.safetensors"]
-    assert sorted(path.name for path in (tmp_path / "hub").iterdir()) == names
-    card = (tmp_path / "hub" / "README.md").read_text()
+    assert sorted(path.name for path in hub.iterdir()) == names
+    card = (hub / "README.md").read_text()
     assert card.startswith("---\nlicense: mit\n") and "\n---\n\n# prop" in card
-    ours, theirs = (
-        SymbolInvariantTransformerModel.from_pretrained(str(folder))
-        for folder in (tmp_path / "hub", SHIPPED)
-    )
+    ours, theirs = (from_pretrained(str(folder)) for folder in (hub, SHIPPED))
     weights = theirs.models[0].state_dict()
     assert ours.models[0].state_dict().keys() == weights.keys()
     for name, value in ours.models[0].state_dict().items():
@@ -121,45 +126,46 @@ def test_a_folder_to_upload_answers_like_its_checkpoint(tmp_path):
     assert ours.translate(lines) == theirs.translate(lines)
 
 
-def test_a_folder_to_upload_is_a_checkpoint_to_export(tmp_path):
-    sit("export", SHIPPED / "model.pt", tmp_path / "hub", "--hub")
-    sit("export", tmp_path / "hub" / "model.safetensors", tmp_path / "back")
-    weights, back = (
-        torch.load(folder / "model.pt", weights_only=True)["model"]
-        for folder in (SHIPPED, tmp_path / "back")
-    )
+def test_a_folder_to_upload_is_a_checkpoint_to_export(hub, tmp_path):
+    sit("export", hub / "model.safetensors", tmp_path / "back")
+    weights, back = (load(folder / "model.pt")["model"] for folder in (SHIPPED, tmp_path / "back"))
     assert back.keys() == weights.keys()
     assert all(torch.equal(value, weights[name]) for name, value in back.items())
 
 
-def test_a_card_is_made_where_there_is_none(tmp_path):
+@pytest.mark.parametrize("card", [None, "---\nlicense: apache-2.0\n---\n\n# Mine\n"])
+def test_a_card_keeps_its_head_and_is_made_where_there_is_none(tmp_path, card):
     shutil.copy(SHIPPED / "model.pt", tmp_path)
+    if card is not None:
+        (tmp_path / "README.md").write_text(card)
     sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
-    card = (tmp_path / "hub" / "README.md").read_text()
-    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in card
-    assert "| stream attention | `EP-DP-EA-DA-CP` |" in card
+    made = (tmp_path / "hub" / "README.md").read_text()
+    if card is not None:
+        assert made == card
+    else:
+        assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
+        assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
 
 
-def test_damaged_weights_are_one_sentence(tmp_path):
-    sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
-    weights = tmp_path / "model.safetensors"
-    content = weights.read_bytes()
-    for damaged in (b"", content[:5000], b"\xff" * 8 + content[8:]):
-        weights.write_bytes(damaged)
-        with pytest.raises(UserError, match=r"model\.safetensors is damaged \(.*\); name another"):
-            SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))
-
-
-def test_a_card_keeps_the_head_that_it_has(tmp_path):
-    shutil.copy(SHIPPED / "model.pt", tmp_path)
-    card = "---\nlicense: apache-2.0\n---\n\n# Mine\n"
-    (tmp_path / "README.md").write_text(card)
-    sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
-    assert (tmp_path / "hub" / "README.md").read_text() == card
-
-
-def test_a_folder_without_its_options_is_refused(tmp_path):
-    sit("export", SHIPPED / "model.pt", tmp_path, "--hub")
-    (tmp_path / "config.json").write_text("[]")
-    with pytest.raises(UserError, match="config.json does not hold the options of .*safetensors"):
-        SymbolInvariantTransformerModel.from_pretrained(str(tmp_path))
+@pytest.mark.parametrize(
+    "name, change, reason",
+    [
+        (
+            "model.safetensors",
+            lambda content: b"",
+            r"model\.safetensors is damaged \(.*\); name an",
+        ),
+        ("model.safetensors", lambda content: content[:5000], r"model\.safetensors is damaged"),
+        ("model.safetensors", lambda content: b"\xff" * 8 + content[8:], "safetensors is damaged"),
+        (
+            "config.json",
+            lambda content: b"[]",
+            "config.json does not hold the options of .*safeten",
+        ),
+    ],
+)
+def test_a_damaged_folder_is_one_sentence(hub, tmp_path, name, change, reason):
+    folder = shutil.copytree(hub, tmp_path / "damaged")
+    (folder / name).write_bytes(change((hub / name).read_bytes()))
+    with pytest.raises(UserError, match=reason):
+        from_pretrained(str(folder))

@@ -10,6 +10,8 @@ import pytest
 from command_line import IN_PROCESS, UNVALIDATED, hydra_train, run, sit
 from vanilla_models import CONVERSION, HYDRA, KINDS, SIZES, SYMBOLS, sentence
 
+from sit_fairseq.datasets.pair_files import write_pairs
+
 
 @pytest.fixture(scope="session")
 def data(once) -> SimpleNamespace:
@@ -24,8 +26,7 @@ def make_data(root) -> SimpleNamespace:
         "test": [sentence(rng, ["a"]) for _ in range(20)],
     }
     for split, pairs in splits.items():
-        for side, lines in zip(("src", "tgt"), zip(*pairs)):
-            (root / f"{split}.{side}").write_text("".join(line + "\n" for line in lines))
+        write_pairs(str(root / split), pairs)
     files = ("--trainpref", root / "train", "--testpref", root / "test")
     for name, options in (("joined", ["--joined-dictionary"]), ("separate", [])):
         run(

@@ -8,12 +8,13 @@ from types import SimpleNamespace
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, run, train
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, printed, run, train
 from conftest import random_formula
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
 from sit_fairseq.conversion import verification
 from sit_fairseq.conversion.baseline import read_baseline
+from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.tasks.file_options import read_state
 
 SIZES = [
@@ -52,8 +53,7 @@ def formulas(tmp_path_factory) -> SimpleNamespace:
         names = sorted(set(source.split()) & set(symbols))
         splits[split].append((source, " ".join(f"{n} {rng.choice('01')}" for n in names)))
     for split, pairs in splits.items():
-        for side, lines in zip(("src", "tgt"), zip(*pairs)):
-            (root / f"{split}.{side}").write_text("".join(line + "\n" for line in lines))
+        write_pairs(str(root / split), pairs)
     data = preprocess(root / "bin", "--trainpref", root / "train", "--testpref", root / "test")
     return SimpleNamespace(root=root, data=data)
 
@@ -105,17 +105,6 @@ def test_rows_are_those_of_the_names(baseline, convert):
             assert torch.equal(row, before[f"{name}.weight"][old.index(token)])
 
 
-def answers(data, path, beam, capsys) -> dict:
-    """Source and best answer by sentence."""
-    capsys.readouterr()
-    generate(data, path, "--beam", beam, "--max-len-b", 6)
-    lines = re.findall(r"^([SH])-(\d+)\t(.*)$", capsys.readouterr().out, re.M)
-    found = {number: {} for _, number, _ in lines}
-    for kind, number, text in lines:
-        found[number][kind] = text.split("\t")[-1]
-    return {number: (texts["S"], texts["H"]) for number, texts in found.items()}
-
-
 def test_fairseq_generate_answers_alike(baseline, convert, formulas, tmp_path, capsys):
     """Where the baseline keeps to the symbol of the source."""
     for side in ("src", "tgt"):
@@ -125,16 +114,19 @@ def test_fairseq_generate_answers_alike(baseline, convert, formulas, tmp_path, c
     data = preprocess(tmp_path / "bin", "--testpref", tmp_path / "shallow", *shared)
     out, _ = convert(baseline("paper"))
     for beam in (1, 4):
-        expected, found = (answers(data, path, beam, capsys) for path in (baseline("paper"), out))
-        assert len(expected) == len(found) == 20
-        alike = [n for n, (_, answer) in expected.items() if not set("bcde") & set(answer.split())]
-        assert len(alike) >= 10
-        for number in alike:
-            assert found[number] == expected[number]
+        answers = []
+        for path in (baseline("paper"), out):
+            capsys.readouterr()
+            generate(data, path, "--beam", beam, "--max-len-b", 6)
+            found = printed(capsys.readouterr().out)
+            answers.append([(sentence.source, sentence.answers[0]) for sentence in found])
+        alike = [pair for pair in zip(*answers) if not set("bcde") & set(pair[0][1].split())]
+        assert len(answers[0]) == len(answers[1]) == 20 and len(alike) >= 10
+        assert all(expected == found for expected, found in alike)
 
 
-@pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])
-def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys, option):
+def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys):
+    """By --restore-file a converted model goes on in test_round_trip.py."""
     out, printed = convert(baseline("paper"), "--add", "EA,DA", "--verify")
     assert "21 of 21 best answers are equal" in printed
     assert "--stream-attention EP-DP-EA-DA-CP" in printed
@@ -146,7 +138,7 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys,
     run(
         fairseq_cli.train,
         *(formulas.data, "--save-dir", tmp_path / "tuned", *PLUG_IN[:2], *arguments, *options),
-        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", option, out),
+        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", "--finetune-from-model", out),
         *("--max-update", 2),
     )
     tuned = load(tmp_path / "tuned" / "checkpoint_last.pt")
@@ -218,10 +210,7 @@ def test_files_that_do_not_fit_their_options(baseline, convert, tmp_path):
         (option("encoder_layers", 3), "its options say encoder_layers 3, its weights"),
         (option("encoder_layers", "many"), "the option encoder_layers of its model is of another"),
         (option("encoder_attention_heads", 0), "do not divide into 0 heads"),
-        (
-            option("activation_fn", "swish"),
-            "the activation 'swish' is none of relu",
-        ),
+        (option("activation_fn", "swish"), "the activation 'swish' is none of relu"),
         (cut, "has 15 embeddings for 16 tokens"),
         (nameless, "lacks its base tokens"),
     ):

@@ -40,50 +40,36 @@ def test_a_vanilla_model_is_not_loaded_as_one_with_symbols(vanilla, data):
     failing(lambda: load(str(path.parent), path.name, str(data.joined)), path.name, "another task")
 
 
-@pytest.mark.parametrize("name, value", OPTIONS)
-def test_options_without_counterpart(vanilla, convert, tmp_path, name, value):
+# In the words in which each kind of mistake is told.
+REFUSED = [
+    *(
+        (name, value, f"{name} = {value}", "cannot be converted", "train")
+        for name, value in OPTIONS
+    ),
+    ("encoder_embed_dim", "16", "encoder_embed_dim", "16"),
+    ("dropout", "much", "dropout", "much"),
+    ("encoder_ffn_embed_dim", float("nan"), "encoder_ffn_embed_dim", "nan"),
+    # They contradict the weights.
+    ("encoder_layers", True, "do not fit its options", "encoder.layers.1"),
+    ("decoder_attention_heads", 0, "do not fit its options", "by zero"),
+    ("max_source_positions", -1, "do not fit its options", "out of bounds"),
+    ("encoder_layers", 1, "do not fit its options", "encoder.layers.1"),
+    ("encoder_attention_heads", 3, "do not fit its options", "divisible by num_heads"),
+    ("layernorm_embedding", True, "do not fit its options", "layernorm_embedding"),
+    ("encoder_learned_pos", True, "do not fit its options", "embed_positions"),
+    # They ask for more than there is.
+    ("encoder_layers", 32, "is damaged", "say encoder_layers 32, its weights"),
+    ("encoder_ffn_embed_dim", 10**6, "is damaged", "say encoder_ffn_embed_dim 1000000, its"),
+    ("decoder_embed_dim", 32, "is damaged", "say decoder_embed_dim 32, its weights"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}={case[1]}")
+def test_options_without_counterpart_or_against_the_weights(vanilla, convert, tmp_path, case):
+    name, value, *fragments = case
     path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
-    failing(lambda: convert(path), "in.pt", f"{name} = {value}", "cannot be converted", "train")
+    failing(lambda: convert(path), "in.pt", *fragments)
     assert not (tmp_path / "stream.pt").exists()
-
-
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("encoder_embed_dim", "16"),
-        ("dropout", "much"),
-        ("encoder_ffn_embed_dim", float("nan")),
-    ],
-)
-def test_options_that_are_no_numbers(vanilla, convert, tmp_path, name, value):
-    path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
-    failing(lambda: convert(path), "in.pt", name, str(value))
-
-
-@pytest.mark.parametrize(
-    "name, value, fragment",
-    [
-        ("encoder_layers", True, "encoder.layers.1"),
-        ("decoder_attention_heads", 0, "by zero"),
-        ("max_source_positions", -1, "out of bounds"),
-        ("encoder_layers", 1, "encoder.layers.1"),
-        ("encoder_attention_heads", 3, "divisible by num_heads"),
-        ("layernorm_embedding", True, "layernorm_embedding"),
-        ("encoder_learned_pos", True, "embed_positions"),
-    ],
-)
-def test_options_that_contradict_the_weights(vanilla, convert, tmp_path, name, value, fragment):
-    path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
-    failing(lambda: convert(path), "in.pt do not fit its options", fragment)
-
-
-@pytest.mark.parametrize(
-    "name, value",
-    [("encoder_layers", 32), ("encoder_ffn_embed_dim", 10**6), ("decoder_embed_dim", 32)],
-)
-def test_options_that_ask_for_more_than_there_is(vanilla, convert, tmp_path, name, value):
-    path = edited(vanilla("shared"), tmp_path / "in.pt", with_option(name, value))
-    failing(lambda: convert(path), "in.pt is damaged", f"say {name} {value}, its weights")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """Converted checkpoints go through fairseq's commands."""
 
-import re
 import shlex
-import statistics
 
 import fairseq_cli.generate
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, interactive, run
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, interactive, printed, run
 from vanilla_models import load
 
 TUNING = [
@@ -17,29 +15,11 @@ TUNING = [
 ]
 
 
-def printed_options(printed: str):
-    """The options that the script prints for fairseq-train."""
-    return shlex.split(printed.split("fairseq-train builds this model with\n")[1])
-
-
-def tune(data, save_dir, printed, *options):
-    options = (*printed_options(printed), *options)
+def tune(data, save_dir, said, *options):
+    """Trains with the options that the verb prints for fairseq-train."""
+    options = (*shlex.split(said.split("fairseq-train builds this model with\n")[1]), *options)
     run(fairseq_cli.train, data, "--save-dir", save_dir, *PLUG_IN[:2], *TUNING, *options)
     return load(save_dir / "checkpoint_last.pt")
-
-
-def answers(capsys):
-    """Source, best answer and its probabilities, by sentence."""
-    lines = re.findall(r"^([SHP])-(\d+)\t(.*)$", capsys.readouterr().out, re.M)
-    found = {}
-    for kind, number, text in lines:
-        found.setdefault(int(number), {})[kind] = text.split("\t")[-1]
-    return found
-
-
-def score(answer) -> float:
-    """The score of an answer: the mean of its log-probabilities."""
-    return statistics.mean(map(float, answer["P"].split()))
 
 
 RESETS = ["--reset-optimizer", "--reset-lr-scheduler", "--reset-meters", "--reset-dataloader"]
@@ -54,29 +34,29 @@ RESETS = ["--reset-optimizer", "--reset-lr-scheduler", "--reset-meters", "--rese
     ],
 )
 def test_training_goes_on(vanilla, convert, data, tmp_path, capsys, kind, options):
-    out, printed = convert(vanilla(kind), "--add", "EA,DA")
+    out, said = convert(vanilla(kind), "--add", "EA,DA")
     directory, still = data.joined, ("--max-update", 1, "--lr", 0)
-    unchanged = tune(directory, tmp_path / "same", printed, *options, out, *still)
+    unchanged = tune(directory, tmp_path / "same", said, *options, out, *still)
     before = load(out)["model"]
     for name, value in unchanged["model"].items():
         assert torch.equal(value, before[name]), name
-    tuned = tune(directory, tmp_path / "tuned", printed, *options, out, "--max-update", 7)
+    tuned = tune(directory, tmp_path / "tuned", said, *options, out, "--max-update", 7)
     assert tuned["optimizer_history"][-1]["num_updates"] == 7
     for name in ("encoder.layers.1.fc2.weight", "decoder.layers.0.encoder_attn.0.kv_proj.weight"):
         assert not torch.equal(tuned["model"][name], before[name])
     # Resuming finds an optimizer of the right kind.
-    resumed = tune(directory, tmp_path / "tuned", printed, "--max-update", 9)
+    resumed = tune(directory, tmp_path / "tuned", said, "--max-update", 9)
     assert resumed["optimizer_history"][-1]["num_updates"] == 9
     capsys.readouterr()
     generate(directory, tmp_path / "tuned" / "checkpoint_last.pt", "--beam", 2, "--max-len-b", 8)
-    assert len(answers(capsys)) == 20
+    assert len(printed(capsys.readouterr().out)) == 20
 
 
 def test_label_smoothing_and_a_vocabulary_without_some_targets(vanilla, convert, data, tmp_path):
-    out, printed = convert(vanilla("separate-dictionaries"))
+    out, said = convert(vanilla("separate-dictionaries"))
     options = ("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", 0.1)
     state = tune(
-        data.joined, tmp_path, printed, "--finetune-from-model", out, "--max-update", 3, *options
+        data.joined, tmp_path, said, "--finetune-from-model", out, "--max-update", 3, *options
     )
     assert all(bool(t.isfinite().all()) for t in state["model"].values() if t.is_floating_point())
     assert state["model"]["decoder.embed_tokens.vocabulary.source_only"].sum() == 4
@@ -91,17 +71,16 @@ def test_fairseq_generate_answers_alike(vanilla, convert, data, capsys, beam):
     stock = ("--task", "translation", "--path", vanilla("trained"), *slow)
     capsys.readouterr()
     run(fairseq_cli.generate, data.joined, *stock, *IN_PROCESS, *common)
-    expected = answers(capsys)
+    expected = printed(capsys.readouterr().out)
     out, _ = convert(vanilla("trained"))
     generate(data.joined, out, *common)
-    found = answers(capsys)
-    assert len(expected) == len(found) == 20
-    assert len({len(answer["H"]) for answer in expected.values()}) > 2
-    for number, answer in expected.items():
-        assert found[number]["S"] == answer["S"]
-        if found[number]["H"] != answer["H"]:
+    found = printed(capsys.readouterr().out)
+    assert len(expected) == 20 and len({len(one.answers[0]) for one in expected}) > 2
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.source == theirs.source
+        if ours.answers != theirs.answers:
             # fairseq's search ends as soon as the beam is full, with what is worse then.
-            assert beam > 1 and score(found[number]) > score(answer)
+            assert beam > 1 and float(ours.scores[0]) > float(theirs.scores[0])
 
 
 def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, capsys):
@@ -109,11 +88,11 @@ def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, c
     capsys.readouterr()
     options = ("--symbols", r"[a-e]|p\d+", "--max-len-b", 5)
     interactive(data.joined, out, ["& c ! p77", "p5 xor p5", "& d ! a"], tmp_path, *options)
-    found = answers(capsys)
-    assert found[0]["S"] == "& c ! p77"
+    first, _, third = printed(capsys.readouterr().out)
+    assert first.source == "& c ! p77"
     # Names do not matter: the third line is the first one, renamed.
-    renamed = found[0]["H"].replace("c", "d").replace("p77", "a")
-    assert found[2]["H"] == renamed and found[2]["P"] == found[0]["P"]
+    renamed = first.answers[0].replace("c", "d").replace("p77", "a")
+    assert third.answers == [renamed] and third.scores == first.scores
 
 
 def test_help_says_what_works(convert, capsys):

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 from command_line import sit
-from generated import read
 
+from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.judging.judge import make_judge
@@ -14,25 +14,19 @@ from sit_fairseq.logic.ltl import data_symbols
 from sit_fairseq.logic.propositional import random_formula, smallest_answer
 
 
-def edit(*arguments):
-    """Runs the verb in this process."""
-    sit("edit", *arguments)
-
-
 @pytest.fixture
 def write(tmp_path):
     """A function that writes pairs to files and returns the prefix of their names."""
 
     def write(name, pairs):
-        for side, lines in zip(("src", "tgt"), zip(*pairs)):
-            (tmp_path / f"{name}.{side}").write_text("".join(line + "\n" for line in lines))
+        write_pairs(str(tmp_path / name), pairs)
         return tmp_path / name
 
     return write
 
 
 def pairs_of(prefix):
-    return list(zip(*read(prefix)))
+    return read_pairs(str(prefix))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +44,7 @@ def pairs_of(prefix):
     ],
 )
 def test_renamed_by_hand(write, tmp_path, before, after):
-    edit("renamed", write("in", [before]), tmp_path / "out")
+    sit("edit", "renamed", write("in", [before]), tmp_path / "out")
     assert pairs_of(tmp_path / "out") == [after]
 
 
@@ -62,7 +56,7 @@ def test_renamed_pairs_are_the_same_but_for_names(write, tmp_path):
         answer = smallest_answer(formula)
         if answer:
             pairs.append((" ".join(formula), answer))
-    edit("renamed", write("in", pairs), tmp_path / "out")
+    sit("edit", "renamed", write("in", pairs), tmp_path / "out")
     made = pairs_of(tmp_path / "out")
     assert len(made) == 300
     judge = make_judge("prop")
@@ -80,7 +74,7 @@ def test_renamed_pairs_are_the_same_but_for_names(write, tmp_path):
 
 def test_more_symbols_than_letters(write, tmp_path):
     line = " ".join(f"s{i}" for i in range(27))
-    edit("renamed", write("in", [(line, line), ("b a", "b a")]), tmp_path / "out")
+    sit("edit", "renamed", write("in", [(line, line), ("b a", "b a")]), tmp_path / "out")
     line = " ".join(f"p{i}" for i in range(27))
     assert pairs_of(tmp_path / "out") == [(line, line), ("p0 p1", "p0 p1")]
 
@@ -88,16 +82,16 @@ def test_more_symbols_than_letters(write, tmp_path):
 def test_reduced(write, tmp_path):
     pairs = [(f"! p{i}", f"p{i} 0") for i in range(500)]
     prefix = write("in", pairs)
-    edit("reduced", prefix, tmp_path / "out", "--size", 200)
-    edit("reduced", prefix, tmp_path / "again", "--size", 200)
-    edit("reduced", prefix, tmp_path / "other", "--size", 200, "--seed", 1)
+    sit("edit", "reduced", prefix, tmp_path / "out", "--size", 200)
+    sit("edit", "reduced", prefix, tmp_path / "again", "--size", 200)
+    sit("edit", "reduced", prefix, tmp_path / "other", "--size", 200, "--seed", 1)
     made = pairs_of(tmp_path / "out")
     assert len(made) == 200 and made == sorted(set(made), key=pairs.index)
     assert pairs_of(tmp_path / "again") == made != pairs_of(tmp_path / "other")
-    edit("reduced", prefix, tmp_path / "all", "--size", 500)
+    sit("edit", "reduced", prefix, tmp_path / "all", "--size", 500)
     assert pairs_of(tmp_path / "all") == pairs
     with pytest.raises(UserError, match="there are 500 pairs, not 80000; change --size"):
-        edit("reduced", prefix, tmp_path / "more")
+        sit("edit", "reduced", prefix, tmp_path / "more")
     assert not list(tmp_path.glob("more*"))
 
 
@@ -111,7 +105,7 @@ def test_supplemented(write, tmp_path, capsys):
         ("! X 0", "{ 1 }"),  # there by now
         ("xor 1 X 0", "{ 1 }"),  # an operator is no symbol
     ]
-    edit("supplemented", write("in", pairs), write("extra", extra), tmp_path / "out")
+    sit("edit", "supplemented", write("in", pairs), write("extra", extra), tmp_path / "out")
     assert pairs_of(tmp_path / "out") == pairs + [extra[0], extra[3], extra[5]]
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == "pairs by number of symbols: 0: 1 -> 3, 1: 1 -> 2, 2: 1 -> 1"
@@ -123,7 +117,7 @@ def test_histograms_before_and_after(write, tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "save_png", lambda *args: (figures.append(args[0]), save(*args)))
     prefix, extra = write("in", [("U a b", "{ b }"), ("X a", "1 ; { a }")]), [("1", "{ 1 }")]
     figure = ("--figure", tmp_path / "out.png")
-    edit("supplemented", prefix, write("extra", extra), tmp_path / "out", *figure)
+    sit("edit", "supplemented", prefix, write("extra", extra), tmp_path / "out", *figure)
     assert (tmp_path / "out.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     (axes,) = figures[0].axes
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
@@ -131,7 +125,7 @@ def test_histograms_before_and_after(write, tmp_path, monkeypatch):
     assert list(axes.get_xticks()) == [0, 1, 2]
     with pytest.raises(UserError, match="Cannot write .*change --figure"):
         figure = ("--figure", tmp_path / "no" / "out.png")
-        edit("supplemented", prefix, tmp_path / "extra", tmp_path / "out", *figure)
+        sit("edit", "supplemented", prefix, tmp_path / "extra", tmp_path / "out", *figure)
 
 
 def test_random_renaming(write, tmp_path):
@@ -173,3 +167,23 @@ def test_renamings_that_cannot_be(write, tmp_path, symbols, names, message):
     with pytest.raises(UserError, match=message):
         sit("rename", prefix, tmp_path / "out", "--symbols", symbols, "--names", names)
     assert not list(tmp_path.glob("out*"))
+
+
+# Files of pairs.
+
+
+def test_pairs_must_be_pairs(tmp_path):
+    (tmp_path / "in.src").write_text("a\n")
+    (tmp_path / "in.tgt").write_text("a 1\na 1\n")
+    with pytest.raises(UserError, match="in.src has 1 lines but .tgt has 2"):
+        read_pairs(str(tmp_path / "in"))
+    with pytest.raises(UserError, match="nowhere.src"):
+        read_pairs(str(tmp_path / "nowhere"))
+
+
+def test_a_folder_is_made_and_a_file_is_none(tmp_path):
+    prefix = str(tmp_path / "new" / "x")
+    write_pairs(prefix, [("a b", "c"), ("a b", "d")])
+    assert read_pairs(prefix) == [("a b", "c"), ("a b", "d")]
+    with pytest.raises(UserError, match="Cannot write .*x.src"):
+        write_pairs(str(tmp_path / "new" / "x.src" / "x"), [])

@@ -95,40 +95,40 @@ def test_different_symbols(kind, symbols, options, tmp_path):
     assert max(letters.values()) < 1.35 * min(letters.values())
 
 
-# The first half of the hash of PREFIX.src and PREFIX.tgt. It must never change: results that were
+# The first quarter of the hash of PREFIX.src and PREFIX.tgt. It must never change: results that were
 # published, and trainings, depend on the data of a seed.
 DATA = [
-    ("prop", [], "949b13016d91d10fa1333d40ab5a40de"),
+    ("prop", [], "949b13016d91d10f"),
     (
         "prop",
         ["--labels", "depth-first", "--operators", "! & | <-> xor ->"],
-        "bd366702d75e525130f368f71cbe646f",
+        "bd366702d75e5251",
     ),
     (
         "prop",
         ["--written", "--symbols", 16, "--max-length", 60],
-        "4b5e6beb2755f112697f9ef52ebda092",
+        "4b5e6beb2755f112",
     ),
     (
         "prop",
         ["--symbols", 10, "--distinct-symbols", "6-10", "--seed", 7],
-        "f7a7e1303dd698ba9e0264fe2246b50f",
+        "f7a7e1303dd698ba",
     ),
-    ("copy", [], "e13ecff5978132289288128b10041b2f"),
+    ("copy", [], "e13ecff597813228"),
     (
         "copy",
         ["--symbols", 8, "--min-length", 1, "--max-length", 9, "--distinct-symbols", "3-4"],
-        "11da3acf696043384caf12e742e88d6a",
+        "11da3acf69604338",
     ),
-    ("entities", ["--distinct-symbols", "3-4"], "2c13f4a6161d1f38ae6d1664ee592d4c"),
-    ("binding", ["--variables", "5-10", "--binders", "4-6"], "adb12417f82bf18cadefc45fd54c9719"),
-    ("ltl", ["--labels", "depth-first", "--operators", ALL], "825c562df6f5701c36100fdb0140e88d"),
+    ("entities", ["--distinct-symbols", "3-4"], "2c13f4a6161d1f38"),
+    ("binding", ["--variables", "5-10", "--binders", "4-6"], "adb12417f82bf18c"),
+    ("ltl", ["--labels", "depth-first", "--operators", ALL], "825c562df6f5701c"),
     (
         "ltl",
         ["--labels", "depth-first", "--written", "--symbols", 16, "--max-length", 48],
-        "a1724c56ef7c11d35532a59a37cb9f6c",
+        "a1724c56ef7c11d3",
     ),
-    ("ltl", ["--labels", "depth-first", "--max-length", 20], "6b3039dab2ab87040d2d0c97bc9e6854"),
+    ("ltl", ["--labels", "depth-first", "--max-length", 20], "6b3039dab2ab8704"),
 ]
 
 
@@ -137,7 +137,7 @@ DATA = [
 def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
     generate(kind, tmp_path / "x", "--size", 300, *options)
     texts = [(tmp_path / f"x.{side}").read_bytes() for side in ("src", "tgt")]
-    assert hashlib.sha256(b"".join(texts)).hexdigest()[:32] == digest
+    assert hashlib.sha256(b"".join(texts)).hexdigest()[:16] == digest
 
 
 @pytest.mark.parametrize(

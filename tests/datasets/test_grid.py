@@ -113,18 +113,6 @@ def test_a_grid_of_own_pairs_is_a_random_choice_of_a_seed(own, tmp_path):
     assert len(Grid.read(str(tmp_path / "grid")).sources) == 91
 
 
-def test_a_heat_map_of_own_pairs(own, tmp_path):
-    sit(*own, "--per-cell", 2)
-    grid = Grid.read(str(tmp_path / "grid"))
-    (tmp_path / "answers").write_text(
-        "".join(f"{target}\n" for target in grid.targets[:-1]) + "?\n"
-    )
-    options = ("--semantics", "exact", "--workers", 0, "--result", tmp_path / "result.json")
-    sit("evaluate", "heat-map", tmp_path / "grid", "--generated", tmp_path / "answers", *options)
-    result = json.loads((tmp_path / "result.json").read_text())["result"]
-    assert [cell["correct"] for cell in result["cells"]] == [1, 2, 2, 1]
-
-
 @pytest.mark.parametrize(
     "options, message",
     [

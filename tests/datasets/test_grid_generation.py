@@ -122,9 +122,9 @@ def test_workers_do_not_matter_and_the_seed_does(tmp_path):
 @pytest.mark.parametrize(
     "semantics, digest",
     [
-        ("prop", "6ab735b15fb993618a8fd2ef6f9b075b"),
-        ("copy", "76931c967ac0ea8cca6d4cbfd4745c3c"),
-        pytest.param("ltl", "4b9203c80c550e02104b030a054505d9", marks=needs_spot),
+        ("prop", "6ab735b15fb99361"),
+        ("copy", "76931c967ac0ea8c"),
+        pytest.param("ltl", "4b9203c80c550e02", marks=needs_spot),
     ],
 )
 def test_the_data_of_a_seed_never_change(tmp_path, semantics, digest):
@@ -132,7 +132,7 @@ def test_the_data_of_a_seed_never_change(tmp_path, semantics, digest):
     options = ["--max-symbols", 3, "--max-length", 10, "--per-cell", 4, "--step", 2]
     generate(tmp_path, semantics, *options)
     texts = [(tmp_path / f"grid.{side}").read_bytes() for side in ("src", "tgt")]
-    assert hashlib.sha256(b"".join(texts)).hexdigest()[:32] == digest
+    assert hashlib.sha256(b"".join(texts)).hexdigest()[:16] == digest
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,6 @@ TRAIN = ["& a b", "! c", "xor a a", "& x y", "& a b"]
 TEST = ["& b a", "! c", "xor a b", "& a  b", "xor c d"]
 
 
-def overlap(*arguments):
-    """Runs the verb in this process."""
-    sit("overlap", *arguments)
-
-
 def write(path, lines):
     path.write_text("".join(line + "\n" for line in lines))
     return path
@@ -31,7 +26,7 @@ def files(tmp_path):
 
 def test_formulas(files, tmp_path, capsys):
     test, train = files
-    overlap(tmp_path / "test", "--with", train)  # a prefix, and a file
+    sit("overlap", tmp_path / "test", "--with", train)  # a prefix, and a file
     assert rows(capsys.readouterr().out) == [
         [str(test), "5", "itself", "0", "2"],  # & a b, xor c d
         [str(test), "5", str(train), "2", "3"],  # ! c and & a b, and & b a
@@ -41,7 +36,7 @@ def test_formulas(files, tmp_path, capsys):
 
 def test_several_files(files, capsys):
     test, train = files
-    overlap(test, train, "--with", train, test)
+    sit("overlap", test, train, "--with", train, test)
     places = [(row[0], row[2]) for row in rows(capsys.readouterr().out)]
     test, train = map(str, files)
     assert places == [
@@ -51,26 +46,26 @@ def test_several_files(files, capsys):
         *((name, test) for name in (test, train)),
         (test, "itself"),
     ]
-    overlap(test)
+    sit("overlap", test)
     assert len(rows(capsys.readouterr().out)) == 1
 
 
 def test_status(files, tmp_path, capsys):
     test, train = files
     with pytest.raises(UserError, match="^3 times a test sentence is the renaming"):
-        overlap(test, "--with", train, "--expect-none")
+        sit("overlap", test, "--with", train, "--expect-none")
     assert len(rows(capsys.readouterr().out)) == 3  # all the same
     new = write(tmp_path / "new.src", ["| a b", "| c d", "a"])
-    overlap(new, "--with", train, "--expect-none")
+    sit("overlap", new, "--with", train, "--expect-none")
     assert rows(capsys.readouterr().out)[1][3:] == ["0", "0"]
     with pytest.raises(UserError, match="--expect-none: say with --with"):
-        overlap(new, "--expect-none")
+        sit("overlap", new, "--expect-none")
 
 
 def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
     test = write(tmp_path / "test", ["<e1> met <e2>", "<e1> saw <e2>", "<e1> met <e1>", "<e0> U"])
     train = write(tmp_path / "train", ["<e9> met <e5>", "<e1> met <e2>", "<e1> saw", "<e0> X"])
-    overlap(test, "--with", train, "--symbols", "<e[0-9]>")
+    sit("overlap", test, "--with", train, "--symbols", "<e[0-9]>")
     assert [row[3:] for row in rows(capsys.readouterr().out)] == [
         ["0", "0"],
         ["1", "1"],
@@ -79,9 +74,9 @@ def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
     with pytest.raises(
         UserError, match="Line 1 of .*test is malformed: the formula is complete after token 1"
     ):
-        overlap(test, "--with", train)
+        sit("overlap", test, "--with", train)
     with pytest.raises(UserError, match=r"'\(' is not a regular expression"):
-        overlap(test, "--with", train, "--symbols", "(")
+        sit("overlap", test, "--with", train, "--symbols", "(")
 
 
 @pytest.mark.parametrize(
@@ -90,13 +85,13 @@ def test_a_pattern_says_what_symbols_are(tmp_path, capsys):
 def test_what_is_renamed_across_sorts_is_no_overlap(tmp_path, capsys, patterns, renamed):
     test = write(tmp_path / "test", ["T0 c0", "c0 T0", "T1 T0"])
     train = write(tmp_path / "train", ["T3 c9"])
-    overlap(test, "--with", train, "--symbols", *patterns)
+    sit("overlap", test, "--with", train, "--symbols", *patterns)
     assert rows(capsys.readouterr().out)[1][3:] == ["0", renamed]
 
 
 def test_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
-        overlap(tmp_path / "nowhere")
+        sit("overlap", tmp_path / "nowhere")
 
 
 def test_generated_sets_do_not_overlap(tmp_path, capsys):
@@ -106,7 +101,7 @@ def test_generated_sets_do_not_overlap(tmp_path, capsys):
         options = ("--exclude", tmp_path / "train") if name == "held" else ()
         sit(*generate, 2, tmp_path / name, *options, "--size", 100, "--symbols", symbols)
     capsys.readouterr()
-    overlap(tmp_path / "held", "--with", tmp_path / "train", "--expect-none")
+    sit("overlap", tmp_path / "held", "--with", tmp_path / "train", "--expect-none")
     assert [row[4] for row in rows(capsys.readouterr().out)] == ["0", "0", "0"]
     with pytest.raises(UserError, match="is the renaming"):
-        overlap(tmp_path / "free", "--with", tmp_path / "train", "--expect-none")
+        sit("overlap", tmp_path / "free", "--with", tmp_path / "train", "--expect-none")

@@ -95,9 +95,8 @@ def substituted(target):
 
 
 def recipe(names, variables, binders, arguments):
-    return BindingRecipe(
-        "", names, 1, 1, (), None, variables=variables, binders=binders, arguments=arguments
-    )
+    options = dict(variables=variables, binders=binders, arguments=arguments)
+    return BindingRecipe("", names, 1, 1, **options)
 
 
 def test_terms_are_what_was_asked_for():

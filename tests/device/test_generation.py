@@ -4,11 +4,13 @@ from unittest import mock
 
 import pytest
 import torch
+from command_line import ROOT
 from conftest import encode, make_dictionary, make_model, make_sample, redraw
 from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
 
+from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8
@@ -75,9 +77,24 @@ def check_search(device, given=None, prefix=None, left_pad=False, number=1, **mo
     return rows
 
 
-@pytest.mark.parametrize("pattern", PATTERNS[::4])  # each attention, with and without others
-def test_patterns(device, pattern):
-    check_search(device, stream_attention=pattern)
+@pytest.mark.parametrize(
+    "options",
+    [
+        # Each attention, with and without others.
+        *(dict(stream_attention=pattern) for pattern in PATTERNS[::4]),
+        *(
+            dict(encoder_positions=positions, decoder_positions=positions)
+            for positions in ("rope", "sinusoidal", "learned")
+        ),
+        *(
+            dict(symbol_embedding=name, stream_attention="EP-DP-CP")
+            for name in ("fixed", "canonical", "random")
+        ),
+    ],
+    ids=lambda options: "-".join(options.values()),
+)
+def test_all_models(device, options):
+    check_search(device, **options)
 
 
 SEARCHES = {
@@ -110,21 +127,10 @@ def test_prefixes_ensembles_and_padding_on_the_left(device):
     check_search(device, prefix=prefix, left_pad=True, number=2)
 
 
-@pytest.mark.parametrize("positions", ["rope", "sinusoidal", "learned"])
-def test_positions(device, positions):
-    check_search(device, encoder_positions=positions, decoder_positions=positions)
-
-
-@pytest.mark.parametrize("name", ["fixed", "canonical", "random"])
-def test_baselines(device, name):
-    check_search(device, symbol_embedding=name, stream_attention="EP-DP-CP")
-
-
 def test_sentences_end_at_different_steps(device):
     """Those that are left take their keys and values along."""
     rows = check_search(
-        device,
-        lambda dictionary: {"search_strategy": search.Sampling(dictionary), "max_len_b": 40},
+        device, lambda dictionary: {"search_strategy": search.Sampling(dictionary), "max_len_b": 40}
     )
     assert len(set(rows)) > 1
 
@@ -140,8 +146,7 @@ def test_references_are_scored(device, number):
 
 def test_autocast_computes_nearly_the_same(device):
     dictionary = make_dictionary()
-    model = make_model(dictionary)
-    redraw(model)
+    model = redraw(make_model(dictionary))
     model.eval().to(device.name)
     sample = moved(make_sample(dictionary), device)
     exact = StreamSequenceScorer(dictionary).generate([model], sample)
@@ -153,3 +158,17 @@ def test_autocast_computes_nearly_the_same(device):
         assert one["score"].dtype == other["score"].dtype == torch.float32
         assert float(one["score"]) != float(other["score"])
         assert float(other["score"]) == pytest.approx(float(one["score"]), abs=0.05)
+
+
+def test_a_shipped_model_answers_the_same(device):
+    questions = ["& a ! b", "xor p q", "& | a b ! a", "! 0", "<-> ! a b", "& a & b c"]
+    path = str(ROOT / "checkpoints" / "prop" / "model.pt")
+    host, here = (
+        CheckpointDecoder(path, beam=3, max_len_a=2, max_len_b=20, **options).decode(questions)
+        for options in ({}, {"device": device.name})
+    )
+    answers = [
+        {at: entry.answers for batch in batches for at, entry in batch.items()}
+        for batches in (host, here)
+    ]
+    assert answers[0] == answers[1] and len(answers[0]) == len(questions)

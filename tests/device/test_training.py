@@ -106,20 +106,19 @@ def check_steps(device, as_gpu, cfg, **model_options):
         )
 
 
-@pytest.mark.parametrize("pattern", PATTERNS[::4])  # each attention, with and without others
-def test_patterns(device, as_gpu, configuration, pattern):
-    check_steps(device, as_gpu, configuration(*ADACOS), stream_attention=pattern)
+CASES = {
+    # Each attention, with and without others.
+    **{pattern: (ADACOS, dict(stream_attention=pattern)) for pattern in PATTERNS[::4]},
+    **{name: (ADACOS, options) for name, options in MODELS.items()},
+    **{name: (criterion, {}) for name, criterion in CRITERIONS.items()},
+    "linear": (CRITERIONS["smoothing"], MODELS["linear"]),
+}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_other_models(device, as_gpu, configuration, name):
-    criterion = ADACOS if name != "linear" else CRITERIONS["smoothing"]
-    check_steps(device, as_gpu, configuration(*criterion), **MODELS[name])
-
-
-@pytest.mark.parametrize("name", CRITERIONS)
-def test_other_losses(device, as_gpu, configuration, name):
-    check_steps(device, as_gpu, configuration(*CRITERIONS[name]))
+@pytest.mark.parametrize("name", CASES)
+def test_all_models_and_losses(device, as_gpu, configuration, name):
+    criterion, model = CASES[name]
+    check_steps(device, as_gpu, configuration(*criterion), **model)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "muon"])

@@ -29,26 +29,21 @@ def test_definition():
     assert alpha_covariance(["a", "b", "a", "a", "c"]) == 0.5
 
 
-def test_a_model_that_renames_its_answer_has_one():
-    result = measured(lambda source: f"{source.split()[1]} 0", ["! a", "! b"])
-    assert result["1"]["mean"] == 1.0
-    assert result["1"]["all_agree"].share == 1.0
-    assert (result["1"]["samples"], result["1"]["renamings"]) == (2, 3)
-
-
-def test_a_model_that_always_says_the_same_has_zero():
-    # ! a, ! b, ! c are all answered a 0: undone, that is a 0, b 0 and c 0.
-    result = measured(lambda source: "a 0", ["! a"])
-    assert result["1"]["mean"] == 0.0
-    assert result["1"]["all_agree"].share == 0.0
-
-
-def test_a_model_that_fails_on_one_name_of_three_has_a_half():
-    def answer(source):
-        return "c 1" if "c" in source else f"{source.split()[1]} 0"
-
-    # Undone: a 0, a 0, a 1, so two distinct answers to three renamings.
-    assert measured(answer, ["! a"])["1"]["mean"] == 0.5
+@pytest.mark.parametrize(
+    "answer, covariance",
+    [
+        (lambda source: f"{source.split()[1]} 0", 1.0),
+        # ! a, ! b, ! c are all answered a 0: undone, that is a 0, b 0 and c 0.
+        (lambda source: "a 0", 0.0),
+        # Undone: a 0, a 0, a 1, so two distinct answers to three renamings.
+        (lambda source: "c 1" if "c" in source else f"{source.split()[1]} 0", 0.5),
+    ],
+    ids=["renames its answer", "always says the same", "fails on one name of three"],
+)
+def test_covariance_of_a_model_that(answer, covariance):
+    result = measured(answer, ["! a"])["1"]
+    assert result["mean"] == covariance and result["all_agree"].share == (covariance == 1)
+    assert (result["samples"], result["renamings"]) == (1, 3)
 
 
 def test_means_by_number_of_symbols():

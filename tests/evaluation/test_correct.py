@@ -1,4 +1,7 @@
+import pytest
+
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
+from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.verdict import Verdict
@@ -76,3 +79,84 @@ def test_symbols_of_any_text_are_known_to_who_says_which_they_are():
 
     assert "correct_by_symbols" not in measured(None)
     assert measured("<e.>")["correct_by_symbols"] == {"2": Proportion(1, 1)}
+
+
+# Equality with the reference.
+
+
+def test_strict_compares_tokens_and_nothing_else():
+    assert exact("a 1  b 0", "a 1 b 0")
+    assert not exact("b 0 a 1", "a 1 b 0")
+    assert not exact("a 1 b 0 b 0", "a 1 b 0")
+    assert exact("", "")
+
+
+@pytest.mark.parametrize(
+    "answer, target, equal",
+    [
+        ("b 0 a 1", "a 1 b 0", True),
+        ("a 1 a 1 b 0", "a 1 b 0", True),
+        ("a 0 b 1", "a 1 b 0", False),  # the same tokens, other literals
+        ("a 1", "a 1 b 0", False),
+        ("", "", True),
+        ("1 a 0", "a 1 0", False),  # no literals
+        ("a 1 0", "a 1 0", True),
+    ],
+)
+def test_assignments_modulo_order(answer, target, equal):
+    assert EXACT_MODULO_ORDER["prop"](answer, target) is equal
+
+
+@pytest.mark.parametrize(
+    "answer, target, equal",
+    [
+        ("& a b ; { c }", "& b a ; { c }", True),
+        ("{ | & a ! b c }", "{ | c & ! b a }", True),
+        ("{ & a & b c }", "{ & & c b a }", True),
+        ("{ & a & b c }", "{ & b & a c }", False),  # regrouped
+        ("{ -> a b }", "{ -> b a }", False),
+        ("{ xor a b }", "{ xor b a }", False),  # equivalent, but no swap of & or |
+        ("a ; b ; { c }", "a ; { b ; c }", False),  # the same steps, another cycle
+        ("a ; b ; { c }", "b ; a ; { c }", False),
+        ("{ a }", "{ a ; a }", False),  # the same words
+        ("{ a", "{ a", True),  # no trace
+        ("& b a ; { c", "& a b ; { c", False),
+        ("{ & a b }", "{ & a b", False),
+    ],
+)
+def test_traces_modulo_swaps(answer, target, equal):
+    assert EXACT_MODULO_ORDER["ltl"](answer, target) is equal
+
+
+def test_deep_steps_are_compared():
+    deep = "& a " * 3000
+    assert EXACT_MODULO_ORDER["ltl"]("{ " + deep + "b }", "{ " + deep + "b }")
+    assert not EXACT_MODULO_ORDER["ltl"]("{ " + deep + "b }", "{ " + deep + "c }")
+
+
+# Shares with their intervals.
+
+
+@pytest.mark.parametrize(
+    "count, total, low, high",
+    [
+        # By hand with z = 1.959964: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
+        (8, 10, 0.4901625, 0.9433178),
+        (0, 10, 0.0, 0.2775328),
+        (10, 10, 0.7224672, 1.0),
+        (1, 4, 0.0455871, 0.6993582),
+        (980, 1000, 0.9693100, 0.9870163),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_wilson_interval(count, total, low, high):
+    assert Proportion(count, total).interval() == pytest.approx((low, high), abs=1e-6)
+
+
+def test_shown_in_per_cent_and_written_in_full():
+    proportion = Proportion(8, 10)
+    assert str(proportion) == "80.00 % [49.02, 94.33]"
+    written = proportion.as_json()
+    assert (written["count"], written["total"], written["share"]) == (8, 10, 0.8)
+    assert written["interval_95"] == pytest.approx([0.4901625, 0.9433178], abs=1e-6)
+    assert Proportion(0, 0).share == 0.0

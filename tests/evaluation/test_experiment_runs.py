@@ -14,11 +14,7 @@ from conftest import gone
 from experiment_content import CONTENT, experiments
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiment_runs import (
-    Runner,
-    read_validation,
-    run_experiments,
-)
+from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
 from sit_fairseq.evaluation.result_file import sha256_of_file
 
 LOG = """a warning

@@ -7,11 +7,7 @@ from command_line import ROOT
 from experiment_content import experiments
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiments import (
-    experiments_table,
-    make_runs,
-    read_experiments,
-)
+from sit_fairseq.evaluation.experiments import experiments_table, make_runs, read_experiments
 
 OUT = Path("out")
 

@@ -12,8 +12,7 @@ def save_checkpoint(path: Path, dictionary=None, **options) -> Path:
     the shipped one and those given."""
     options = small(encoder_layers=1, max_source_positions=60, max_target_positions=50, **options)
     state = torch.load(ROOT / "checkpoints" / "prop" / "model.pt", weights_only=True)
-    model = make_model(dictionary, **options)
-    redraw(model)
+    model = redraw(make_model(dictionary, **options))
     state["cfg"]["model"].update(options)
     state["cfg"]["task"]["symbols"] = model.vocabulary.dictionary.pattern
     state["model"] = model.state_dict()

@@ -10,7 +10,7 @@ import pytest
 from command_line import ROOT
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.answer import grammar_of
+from sit_fairseq.export.answer import CannotAnswer, ExportedModel, grammar_of
 from sit_fairseq.judging.grammars import make_grammar
 from sit_fairseq.logic.syntax import ARITY
 
@@ -72,17 +72,18 @@ def test_a_folder_without_a_model(tmp_path):
 
 @pytest.fixture
 def stranger(tmp_path):
-    """Answers by a model whose vocabulary was changed."""
+    """Loads a model whose vocabulary was changed, and returns why that cannot be."""
 
-    def call(change, *options, line="xor a & b c"):
+    def call(change, symbols=None):
         folder = shutil.copytree(MODEL, tmp_path / "model", dirs_exist_ok=True)
         vocabulary = json.loads((folder / "vocabulary.json").read_text())
         changed = change(vocabulary)
         text = json.dumps(vocabulary) if changed is None else changed
         (folder / "vocabulary.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-        lines, said, status = answer([line], *options, folder=folder)
-        assert status == 1 and lines == [] and len(said.splitlines()) == 1, said
-        return said
+        with pytest.raises(SystemExit) as error:
+            ExportedModel(str(folder), symbols)
+        assert len(str(error.value).splitlines()) == 1
+        return str(error.value)
 
     return call
 
@@ -142,12 +143,18 @@ def test_a_network_that_is_none(tmp_path, network, size):
     folder = shutil.copytree(MODEL, tmp_path / "model")
     content = (folder / network).read_bytes()
     (folder / network).write_bytes(content[:size])
-    _, said, status = answer(["a"], folder=folder)
-    assert status == 1 and len(said.splitlines()) == 1 and "model is damaged (" in said
+    with pytest.raises(SystemExit, match=r"model is damaged \(.*$"):
+        ExportedModel(str(folder))
 
 
-def test_networks_of_another_vocabulary(stranger):
-    assert "model cannot be used (" in stranger(with_value([2, 2, 0, "S", 7], "caches", "DP"))
+def test_networks_of_another_vocabulary(tmp_path):
+    folder = shutil.copytree(MODEL, tmp_path / "model")
+    vocabulary = json.loads((folder / "vocabulary.json").read_text())
+    vocabulary["caches"]["DP"] = [2, 2, 0, "S", 7]
+    (folder / "vocabulary.json").write_text(json.dumps(vocabulary))
+    lines, said, status = answer(["xor a & b c"], folder=folder)
+    assert (lines, status) == ([], 1)
+    assert "model cannot be used (" in said and len(said.splitlines()) == 1
 
 
 PATTERNS = ["(a|a)*b", "(?:a+)+b", "a*a*a*a*b", "(a|a)(a|a)b", "[a-z]" * 300, "(?!x*)*(a)"]
@@ -155,13 +162,13 @@ PATTERNS = ["(a|a)*b", "(?:a+)+b", "a*a*a*a*b", "(a|a)(a|a)b", "[a-z]" * 300, "(
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_that_may_take_for_ever(stranger, pattern):
-    said = stranger(with_value(pattern, "symbols"), line="a" * 90)
+    said = stranger(with_value(pattern, "symbols"))
     assert "say what is a symbol by --symbols, with the same pattern if you trust it" in said
 
 
 def test_a_pattern_that_is_none(stranger):
     assert "the pattern '[a-' is not a regular expression" in stranger(with_value("[a-", "symbols"))
-    said = stranger(with_value("[a-z]", "symbols"), "--symbols", "(")
+    said = stranger(with_value("[a-z]", "symbols"), "(")
     assert "the pattern '(' is not a regular expression" in said
 
 
@@ -170,8 +177,9 @@ def test_patterns_of_the_examples_can_be_exported(tmp_path):
     vocabulary = json.loads((folder / "vocabulary.json").read_text())
     for pattern in (r"(?!xor$)[a-z]\w*", "<ent[0-9]+>|Ada|[a-z]", r"[a-z]|p\d+", "[a-ei-z][0-9]*"):
         (folder / "vocabulary.json").write_text(json.dumps({**vocabulary, "symbols": pattern}))
-        assert answer(["xor a & a a"], folder=folder)[2] == 0
-    assert answer(["xor a & b " + "c" * 101], folder=folder)[1].startswith("line 1: 'cccc")
+        assert ExportedModel(str(folder)).answer("xor a & a a", max_length=9).text
+    with pytest.raises(CannotAnswer, match="^'cccc"):
+        ExportedModel(str(folder)).answer("xor a & b " + "c" * 101)
 
 
 PROP = {"!", "&", "0", "1"}

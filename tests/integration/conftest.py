@@ -1,8 +1,9 @@
-"""Data and checkpoints that the command line tests share."""
+"""Data and checkpoints that the command line tests share, and their comparison."""
 
 from types import SimpleNamespace
 
 import pytest
+import torch
 from command_line import UNVALIDATED, preprocess, sit, train
 
 
@@ -10,6 +11,17 @@ from command_line import UNVALIDATED, preprocess, sit, train
 def prop(once) -> SimpleNamespace:
     """Formulas over a to e, a briefly trained model, and one with random weights."""
     return once("prop", make_prop)
+
+
+def same(first, second) -> bool:
+    """Whether two states, of nested dicts and lists, are equal bit by bit."""
+    if isinstance(first, torch.Tensor):
+        return torch.equal(first, second)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(same, first, second))
+    return first == second
 
 
 def make_prop(root) -> SimpleNamespace:

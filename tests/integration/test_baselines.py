@@ -4,8 +4,8 @@ import re
 from types import SimpleNamespace
 
 import pytest
-import torch
-from command_line import UNVALIDATED, generate, preprocess, preprocess_lines, printed, train
+from command_line import generate, preprocess, preprocess_lines, printed, train
+from vanilla_models import load
 
 from sit_fairseq.training.criterions import AdaCosCriterion
 
@@ -45,10 +45,6 @@ def models(six, tmp_path_factory) -> dict:
     """A briefly trained model of each kind."""
     root = tmp_path_factory.mktemp("models")
     return {kind: brief(kind, six.data, root / kind) for kind in KINDS}
-
-
-def load(path) -> dict:
-    return torch.load(path, weights_only=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,36 +99,18 @@ def seen(monkeypatch):
 ALPHA = ("--alpha-renaming", "--batch-size", 16)
 
 
-def by_epoch(batches):
-    return [
-        {index: pair for batch in batches[first : first + 3] for index, pair in batch.items()}
-        for first in (0, 3, 6)
-    ]
-
-
 def test_training_pairs_are_renamed_anew_in_each_epoch(six, seen, tmp_path):
+    """Whatever the workers, and after a restart: test_interruptions.py trains with renaming."""
     brief("fixed", six.data, tmp_path, *ALPHA, "--max-update", 9)
     trained = [batch for training, batch in seen if training]
     assert len(trained) == 9
-    epochs = by_epoch(trained)
+    epochs = [
+        {index: pair for batch in trained[first : first + 3] for index, pair in batch.items()}
+        for first in (0, 3, 6)
+    ]
     assert all(sorted(epoch) == list(range(40)) for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
     text = " ".join(source for epoch in epochs for source, _ in epoch.values())
     assert set("abcdef") <= set(text.split())  # d, e and f are in no training pair
     validation = {i: pair for training, batch in seen if not training for i, pair in batch.items()}
     assert validation == dict(enumerate(zip(FORMULAS * 5, ANSWERS * 5)))
-
-
-def test_renaming_does_not_depend_on_workers_or_interruption(six, seen, tmp_path):
-    options = (*ALPHA, *UNVALIDATED)
-    brief("fixed", six.data, tmp_path / "whole", *options, "--max-update", 9)
-    expected = by_epoch([batch for _, batch in seen])
-    seen.clear()
-    for updates in (4, 9):  # 4 is in the middle of the second epoch
-        limit = ("--max-update", updates, "--num-workers", 2)
-        brief("fixed", six.data, tmp_path / "parts", *options, *limit)
-    assert len(seen) == 9
-    # fairseq composes the batches of a resumed epoch anew, but a pair gets the same names.
-    for update, (_, batch) in enumerate(seen):
-        for index, pair in batch.items():
-            assert pair == expected[update // 3][index]

@@ -209,19 +209,3 @@ def test_a_list_of_sentences_has_as_many_answers(hub):
     assert len(hub.src_dict) == size
     with pytest.raises(UserError, match="no targets"):
         hub.score(["& a b"])
-
-
-@pytest.mark.parametrize(
-    "folder, data, reason",
-    [
-        ("nowhere", ".", "nowhere is no folder"),
-        ("./nowhere", ".", "nowhere is no folder"),
-        ("here", "elsewhere", "elsewhere is no folder"),
-    ],
-)
-def test_folders_that_are_none_are_told(tmp_path, folder, data, reason):
-    (tmp_path / "here").mkdir()
-    load = SymbolInvariantTransformerModel.from_pretrained
-    with pytest.raises(UserError, match=reason):
-        folder = folder if folder.startswith(".") else str(tmp_path / folder)
-        load(folder, "model.pt", data if data == "." else str(tmp_path / data))

@@ -17,6 +17,8 @@ import pytest
 import torch
 import torch._dynamo  # noqa: F401  an optimizer would import it in each process
 from command_line import PLUG_IN, ROOT, UNVALIDATED, preprocess, sit
+from integration.conftest import same
+from vanilla_models import load
 
 from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -140,23 +142,6 @@ def trained(tmp_path_factory) -> Path:
     return root
 
 
-def assert_equal(found, expected, where) -> None:
-    """Compares nested containers of tensors bit by bit."""
-    assert type(found) is type(expected), where
-    if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), where
-        for key, value in expected.items():
-            assert_equal(found[key], value, f"{where} {key}")
-    elif isinstance(expected, (list, tuple)):
-        assert len(found) == len(expected), where
-        for index, value in enumerate(expected):
-            assert_equal(found[index], value, f"{where} {index}")
-    elif torch.is_tensor(expected):
-        assert torch.equal(found, expected), where
-    else:
-        assert found == expected, where
-
-
 @pytest.mark.parametrize("describe", [by_options, by_hydra])
 def test_every_sentence_is_seen_once_an_epoch(trained, describe):
     parts, whole = (
@@ -176,16 +161,13 @@ def test_every_sentence_is_seen_once_an_epoch(trained, describe):
 @pytest.mark.parametrize("describe", [by_options, by_hydra])
 def test_checkpoint_is_bit_equal(trained, describe):
     found, expected = (
-        torch.load(
-            trained / describe.__name__ / name / "checkpoints" / "checkpoint_last.pt",
-            weights_only=True,
-        )
+        load(trained / describe.__name__ / name / "checkpoints" / "checkpoint_last.pt")
         for name in ("parts", "whole")
     )
     for part in ("model", "last_optimizer_state", "task_state"):
-        assert_equal(found[part], expected[part], part)
+        assert same(found[part], expected[part]), part
     for part in ("train_iterator", "ema", "best", "val_loss"):
-        assert_equal(found["extra_state"].get(part), expected["extra_state"].get(part), part)
+        assert same(*(state["extra_state"].get(part) for state in (found, expected))), part
     last, expected_last = (state["optimizer_history"][-1] for state in (found, expected))
-    assert_equal(last, expected_last, "optimizer_history")
+    assert same(last, expected_last)
     assert last["num_updates"] == UPDATES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import PLUG_IN, ROOT, hydra_train
+from command_line import PLUG_IN, ROOT
 from conftest import needs_spot
 
 BIN = Path(sys.executable).parent
@@ -42,21 +42,6 @@ def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
         ((0.9, 0.95), 0.1),
         ((0.9, 0.95), 0.0),
     ]
-
-
-def test_hydra_trains_with_muon_instead(prop, tmp_path):
-    hydra_train(
-        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
-        *("optimizer._name=muon", f"common.user_dir={ROOT / 'sit_fairseq'}"),
-        *(f"task.data={prop.data}", f"checkpoint.save_dir={tmp_path / 'out'}"),
-        *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
-        *("dataset.num_workers=0", "dataset.disable_validation=true"),
-        *("common.tensorboard_logdir=null", f"hydra.run.dir={tmp_path}"),
-    )
-    state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
-    assert state["optimizer_history"][-1]["optimizer_name"] == "FairseqMuon"
-    rates = {group["lr"] for group in state["last_optimizer_state"]["param_groups"]}
-    assert rates == {2 * 0.001 / 1000}  # after two updates of the warm-up
 
 
 @needs_spot

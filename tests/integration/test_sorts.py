@@ -20,7 +20,7 @@ from command_line import (
     train,
 )
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.training import training_batches
 
@@ -38,17 +38,12 @@ def pair(rng):
     return " ".join(words), " ".join([table, ".", *(w for w in words if w != table)])
 
 
-def write(prefix, pairs):
-    for side, lines in zip(("src", "tgt"), zip(*pairs)):
-        prefix.with_suffix(f".{side}").write_text("".join(line + "\n" for line in lines))
-
-
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory) -> SimpleNamespace:
     """Data of two sorts, and a model that has learnt what to do with them."""
     root, rng = tmp_path_factory.mktemp("tables"), random.Random(1)
     for split, size in (("train", 600), ("test", 40)):
-        write(root / split, [pair(rng) for _ in range(size)])
+        write_pairs(str(root / split), [pair(rng) for _ in range(size)])
     data = preprocess(root / "bin", "--trainpref", root / "train", "--testpref", root / "test")
     options = ("--encoder-positions", "rope", "--dropout", 0, "--max-update", 90, *UNVALIDATED)
     messages = Mock()
@@ -113,18 +108,10 @@ def test_hydra_takes_a_line_for_each_sort(tables, tmp_path):
     assert saved["model"]["encoder.embed_tokens.weight"].shape == (4 + 1 + 2 * 2, width)
 
 
-def test_a_token_of_two_sorts_is_named(tables, tmp_path):
-    options = ("--symbols", r"table=T\d+", r"both=[Tc]\d+", *UNVALIDATED)
-    with pytest.raises(UserError, match=r"the token 'T\d' is of the sorts table and both; .*sym"):
-        train(tables.data, tmp_path, *options, symbols=None)
-
-
 def test_renamed_sentences_have_renamed_answers_with_equal_scores(tables, tmp_path, capsys):
     """Fuzzed, by the verb and the commands; also names that were never seen."""
-    write(
-        tmp_path / "in",
-        [(source, source) for source, _ in map(pair, map(random.Random, range(40)))],
-    )
+    sources = [source for source, _ in map(pair, map(random.Random, range(40)))]
+    write_pairs(str(tmp_path / "in"), zip(sources, sources))
     names = ",".join([f"T{n}" for n in range(4, 90)] + [f"c{n}" for n in range(3, 90)])
     sit("rename", tmp_path / "in", tmp_path / "out", "--symbols", *SYMBOLS, "--names", names)
     found = []

@@ -10,17 +10,14 @@ from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess,
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 from fairseq.logging import progress_bar
+from integration.conftest import same
+from vanilla_models import load
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.encoder import StreamEncoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-
-
-def load(path) -> dict:
-    """Reads a checkpoint the strict way."""
-    return torch.load(path, weights_only=True)
 
 
 def validate(prop, checkpoint, caplog, *arguments) -> float:
@@ -119,17 +116,6 @@ def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):
 
 
 # Optimizers.
-
-
-def same(first, second) -> bool:
-    """Whether two states, of nested dicts and lists, are equal bit by bit."""
-    if isinstance(first, torch.Tensor):
-        return torch.equal(first, second)
-    if isinstance(first, dict):
-        return first.keys() == second.keys() and all(same(first[k], second[k]) for k in first)
-    if isinstance(first, (list, tuple)):
-        return len(first) == len(second) and all(map(same, first, second))
-    return first == second
 
 
 MUON = ("--optimizer", "muon", "--weight-decay", 0.1)

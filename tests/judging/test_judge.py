@@ -14,7 +14,7 @@ from sit_fairseq.judging.judge import (
     refuse_other_logic,
 )
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 RULES = """
 from sit_fairseq.judging.judge import Judge
@@ -162,3 +162,22 @@ def test_models_of_the_same_logic():
     refuse_other_logic(make_judge("prop"), "! & | <-> xor 0 1 TRUE".split())
     refuse_other_logic(make_judge("ltl"), "! & | X U 0 1 ; { }".split())
     refuse_other_logic(make_judge("copy"), [])
+
+
+# Verdicts and their counts.
+
+
+def test_every_verdict_is_in_the_denominator():
+    counts = VerdictCounts(Verdict)  # one of each
+    assert (counts.correct, counts.total) == (1, 7)
+    counts.update([Verdict.satisfied, Verdict.timeout])
+    assert (counts.correct, counts.total) == (2, 9)
+
+
+def test_text():
+    counts = VerdictCounts({Verdict.satisfied: 97, Verdict.violated: 2, Verdict.invalid: 1})
+    assert str(counts) == (
+        "97/100 correct; satisfied 97, violated 2, vacuous 0, invalid 1, timeout 0, error 0, "
+        "unavailable 0"
+    )
+    assert str(VerdictCounts()).startswith("0/0 correct; satisfied 0, violated 0")

@@ -2,7 +2,7 @@
 
 import gc
 
-from conftest import make_dictionary, make_model, make_sample
+from conftest import make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.tasks.translation import TranslationTask
 
@@ -12,7 +12,6 @@ from sit_fairseq.tasks import validation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 def alive(worker):
@@ -20,13 +19,8 @@ def alive(worker):
 
 
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
-    run = Run(
-        GenerationConfig(),
-        StreamTranslationConfig(),
-        make_dictionary(),
-        True,
-        lambda options, grammar: None,
-    )
+    cfg = StreamTranslationConfig()
+    run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda options, grammar: None)
     scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
     sample = make_sample(run.dictionary, ["| a b"], ["a 1"])
     scorer.judge(sample, [[{"tokens": sample["target"][0]}]])
@@ -58,9 +52,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
     monkeypatch.setattr(
         validation, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
     )
-    task = StreamTranslationTask(
-        StreamTranslationConfig(validate_semantics="prop"), dictionary, dictionary
-    )
+    task = make_task(dictionary, validate_semantics="prop")
     task.build_model(None)
     pool = task._judged.judges
     pool.verify_all([("a", "a 1")] * 2)

@@ -151,16 +151,11 @@ def test_deep_traces_are_read_back():
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("", "empty"),
-        ("a; b", "one '{'.* not 0"),
         ("a; {b}", "does not follow the word 'cycle'"),
         ("a cycle{b}", "does not follow the word 'cycle'"),
         ("cycle{{b}}", "does not follow the word 'cycle'"),
-        ("cycle{b", "one '}'.* not 0"),
         ("cycle{b} and so on", "ends with its cycle"),
         ("cycle{}", "step 1: the formula is empty"),
-        ("a; ; cycle{b}", "step 2: the formula is empty"),
-        ("cycle{b;}", "step 2: the formula is empty"),
         ("a; X b; cycle{b}", "'X' at character 4: an operator is missing after it"),
         ("a U b; cycle{b}", "'U' at character 3: an operator is missing after it"),
         ("a &; cycle{b}", "'&' at character 3: an operand is missing after it"),

@@ -48,10 +48,7 @@ def test_initial_scale():
     scale = AdaCosScale(13)
     assert float(scale.scale) == pytest.approx(math.sqrt(2) * math.log(12), rel=1e-6)
     assert scale(torch.tensor([0.5])).item() == pytest.approx(math.log(12) / math.sqrt(2))
-
-
-def test_few_classes_have_a_positive_scale():
-    assert all(float(AdaCosScale(classes).scale) > 0 for classes in (1, 2, 3))
+    assert all(float(AdaCosScale(few).scale) > 0 for few in (1, 2, 3))
 
 
 @pytest.mark.parametrize(
@@ -108,22 +105,14 @@ def test_updates_use_the_scale_of_their_logits():
     assert second == pytest.approx(observed(fresh, batch), rel=1e-6)
 
 
-def test_forget_drops_the_last_batch():
-    scale, batch, dummy = AdaCosScale(6), random_batch(9), random_batch(4)
-    scale.observe(scale(batch[0]), batch[1])
-    scale.observe(scale(dummy[0]), dummy[1])
+@pytest.mark.parametrize("kept", [0, 1], ids=["no batch", "two batches"])
+def test_forget_drops_the_last_batch(kept):
+    """Criterions other than adacos show the scale none."""
+    scale, batches, dummy = AdaCosScale(6), [random_batch(9)][:kept], random_batch(4)
+    for cosines, target in [*batches, *[dummy] * kept]:
+        scale.observe(scale(cosines), target)
     scale.forget()
-    scale.update()
-    assert float(scale.scale) == observed(AdaCosScale(6), batch)
-
-
-def test_forget_without_a_batch():
-    """Criterions other than adacos show the scale nothing."""
-    scale = AdaCosScale(6)
-    before = float(scale.scale)
-    scale.forget()
-    scale.update()
-    assert float(scale.scale) == before
+    assert observed(scale) == observed(AdaCosScale(6), *batches)
 
 
 @pytest.mark.parametrize("right, wrong", [(-1, 1), (1, -1), (1, 1), (-1, -1), (0, 0.9)])
@@ -148,19 +137,16 @@ def test_gradient_passes_through_the_cosines_only():
     assert torch.allclose(cosines.grad, scale.scale.expand(2, 6)) and not scale.scale.requires_grad
 
 
-def test_half_precision_keeps_the_scale():
+def test_the_scale_keeps_its_precision_wherever_the_model_goes():
     model = make_model()
     model.decoder.output_scale.scale.fill_(7.123456)
     model.half()
     kept = model.decoder.output_scale.scale
     assert kept.dtype == torch.float32 and float(kept) == pytest.approx(7.123456, rel=1e-6)
     assert model.decoder.output_scale(torch.ones(1).half()).dtype == torch.float16
-    assert model.double().decoder.output_scale.scale.dtype == torch.float32
-
-
-def test_scale_moves_with_the_model():
-    moved = make_model().to("meta").decoder.output_scale
-    assert moved.scale.device.type == "meta" and moved.scale.dtype == torch.float32
+    for moved in (model.double(), model.to("meta")):
+        assert moved.decoder.output_scale.scale.dtype == torch.float32
+    assert moved.decoder.output_scale.scale.is_meta
 
 
 def test_scale_is_saved_with_the_model():

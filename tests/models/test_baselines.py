@@ -23,9 +23,7 @@ def build(kind, dictionary=None, **options):
 
 
 def redrawn(kind, dictionary=None, **options):
-    model = build(kind, dictionary, **options)
-    redraw(model)
-    return model.eval()
+    return redraw(build(kind, dictionary, **options)).eval()
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
@@ -165,33 +163,11 @@ def test_ensembles_of_one_kind_only():
     assert len(generator.generate(both, make_sample(dictionary))) == 4
 
 
-# Parameters: the ablation table's EP-DP-CP without its 12 rows is a plain transformer.
-
-
-def outside_the_matrix(model):
-    return sum(p.numel() for n, p in model.named_parameters() if "embed_tokens" not in n)
-
-
-@pytest.mark.parametrize("kind", BASELINES)
-def test_same_parameters_as_the_streams_without_aggregation(kind):
-    model = build(
-        kind,
-        encoder_embed_dim=96,
-        encoder_ffn_embed_dim=768,
-        encoder_layers=6,
-        encoder_attention_heads=6,
-    )
-    assert outside_the_matrix(model) == 2_457_216 - 12 * 96
-
-
 def test_the_decoder_embeds_with_the_codes_of_its_own_batch():
     """In training each batch has others."""
     dictionary = make_dictionary()
-    model = make_model(
-        dictionary, symbol_embedding="random", stream_attention="EP-DP-CP", dropout=0.0
-    )
+    model = build("random", dictionary, dropout=0.0).train()
     net_input = make_sample(dictionary)["net_input"]
-    model.train()
     one, other = (model.encode(net_input["src_tokens"]) for _ in range(2))
     assert not torch.equal(one.target_table.matrix, other.target_table.matrix)
     assert len(set(map(id, model.tables()))) == 1  # encoder, decoder and projection

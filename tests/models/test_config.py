@@ -9,23 +9,21 @@ from sit_fairseq.models.config import AttentionPattern, ModelConfig, StackConfig
 BASELINES = ("fixed", "canonical", "random")
 
 
-def test_parts_may_come_in_any_order():
-    pattern = AttentionPattern.parse("EP-DP-EA-DA-CP")
-    other = AttentionPattern.parse("CP-DA-DP-EA-EP")
-    assert set(pattern.letters) == set(other.letters) == {"EP", "DP", "EA", "DA", "CP"}
-    assert pattern.cross == other.cross == ("CP",)
-
-
-@pytest.mark.parametrize("letters", ["EP", "EA", "DP", "DA"])
-def test_each_part_is_one_attention(letters):
-    pattern = AttentionPattern.parse(f"{letters}-CP")
-    assert [part for part in ("EP", "EA", "DP", "DA") if part in pattern] == [letters]
-    assert pattern.aggregated == (letters in ("EA", "DA"))
-
-
-def test_order_of_cross_attentions_counts():
-    assert AttentionPattern.parse("EP-CA-DP-CP").cross == ("CA", "CP")
-    assert AttentionPattern.parse("EP-CP-DP-CA").cross == ("CP", "CA")
+@pytest.mark.parametrize(
+    "text, letters, cross",
+    [
+        ("EP-DP-EA-DA-CP", {"EP", "DP", "EA", "DA", "CP"}, ("CP",)),
+        ("CP-DA-DP-EA-EP", {"EP", "DP", "EA", "DA", "CP"}, ("CP",)),
+        ("EP-CA-DP-CP", {"EP", "DP", "CA", "CP"}, ("CA", "CP")),
+        ("EP-CP-DP-CA", {"EP", "DP", "CA", "CP"}, ("CP", "CA")),
+        *((f"{part}-CP", {part, "CP"}, ("CP",)) for part in ("EP", "EA", "DP", "DA")),
+    ],
+)
+def test_parts_may_come_in_any_order_which_counts_for_cross_attentions(text, letters, cross):
+    pattern = AttentionPattern.parse(text)
+    assert {part for part in ("EP", "EA", "DP", "DA", "CP", "CA") if part in pattern} == letters
+    assert set(pattern.letters) == letters and pattern.cross == cross
+    assert pattern.aggregated == bool(letters & {"EA", "DA", "CA"})
 
 
 ONE_STREAM = dict(stream_attention="EP-DP-CP")

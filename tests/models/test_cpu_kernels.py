@@ -4,12 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from sit_fairseq.models.cpu_kernels import (
-    Linear,
-    attention,
-    dropout,
-    weighted_sums,
-)
+from sit_fairseq.models.cpu_kernels import Linear, attention, dropout, weighted_sums
 
 
 def heads(length, rows=3, dtype=torch.float64):

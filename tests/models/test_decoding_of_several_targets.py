@@ -24,9 +24,7 @@ ROWS = [[0, 0, 1, 1, 2, 2, 3, 3], [3, 1, 1, 1, 0], [2], [0, 1, 2, 3]]
 def test_values_and_gradients_are_those_of_each_pair(options, left_pad, rows):
     dictionary = make_dictionary()
     torch.manual_seed(1)
-    model = make_model(dictionary, dropout=0.0, **options)
-    redraw(model)
-    model.double().eval()
+    model = redraw(make_model(dictionary, dropout=0.0, **options)).double().eval()
     sample = make_sample(dictionary, left_pad=left_pad)
     sources, lengths = (sample["net_input"][name] for name in ("src_tokens", "src_lengths"))
     order = torch.tensor(rows)

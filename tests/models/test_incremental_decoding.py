@@ -1,8 +1,9 @@
 """Decoding step by step computes what teacher forcing computes, whatever beams do."""
 
 import pytest
+import searches
 import torch
-from conftest import SOURCES, encode, make_dictionary, make_model, redraw
+from conftest import SOURCES, encode, make_dictionary
 
 from sit_fairseq.models import cache as caches
 
@@ -12,9 +13,7 @@ SLOTS = [0, 1, 2, 4]
 
 def build(pattern="EP-DP-EA-DA-CP", **options):
     dictionary = make_dictionary()
-    model = make_model(dictionary, stream_attention=pattern, **options)
-    redraw(model)
-    return dictionary, model.double().eval()
+    return dictionary, searches.build(dictionary, stream_attention=pattern, **options)
 
 
 class Search:
@@ -73,11 +72,31 @@ def shuffled_beams(search, hypotheses, keep):
     return torch.cat([start + torch.randint(hypotheses, (hypotheses,)) for start in starts])
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(dict(pattern=pattern) for pattern in PATTERNS),
+        *(
+            dict(
+                decoder_positions=positions,
+                decoder_embed_dim=30,
+                share_embeddings="none",
+                layernorm_embedding=True,
+            )
+            for positions in ("sinusoidal", "learned", "none")
+        ),
+    ],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
 @pytest.mark.parametrize("hypotheses", [1, 3])
-def test_steps_equal_teacher_forcing(pattern, hypotheses):
-    dictionary, model = build(pattern, decoder_normalize_before=hypotheses == 1)
-    check_steps(model, dictionary, hypotheses)
+def test_steps_equal_teacher_forcing(options, hypotheses):
+    dictionary, model = build(**options, decoder_normalize_before=hypotheses == 1)
+    search = Search(model, dictionary, hypotheses)
+    for keep in [{0, 1, 2, 3}] * 2 + [{0, 1, 3}] * 2 + [{0, 1}, {1}]:
+        search.check(search.step())
+        search.append()
+        search.reorder(shuffled_beams(search, hypotheses, keep))
+    assert search.sentence.unique().tolist() == [1]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS[::2])
@@ -105,36 +124,10 @@ def test_streams_of_reserved_slots_are_made_when_they_are_taken():
     assert search.encoded.states.size(0) == sum(SLOTS) + len(SLOTS)
     first = model.vocabulary.num_base + torch.tensor(SLOTS)[search.sentence]
     next_tokens = [first, torch.where(torch.arange(8) % 2 == 0, first + 1, first), first]
-    counts = []
-    for tokens in next_tokens:
+    for taken, tokens in zip((0, 1, 2, 2), [*next_tokens, first]):
         search.check(search.step())
-        counts.append(search.cache.streams.num_slots.tolist())
+        assert search.cache.streams.num_slots.tolist() == [n + taken for n in SLOTS]
         search.tokens = torch.cat((search.tokens, tokens.unsqueeze(1)), dim=1)
-    search.check(search.step())
-    counts.append(search.cache.streams.num_slots.tolist())
-    assert counts == [[n + taken for n in SLOTS] for taken in (0, 1, 2, 2)]
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-@pytest.mark.parametrize("hypotheses", [1, 3])
-def test_absolute_positions_follow_the_step(positions, hypotheses):
-    dictionary, model = build(
-        decoder_positions=positions,
-        decoder_embed_dim=30,
-        share_embeddings="none",
-        layernorm_embedding=True,
-    )
-    check_steps(model, dictionary, hypotheses)
-
-
-def check_steps(model, dictionary, hypotheses):
-    search = Search(model, dictionary, hypotheses)
-    kept = [{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 3}, {0, 1, 3}, {0, 1}, {1}]
-    for keep in kept:
-        search.check(search.step())
-        search.append()
-        search.reorder(shuffled_beams(search, hypotheses, keep))
-    assert search.sentence.unique().tolist() == [1]
 
 
 @pytest.mark.parametrize("reserved", [0, 3])
@@ -213,17 +206,3 @@ def test_padding_on_either_side():
             for left_pad in (False, True)
         )
         assert torch.equal(left, right)
-
-
-@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-CA-CP"])
-def test_batch_composition(pattern):
-    dictionary, model = build(pattern, encoder_positions="rope")
-    previous = encode(dictionary, ["! 0 1", "a 0 a", "b d 1", "a b c"])
-    together = model(encode(dictionary, SOURCES), None, previous)[0]
-    order = [3, 1, 0, 2]
-    other = model(encode(dictionary, [SOURCES[i] for i in order]), None, previous[order])[0]
-    torch.testing.assert_close(together[order], other, rtol=0, atol=1e-12)
-    for row, source in enumerate(SOURCES):
-        alone = model(encode(dictionary, [source]), None, previous[row : row + 1])[0][0]
-        found = together[row, :, : alone.size(1)]
-        torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)

@@ -34,11 +34,19 @@ def test_matrix_is_tied():
     assert names == ["encoder.embed_tokens.weight"]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+KINDS = [("streams", pattern) for pattern in PATTERNS] + [
+    (kind, "EP-DP-CP") for kind in ("fixed", "canonical", "random")
+]
+
+
+@pytest.mark.parametrize("kind, pattern", KINDS)
 @pytest.mark.parametrize("channels, ffn, layers, heads, rows, published", PUBLISHED)
-def test_count_of_ablation_table(channels, ffn, layers, heads, rows, published, pattern):
-    with torch.device("meta"):
+def test_count_of_ablation_table(channels, ffn, layers, heads, rows, published, kind, pattern):
+    """A baseline has as many as the streams without aggregation."""
+    with torch.device("meta" if kind == "streams" else "cpu"):
         model = make_model(
+            symbol_embedding=kind,
+            symbol_code_dim=6,
             stream_attention=pattern,
             encoder_embed_dim=channels,
             encoder_ffn_embed_dim=ffn,

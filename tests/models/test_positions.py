@@ -83,24 +83,13 @@ def test_a_deeper_formula_is_read_by_its_nearest_steps(caplog, embed_dim, depth)
     assert len(caplog.records) == 1
 
 
-def test_a_deeper_formula_than_the_projected_depth(caplog):
-    """It is read as its nearest steps alone would be."""
-    positions = tree_positions(8, depth=10)
-    formula = " ".join(["!"] * 12 + ["a"])
-    found = added(positions, [formula])
-    wide = literal.tree_positions(arities(formula), 24, found.size(1)).float()
-    torch.testing.assert_close(found[0], wide[:, :20] @ positions.projection.weight.t())
-    assert len(caplog.records) == 1
-
-
 def test_a_model_reads_a_formula_deeper_than_its_positions(caplog):
     """Where an operand stands is lost on it only as far as the steps are beyond them."""
     dictionary = make_dictionary()
     lines = ["& ! ! ! a ! ! ! 0", "& ! ! ! 0 ! ! ! a"]
     differences = []
     for depth in (3, 4):
-        model = make_model(dictionary, tree_depth=depth).double().eval()
-        redraw(model)
+        model = redraw(make_model(dictionary, tree_depth=depth).double().eval())
         one, other = (model.encode(encode(dictionary, [line])).states[0] for line in lines)
         differences.append(float((one[[4, 8]] - other[[8, 4]]).abs().max()))
     assert differences[0] < 1e-12 and differences[1] > 1e-3
@@ -113,13 +102,14 @@ def test_odd_width_leaves_the_last_channel_empty():
     assert encoding.shape[2] == 7 and encoding[0, 3].tolist() == [1, 0, 1, 0, 1, 0, 0]
 
 
-def test_larger_depth_is_projected():
-    positions = tree_positions(8, depth=10)
-    formula = " ".join(["&"] * 9 + ["a"] * 10)
+@pytest.mark.parametrize("tokens", [["&"] * 9 + ["a"] * 10, ["!"] * 12 + ["a"]])
+def test_larger_depth_is_projected(caplog, tokens):
+    """A deeper formula is read as its nearest steps alone would be."""
+    positions, formula = tree_positions(8, depth=10), " ".join(tokens)
     found = added(positions, [formula, "| a b"])
-    wide = literal.tree_positions(arities(formula), 20, found.size(1)).float()
-    expected = wide @ positions.projection.weight.t()
-    torch.testing.assert_close(found[0], expected)
+    wide = literal.tree_positions(arities(formula), 24, found.size(1)).float()
+    torch.testing.assert_close(found[0], wide[:, :20] @ positions.projection.weight.t())
+    assert len(caplog.records) == ("!" in tokens)
     # The root of every formula, and what follows the formula, stay zero.
     assert not found[:, 0].any() and not found[1, 3:].any() and found[1, 1].any()
 

@@ -71,14 +71,8 @@ def test_answers_to_fuzzed_sources_are_renamed_with_equal_scores(fresh, grammar)
     tokens = encode(words, sentences(4))
 
     def measure(tokens):
-        found = generate(
-            [model],
-            words,
-            {"net_input": {"src_tokens": tokens}},
-            beam_size=4,
-            max_len_b=8,
-            grammar=grammar,
-        )
+        sample, options = {"net_input": {"src_tokens": tokens}}, dict(beam_size=4, max_len_b=8)
+        found = generate([model], words, sample, grammar=grammar, **options)
         result = {}
         for row, nbest in enumerate(found):
             for rank, hypothesis in enumerate(nbest):
@@ -87,7 +81,7 @@ def test_answers_to_fuzzed_sources_are_renamed_with_equal_scores(fresh, grammar)
                 result[f"answer {row} {rank}"] = number_fresh(answer, tokens[row], words)
         return result
 
-    assert_symbol_invariant(measure, tokens, renamings(words, SYMBOLS, count=5), tolerance=0.0)
+    assert_symbol_invariant(measure, tokens, renamings(words, SYMBOLS, count=2), tolerance=0.0)
 
 
 def test_control_a_renaming_across_sorts_is_refused_and_changes_the_problem():
@@ -115,37 +109,29 @@ def test_each_sort_has_two_rows_and_a_class():
         table = model.encoder.embed_tokens
         assert table.weight.size(0) == model.vocabulary.num_base + 2 * sorts
         assert table.num_classes == model.vocabulary.num_base + sorts
-        source = {
-            "net_input": {"src_tokens": encode(words, ["select " + words.known_symbols()[0]])}
-        }
-        assert generate([model], words, source)
+        tokens = encode(words, ["select " + words.known_symbols()[0]])
+        assert generate([model], words, {"net_input": {"src_tokens": tokens}})
+
+
+def logits(words, sources):
+    """Of a model of one seed."""
+    torch.manual_seed(1)
+    model = redraw(make_model(words, **ROPE)).eval()
+    return model(**make_sample(words, sources, sources)["net_input"])[0]
 
 
 def test_one_sort_with_a_name_computes_what_one_without_does():
     sources = [sentence(random.Random(seed), 9, "c") for seed in range(3)]
-    found = []
-    for pattern in (r"c\d+", r"column=c\d+"):
-        words = make_dictionary([s for s in SYMBOLS if s[0] == "c"], BASE, pattern)
-        torch.manual_seed(1)
-        model = make_model(words, **ROPE)
-        redraw(model)
-        sample = make_sample(words, sources, sources)
-        found.append(model.eval()(**sample["net_input"])[0])
-    assert torch.equal(*found)
+    symbols = [s for s in SYMBOLS if s[0] == "c"]
+    patterns = (r"c\d+", r"column=c\d+")
+    assert torch.equal(*(logits(make_dictionary(symbols, BASE, p), sources) for p in patterns))
 
 
 def test_sorts_are_told_apart_where_names_are_not():
     """The same words, symbols of two sorts or of one."""
     sources = ["T0 c0 T0 c1", "T1 c0 select c1"]
-    found = []
-    for pattern in (PATTERN, r"[Tcvs]\d+"):
-        words = dictionary(pattern)
-        torch.manual_seed(1)
-        model = make_model(words, **ROPE)
-        redraw(model)
-        found.append(model.eval()(**make_sample(words, sources, sources)["net_input"])[0])
-    difference = (found[0] - found[1]).abs().nan_to_num()
-    assert float(difference[:, :, 2].max()) > 1e-3
+    two, one = (logits(dictionary(pattern), sources) for pattern in (PATTERN, r"[Tcvs]\d+"))
+    assert float((two - one).abs().nan_to_num()[:, :, 2].max()) > 1e-3
 
 
 @pytest.mark.slow
@@ -187,7 +173,7 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
 @pytest.mark.parametrize(
     "pattern, reason",
     [
-        ("a=x\\d\nb=x1", "the token 'x1' is of the sorts a and b"),
+        ("a=x\\d\nb=x1", "the token 'x1' is of the sorts a and b; .*--symbols"),
         ("a=x\nx2", "the sort 'x2' has no name"),
         ("a=x\na=y", "two sorts have one name: a, a"),
         ("a=x\nb=(", "is not a regular expression"),
@@ -211,8 +197,7 @@ def test_checkpoints_keep_their_sorts(kind):
     options = dict(ROPE, symbol_embedding=kind)
     if kind != "streams":
         options["stream_attention"] = "EP-DP-CP"
-    first = make_model(dictionary(), **options).eval()
-    redraw(first)
+    first = redraw(make_model(dictionary(), **options).eval())
     words = make_dictionary(list(reversed(SYMBOLS)), tuple(reversed(BASE)), None)
     second = make_model(words, **options).eval()
     second.load_state_dict(first.state_dict())

@@ -144,24 +144,18 @@ def test_model_takes_over_the_number_of_base_tokens():
     assert torch.equal(bare.encoder.embed_tokens.weight, model.encoder.embed_tokens.weight)
 
 
-def test_unknown_base_tokens_are_listed():
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (dict(base=("!", "&", "->", "U"), pattern=None), "know: '->' 'U'; remove them.*--symbols"),
+        (dict(base=[f"T{i}" for i in range(25)], pattern=None), "'T10' .* and 5 more;"),
+        (dict(pattern="[a-z]|0|1"), "matches '0' '1', which the checkpoint was trained with as ba"),
+    ],
+)
+def test_data_that_do_not_fit_the_checkpoint_are_refused(options, reason):
     _, vocabulary = build()
-    _, loaded = build(base=("!", "&", "->", "U"), pattern=None)
-    with pytest.raises(UserError, match="does not know: '->' 'U'; remove them.*--symbols"):
-        loaded.load_state_dict(vocabulary.state_dict())
-
-
-def test_long_lists_are_cut():
-    _, vocabulary = build()
-    _, loaded = build(base=[f"T{i}" for i in range(25)], pattern=None)
-    with pytest.raises(UserError, match="'T10' .* and 5 more;"):
-        loaded.load_state_dict(vocabulary.state_dict())
-
-
-def test_pattern_that_matches_trained_base_tokens_is_refused():
-    _, vocabulary = build()
-    _, loaded = build(pattern="[a-z]|0|1")
-    with pytest.raises(UserError, match="matches '0' '1', which the checkpoint was trained with"):
+    _, loaded = build(**options)
+    with pytest.raises(UserError, match=reason):
         loaded.load_state_dict(vocabulary.state_dict())
 
 

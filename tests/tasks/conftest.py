@@ -10,9 +10,12 @@ from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTrans
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory):
+def trained(once):
     """Binarised data and a model of one update."""
-    root = tmp_path_factory.mktemp("known")
+    return once("known", make_trained)
+
+
+def make_trained(root):
     data = preprocess_lines(root, ["& a ! b", "! c"], ["a 1 b 0", "c 0"], split="valid")
     return data, train(data, root / "model", "--max-update", 1, *UNVALIDATED)
 

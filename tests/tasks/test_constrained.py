@@ -2,15 +2,13 @@
 
 import pytest
 import torch
-from conftest import SOURCES, encode, make_dictionary, make_model, redraw
+from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.grammars import Grammar
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.logic.syntax import MalformedAnswer
-from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 class TwoSymbols(Grammar):
@@ -30,15 +28,12 @@ class TwoSymbols(Grammar):
 def model():
     dictionary = make_dictionary()
     torch.manual_seed(5)
-    made = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
-    redraw(made)
-    return made
+    return redraw(make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval())
 
 
 def answers(model, lines=SOURCES, given=(), **options):
     """The hypotheses of lines and their scores; ``given`` are options of the generation."""
-    dictionary = make_dictionary()
-    task = StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
+    dictionary, task = make_dictionary(), make_task(**options)
     search = GenerationConfig(beam=2, max_len_b=6, nbest=2)
     vars(search).update(given)
     generator = task.build_generator([model], search)
@@ -99,9 +94,6 @@ def test_a_sentence_whose_symbols_do_not_suffice(model):
 
 
 def test_models_without_streams_are_not_constrained():
-    dictionary = make_dictionary()
-    task = StreamTranslationTask(
-        StreamTranslationConfig(constrained="prop"), dictionary, dictionary
-    )
+    task = make_task(constrained="prop")
     with pytest.raises(UserError, match="--constrained for models without streams"):
         task.build_generator([torch.nn.Linear(1, 1)], GenerationConfig())

@@ -227,13 +227,13 @@ def test_a_file_says_nothing_of_commands(trained, changed, tmp_path, monkeypatch
     cfg = read_state(str(evil))["cfg"]
     assert not any(text in str(cfg) for text in (judge, secret, str(10**6)))
     path = ("--path", evil, *PLUG_IN)
-    run(fairseq_cli.generate, data, *path, "--gen-subset", "valid")
+    run(fairseq_cli.generate, data, *path, "--gen-subset", "valid", "--max-len-b", 3)
     run(fairseq_cli.validate, data, *path, "--batch-size", 2)
     model = load(evil, data)
-    assert model.align_dict is None and model.translate(["& a b"])
+    assert model.align_dict is None and model.translate(["& a b"], max_len_b=3)
     assert not (tmp_path / "imported").exists()
     with pytest.raises(UserError, match=f"{judge} cannot be used"):
-        model.translate(["& a b"], verify=judge)
+        model.translate(["& a b"], verify=judge, max_len_b=3)
     assert (tmp_path / "imported").exists()
 
 
@@ -354,7 +354,7 @@ def test_no_archive_is_unpacked(tmp_path, trace):
     archive = tmp_path / "model.tar"
     with tarfile.open(archive, "w") as file:
         file.add(tmp_path / "member", "../../../../../../../../" + str(trace))
-    for name in (archive, tmp_path / "no_such", "http://127.0.0.1:9/model.tar"):
+    for name in (archive, tmp_path / "no_such", "./no_such", "http://127.0.0.1:9/model.tar"):
         with pytest.raises(UserError, match=f"{name} is no folder; name one that is there"):
             SymbolInvariantTransformerModel.from_pretrained(str(name))
     with pytest.raises(UserError, match="no_such is no folder; name one that is there"):

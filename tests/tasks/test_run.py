@@ -1,11 +1,13 @@
 """One generation: who scores and prints its answers, and for how long."""
 
+import copy
 import gc
 import logging
+import pickle
 from types import SimpleNamespace
 
 import pytest
-from conftest import SOURCES, encode, make_dictionary, make_model, make_sample
+from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.errors import UserError
@@ -16,20 +18,15 @@ from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.python_interface import Unanswered, Unverified
 from sit_fairseq.tasks.run import Run, current_run, judge_answers
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 @pytest.fixture(autouse=True)
 def no_run(monkeypatch):
     """Other tests' runs are over."""
     monkeypatch.setattr(runs, "_current", None)
-
-
-def make_task(**options) -> StreamTranslationTask:
-    dictionary = make_dictionary()
-    return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
 
 
 def no_current_run() -> bool:
@@ -119,13 +116,8 @@ def test_what_was_lost_in_preprocessing_equals_no_answer():
 @pytest.fixture
 def verified():
     """A run that has verified two sentences."""
-    run = Run(
-        GenerationConfig(),
-        StreamTranslationConfig(),
-        make_dictionary(),
-        True,
-        lambda _, grammar: None,
-    )
+    cfg = StreamTranslationConfig()
+    run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda _, grammar: None)
     run.generator = runs.VerifiedGenerator({}, None, make_dictionary())
     run.generator.summary, run.generator.total = lambda: "Verified 1 of 2", 2
     best = [("satisfied", 2), ("violated", 5)]
@@ -162,3 +154,21 @@ def test_the_closing_line_is_logged_where_nothing_is_printed(verified, caplog):
     verified.generator.total = 0
     verified.end()
     assert not caplog.text
+
+
+# Answers in Python.
+
+
+@pytest.mark.parametrize(
+    "again", [lambda a: a, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))]
+)
+def test_an_unverified_answer_is_text_but_false(again):
+    answer = again(Unverified("a 1", "violated"))
+    assert isinstance(answer, Unverified) and answer.verdict == "violated"
+    assert answer == "a 1" and answer.split() == ["a", "1"] and f"{answer}!" == "a 1!"
+    assert not answer and [text for text in (answer, "a 0") if text] == ["a 0"]
+    assert repr(answer) == "Unverified('a 1', 'violated')"
+
+
+def test_no_answer_is_false_and_no_text():
+    assert not Unanswered("too long") and not isinstance(Unanswered("too long"), str)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, encode, make_dictionary, make_model, make_sample
+from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.dataclass.utils import OmegaConf
 from fairseq.tasks.translation import TranslationTask
@@ -20,12 +20,6 @@ from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.tasks.validation import fetch_numbers, generation_options
-
-
-def make_task(**options):
-    dictionary = make_dictionary()
-    return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
-
 
 # Options.
 

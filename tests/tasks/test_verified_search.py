@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, encode, make_dictionary, make_model, redraw
+from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.errors import UserError
@@ -19,7 +19,6 @@ from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 
 class CountingJudge(Judge):
@@ -43,12 +42,12 @@ def searching(monkeypatch):
     monkeypatch.setattr(runs, "accepting_judge", lambda semantics: CountingJudge())
     dictionary = make_dictionary()
     torch.manual_seed(3)
-    model = make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
-    redraw(model)
+    model = redraw(
+        make_model(dictionary, encoder_positions="rope", decoder_positions="rope").eval()
+    )
 
-    def make_task(**options):
-        options = {"constrained": "none", **options}
-        return StreamTranslationTask(StreamTranslationConfig(**options), dictionary, dictionary)
+    def unconstrained(**options):
+        return make_task(dictionary, **{"constrained": "none", **options})
 
     def sample(lines, first=0):
         tokens = encode(dictionary, lines)
@@ -68,7 +67,7 @@ def searching(monkeypatch):
             for batch in found
         ]
 
-    return SimpleNamespace(make_task=make_task, sample=sample, answers=answers, model=model)
+    return SimpleNamespace(make_task=unconstrained, sample=sample, answers=answers, model=model)
 
 
 LINES = [*SOURCES, "& a b", "| a & b c", "! ! a", "xor e <-> f g", "& a & a a", "| 1 d"]
@@ -160,8 +159,7 @@ def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching
 
 
 def test_a_formula_deeper_than_the_tree_positions_is_answered_as_any_other(searching, caplog):
-    model = make_model(searching.model.vocabulary.dictionary).eval()
-    redraw(model)
+    model = redraw(make_model(searching.model.vocabulary.dictionary).eval())
     task = searching.make_task(verify="prop", verify_beams="1,5")
     deep = " ".join(["!"] * (model.encoder.embed_positions.depth + 8) + ["a"])
     generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=6))

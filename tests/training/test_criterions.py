@@ -5,14 +5,21 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, TARGETS, make_dictionary, make_model, make_sample, redraw, shift
+from conftest import (
+    SOURCES,
+    TARGETS,
+    make_dictionary,
+    make_model,
+    make_sample,
+    make_task,
+    redraw,
+    shift,
+)
 from fairseq.criterions.cross_entropy import CrossEntropyCriterion
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.adacos_scale import AdaCosScale
-from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 from sit_fairseq.training.criterions import (
     AdaCosCriterion,
     StreamLabelSmoothedCrossEntropyCriterion,
@@ -29,8 +36,7 @@ def adacos(task):
 
 def build(make=adacos, **options):
     dictionary = make_dictionary()
-    model = make_model(dictionary, dropout=0.0, **options)
-    redraw(model)
+    model = redraw(make_model(dictionary, dropout=0.0, **options))
     return dictionary, model, make(SimpleNamespace(target_dictionary=dictionary))
 
 
@@ -163,7 +169,7 @@ def test_bound_outside_the_range_of_the_scale_is_refused(least):
 def test_dummy_batch_leaves_no_trace(name):
     """fairseq gives one to a rank that has no batch left, so that ranks stay in step."""
     dictionary, model, criterion = build()
-    task = StreamTranslationTask(StreamTranslationConfig(), dictionary, dictionary)
+    task = make_task(dictionary)
     if name == "cross_entropy":
         criterion = CrossEntropyCriterion(task, sentence_avg=False)
     optimizer = SimpleNamespace(backward=lambda loss: loss.backward())

@@ -7,10 +7,7 @@ import torch
 from conftest import make_dictionary, make_model
 from fairseq.optim import build_optimizer
 from fairseq.optim.fp16_optimizer import FP16Optimizer
-from fairseq.optim.lr_scheduler.cosine_lr_scheduler import (
-    CosineLRSchedule,
-    CosineLRScheduleConfig,
-)
+from fairseq.optim.lr_scheduler.cosine_lr_scheduler import CosineLRSchedule, CosineLRScheduleConfig
 from omegaconf import OmegaConf
 from torch import nn
 
