@@ -23,7 +23,7 @@ from tqdm import tqdm
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.workers import WorkerPool
-from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
+from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -124,7 +124,7 @@ def read_forms(
         UserError: the file cannot be read, or a line is no formula.
     """
     read = read_formulas if symbols_of is None else read_sentences
-    for tokens in map(tokenize, read(source_file(name))):
+    for tokens in map(str.split, read(source_file(name))):
         yield tokens, form_key(tokens, (symbols_of or formula_symbols)(tokens), pattern)
 
 
@@ -170,7 +170,7 @@ def write_unique(
         seen: Set[int] = set()
         before = 0
         for number, pair in enumerate(pairs, start=1):
-            tokens = tokenize(pair[0])
+            tokens = pair[0].split()
             key = form_key(tokens, symbols_of(tokens))
             if key in seen:
                 left_out["duplicates"] += 1

@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 from sit_fairseq.datasets.drawing import SymbolLister
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.storage.files import explaining_failure, replacing
 
 MANIFEST = "manifest.json"
@@ -154,7 +154,7 @@ def grid_of_pairs(
     """
     cells: Dict[Tuple[int, int], List[Pair]] = {}
     for pair in pairs:
-        tokens = tokenize(pair[0])
+        tokens = pair[0].split()
         cells.setdefault((len(symbols_of(tokens)), len(tokens)), []).append(pair)
     grid, rng = Grid([], [], [], options, seed), Random(seed)
     for (symbols, length), found in sorted(cells.items()):

@@ -43,7 +43,7 @@ from sit_fairseq.judging.spot_judge import (
 )
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.propositional import MAX_VARIABLES, RANDOM_OPERATORS, smallest_answer
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 
 # A cell has no more candidates when so many draws in a row have brought no new one.
 IDLE_DRAWS = 10000
@@ -121,7 +121,7 @@ class PropKind(Kind):
         super().__init__(FormulaSampler(RANDOM_OPERATORS, names, recipe.max_length))
 
     def label(self, sources: List[str]) -> Iterator[Label]:
-        for answer in map(smallest_answer, map(tokenize, sources)):
+        for answer in map(smallest_answer, map(str.split, sources)):
             fault = "unsatisfiable" if answer is None else "tautology"
             yield Label(answer, None) if answer else Label("", fault)
 

@@ -34,7 +34,6 @@ from sit_fairseq.judging.spot_judge import (
     spots_own_form,
 )
 from sit_fairseq.logic.propositional import random_formula
-from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.storage.files import explaining_failure, replacing
 from sit_fairseq.storage.journal import Journal
 
@@ -227,7 +226,7 @@ class LtlGeneration:
 
     def _take(self, key: int, formula: str, label: Label) -> None:
         """Adds a formula to the data, or counts why not."""
-        length = self._formulas.length(tokenize(formula))
+        length = self._formulas.length(formula.split())
         if label.stopped:
             self.stopped[formula] = label.fault
             tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)

@@ -11,7 +11,7 @@ from sit_fairseq.datasets.drawing import Recipe, draw_pairs, write_unique
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.datasets.sampling import StringSampler, SymbolRangeSampler, feasible_lengths
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 
 # Another number changes the data of a seed.
 STRINGS_PER_CHUNK = 1000
@@ -61,7 +61,7 @@ _ENGLISH = {
     word
     for forms, meaning in (*_EVENTS, *_JOINS)
     for text in (*forms, meaning)
-    for word in tokenize(text)
+    for word in text.split()
 } - set("ABCXY")
 
 
@@ -99,7 +99,7 @@ def generate_entities(recipe: Recipe) -> Counter:
         )
     rng = Random(recipe.seed)
     drawn = (_draw_sentence(rng, rng.random() < 0.8, names) for _ in repeat(None))
-    fitting = (pair for pair in drawn if fewest <= len(entities(tokenize(pair[0]))) <= most)
+    fitting = (pair for pair in drawn if fewest <= len(entities(pair[0].split())) <= most)
     return write_unique(recipe, fitting, entities)
 
 

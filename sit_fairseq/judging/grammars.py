@@ -11,7 +11,7 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
     """Makes the grammar of a model's answers.
 
     Args:
-        name: the semantics, a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
+        name: a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
             ``MODULE:CLASS``, a subclass of :class:`Grammar` of your own.
         base_tokens: the model's tokens that are no symbols.
         parameter: names the grammar in messages.
