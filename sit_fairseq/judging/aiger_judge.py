@@ -105,8 +105,6 @@ class AigerJudge(PropJudge):
         return Verdict.violated if counterexample else Verdict.satisfied
 
     def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        if self.missing:
-            return None
         import aiger_sat
 
         try:

@@ -134,7 +134,7 @@ class FormulaJudge(Judge):
             self.check(source)
         except MalformedFormula:
             return None
-        return self.satisfiable(source.split())
+        return None if self.missing else self.satisfiable(source.split())
 
     @abstractmethod
     def decide(self, formula: List[str], answer: List[str]) -> Verdict:
@@ -157,14 +157,19 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
     Raises:
         UserError: there is no such semantics, judge or class.
     """
-    if ":" in semantics:
-        if judge is not None:
-            raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
-        return _own_judge(semantics, parameter)
-    return _known_judge(semantics, judge, parameter)()
+    if ":" not in semantics:
+        return judge_class(semantics, judge, parameter)()
+    if judge is not None:
+        raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
+    own = own_object(semantics, Judge, parameter)
+    own.semantics, own.name = semantics, semantics.partition(":")[2]
+    return own
 
 
-def _known_judge(semantics: str, judge: Optional[str], parameter: str) -> Type[Judge]:
+def judge_class(
+    semantics: str, judge: Optional[str] = None, parameter: str = "semantics"
+) -> Type[Judge]:
+    """The class of a judge for a key of ``JUDGES``; it needs nothing that may not be installed."""
     if semantics not in JUDGES:
         raise UserError(
             f"unknown semantics {semantics!r}; known are {', '.join(JUDGES)}, and a judge of your "
@@ -177,12 +182,6 @@ def _known_judge(semantics: str, judge: Optional[str], parameter: str) -> Type[J
         raise UserError(f"{semantics} has no judge {name!r}, but {', '.join(choices)}", "judge")
     module, cls = choices[name].split(":")
     return getattr(import_module(module), cls)
-
-
-def _own_judge(semantics: str, parameter: str) -> Judge:
-    judge = own_object(semantics, Judge, parameter)
-    judge.semantics, judge.name = semantics, semantics.partition(":")[2]
-    return judge
 
 
 def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
@@ -226,12 +225,6 @@ def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
     if judge.missing is not None:
         raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
     return judge
-
-
-def default_judge(semantics: str, parameter: str = "semantics") -> Type[Judge]:
-    """The class of the first judge for a key of ``JUDGES``; it needs nothing that may not be
-    installed."""
-    return _known_judge(semantics, None, parameter)
 
 
 def refuse_other_logic(

@@ -6,13 +6,15 @@ Only this file imports Spot, when it is needed: it is GPL-3, an optional depende
 import logging
 from functools import lru_cache
 from itertools import count
-from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import Step, Trace, canonical_names, check_ltl, parse_trace
 from sit_fairseq.logic.syntax import CYCLE_END, CYCLE_START
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -106,28 +108,30 @@ class SpotJudge(FormulaJudge):
 
         names = canonical_names([*formula, *trace.symbols])
         steps = ([tuple(_renamed(step, names)) for step in part] for part in trace)
-        try:
+
+        def judged() -> Verdict:
             words = spot.parse_word(Trace(*map(tuple, steps)).infix()).as_automaton()
             if words.is_empty():
                 return Verdict.vacuous
             violated = words.intersects(_counterexamples(infix(_renamed(formula, names))))
-        except MemoryError:  # where it was caught, Spot may still hold on to what there is
-            raise
-        except Exception as error:  # Spot's: runtime_error, its parser's
-            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
-            return Verdict.error
-        return Verdict.violated if violated else Verdict.satisfied
+            return Verdict.violated if violated else Verdict.satisfied
+
+        return _unless_spot_fails(judged, formula) or Verdict.error
 
     def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        if self.missing:
-            return None
-        try:
-            return not _counterexamples(infix(["!", *formula])).is_empty()
-        except MemoryError:
-            raise
-        except Exception as error:
-            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
-            return None
+        return _unless_spot_fails(
+            lambda: not _counterexamples(infix(["!", *formula])).is_empty(), formula
+        )
+
+
+def _unless_spot_fails(ask: Callable[[], T], formula: Sequence[str]) -> Optional[T]:
+    try:
+        return ask()
+    except MemoryError:  # where it was caught, Spot may still hold on to what there is
+        raise
+    except Exception as error:  # Spot's: runtime_error, its parser's
+        logger.warning("Spot: %s, on: %s", error, " ".join(formula))
+        return None
 
 
 def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
