@@ -41,13 +41,9 @@ class Recipe:
 
     Attributes:
         out_prefix: names the files ``OUT_PREFIX.src`` and ``OUT_PREFIX.tgt``.
-        symbols: names of the symbols.
-        size: number of pairs.
-        seed: the same seed gives the same pairs.
         exclude: files, or prefixes, of sentences of which no source may be a renaming.
         distinct_symbols: fewest and most different symbols of a source, None for any number.
-        min_length: fewest tokens of a source.
-        max_length: most tokens of a source.
+        min_length, max_length: fewest and most tokens of a source.
         operators: operators of random formulas, None for those of PropRandom35 or LTLRandom35.
         written: draw formulas as people write them (:mod:`sit_fairseq.datasets.written`).
         labels: the kind of targets.
@@ -134,7 +130,7 @@ def excluded_keys(names: Sequence[str], symbols_of: Optional[SymbolLister] = Non
 
 
 def draw_pairs(recipe: Recipe, draw: Callable[[Random], Pair], per_chunk: int) -> Iterator[Pair]:
-    """Draws pairs in processes, without end, so many from each random generator."""
+    """Draws pairs in processes, without end, ``per_chunk`` from each random generator."""
     draw_chunk = partial(_draw_chunk, draw, recipe.seed, per_chunk)
     with WorkerPool(draw_chunk, recipe.workers) as pool:
         for pairs in pool.results(count()):

@@ -51,9 +51,6 @@ def renamed_at_random(
         names: new names to choose from; symbols themselves.
         seed: the same seed gives the same renamings.
 
-    Yields:
-        The renamed pairs.
-
     Raises:
         UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
     """
