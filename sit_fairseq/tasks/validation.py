@@ -76,7 +76,7 @@ class JudgedValidation:
     def judge(
         self, sample: Dict[str, Any], answer: Callable[[Dict[str, Any]], List[Hypotheses]]
     ) -> Dict[str, int]:
-        """Judges the answers to those sentences of a batch that are among the first; for the log."""
+        """Judges the answers to those sentences of a batch among the first, and counts."""
         counts = dict.fromkeys(_SHARES, 0)
         keep = sample["id"] < self._samples
         if not bool(keep.any()):
