@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Tuple
 
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.reading import read_infix_trace
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 
 LTL_LISTING = """\
 Your task is to generate a satisfying trace for a given LTL (Linear Temporal Logic) formula.
@@ -115,7 +115,7 @@ def prompt(source: str, semantics: str) -> str:
     Returns:
         The listing with the formula as those of its examples are written, ``X!X!(b & Xb)``.
     """
-    formula = infix(tokenize(source), _BINDING[semantics], tight=True)
+    formula = infix(source.split(), _BINDING[semantics], tight=True)
     return LISTINGS[semantics].replace("{formula}", formula)
 
 
@@ -125,7 +125,7 @@ def answer_format(source: str, semantics: str) -> Dict[str, Any]:
         return {}
     schema = {
         "type": "object",
-        "properties": {name: {"type": "boolean"} for name in formula_symbols(tokenize(source))},
+        "properties": {name: {"type": "boolean"} for name in formula_symbols(source.split())},
         "additionalProperties": False,
     }
     named = {"name": "answer", "strict": False, "schema": schema}
@@ -158,7 +158,7 @@ def read_answer(content: str, semantics: str) -> str:
         raise ValueError("not a JSON object")
     tokens: List[str] = []
     for name, value in found:
-        if tokenize(name) != [name] or not (value is None or isinstance(value, bool)):
+        if name.split() != [name] or not (value is None or isinstance(value, bool)):
             raise ValueError("not an object from names to true, false and null")
         tokens += [] if value is None else [name, str(int(value))]
     return " ".join(tokens)

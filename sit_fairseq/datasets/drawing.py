@@ -23,7 +23,7 @@ from tqdm import tqdm
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.workers import WorkerPool
-from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences, tokenize
+from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -41,13 +41,9 @@ class Recipe:
 
     Attributes:
         out_prefix: names the files ``OUT_PREFIX.src`` and ``OUT_PREFIX.tgt``.
-        symbols: names of the symbols.
-        size: number of pairs.
-        seed: the same seed gives the same pairs.
         exclude: files, or prefixes, of sentences of which no source may be a renaming.
         distinct_symbols: fewest and most different symbols of a source, None for any number.
-        min_length: fewest tokens of a source.
-        max_length: most tokens of a source.
+        min_length, max_length: fewest and most tokens of a source.
         operators: operators of random formulas, None for those of PropRandom35 or LTLRandom35.
         written: draw formulas as people write them (:mod:`sit_fairseq.datasets.written`).
         labels: the kind of targets.
@@ -124,7 +120,7 @@ def read_forms(
         UserError: the file cannot be read, or a line is no formula.
     """
     read = read_formulas if symbols_of is None else read_sentences
-    for tokens in map(tokenize, read(source_file(name))):
+    for tokens in map(str.split, read(source_file(name))):
         yield tokens, form_key(tokens, (symbols_of or formula_symbols)(tokens), pattern)
 
 
@@ -134,7 +130,7 @@ def excluded_keys(names: Sequence[str], symbols_of: Optional[SymbolLister] = Non
 
 
 def draw_pairs(recipe: Recipe, draw: Callable[[Random], Pair], per_chunk: int) -> Iterator[Pair]:
-    """Draws pairs in processes, without end, so many from each random generator."""
+    """Draws pairs in processes, without end, ``per_chunk`` from each random generator."""
     draw_chunk = partial(_draw_chunk, draw, recipe.seed, per_chunk)
     with WorkerPool(draw_chunk, recipe.workers) as pool:
         for pairs in pool.results(count()):
@@ -170,7 +166,7 @@ def write_unique(
         seen: Set[int] = set()
         before = 0
         for number, pair in enumerate(pairs, start=1):
-            tokens = tokenize(pair[0])
+            tokens = pair[0].split()
             key = form_key(tokens, symbols_of(tokens))
             if key in seen:
                 left_out["duplicates"] += 1

@@ -8,7 +8,6 @@ from sit_fairseq.datasets.drawing import symbol_names
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.ltl import data_symbols
-from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, random_renamings
 
@@ -16,7 +15,7 @@ from sit_fairseq.symbols.renaming import Renaming, random_renamings
 def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
     """Renames the symbols of each pair to a, b, c, ... by their first appearance, in the answer
     before the source; no two symbols of a pair become one."""
-    orders = [data_symbols(tokenize(target) + tokenize(source)) for source, target in pairs]
+    orders = [data_symbols(target.split() + source.split()) for source, target in pairs]
     names = symbol_names(max(map(len, orders), default=0))
     renamings = [Renaming(dict(zip(symbols, names))) for symbols in orders]
     return [
@@ -27,9 +26,9 @@ def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
 def supplement(pairs: Sequence[Pair], extra: Iterable[Pair]) -> List[Pair]:
     """The pairs, and those of the extra pairs whose source is new and has at most one symbol."""
     result = list(pairs)
-    known = {tuple(tokenize(source)) for source, _ in pairs}
+    known = {tuple(source.split()) for source, _ in pairs}
     for source, target in extra:
-        tokens = tuple(tokenize(source))
+        tokens = tuple(source.split())
         if len(data_symbols(tokens)) <= 1 and tokens not in known:
             known.add(tokens)
             result.append((source, target))
@@ -38,7 +37,7 @@ def supplement(pairs: Sequence[Pair], extra: Iterable[Pair]) -> List[Pair]:
 
 def numbers_of_symbols(pairs: Sequence[Pair]) -> Dict[int, int]:
     """Number of pairs by the number of symbols of their source."""
-    return Counter(len(data_symbols(tokenize(source))) for source, _ in pairs)
+    return Counter(len(data_symbols(source.split())) for source, _ in pairs)
 
 
 def renamed_at_random(
@@ -52,9 +51,6 @@ def renamed_at_random(
         names: new names to choose from; symbols themselves.
         seed: the same seed gives the same renamings.
 
-    Yields:
-        The renamed pairs.
-
     Raises:
         UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
     """
@@ -63,7 +59,7 @@ def renamed_at_random(
             raise UserError(f"{name!r} is no symbol", "names symbols")
     rng = Random(seed)
     for number, (source, target) in enumerate(pairs, 1):
-        symbols = pattern.symbols(tokenize(source) + tokenize(target))
+        symbols = pattern.symbols(source.split() + target.split())
         try:
             renaming = random_renamings(symbols, names, 1, rng, pattern)[0]
         except UserError as error:

@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 from sit_fairseq.datasets.drawing import SymbolLister
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.storage.files import explaining_failure, replacing
 
 MANIFEST = "manifest.json"
@@ -26,11 +26,9 @@ MANIFEST = "manifest.json"
 
 @dataclass
 class Cell:
-    """The samples of one number of symbols and one length.
+    """The samples of one number of symbols and one length, the latter in tokens of the source.
 
     Attributes:
-        symbols: number of distinct symbols of each source.
-        length: number of tokens of each source.
         first: index of its first line in the files, from 0.
         count: number of its lines, possibly none.
         extra: other counts by name, for example of formulas given up; in the manifest they stand
@@ -73,11 +71,7 @@ class Grid:
         self.cells.append(Cell(symbols, length, first, len(self.sources) - first, dict(extra)))
 
     def write(self, folder: str) -> None:
-        """Writes the three files into a folder, which is made if it does not exist.
-
-        Raises:
-            UserError: the folder cannot be written to.
-        """
+        """Writes the three files into a folder, which is made if it does not exist."""
         cells = [{**vars(cell), **cell.extra} for cell in self.cells]
         for cell in cells:
             del cell["extra"]
@@ -92,13 +86,7 @@ class Grid:
 
     @classmethod
     def read(cls, folder: str) -> "Grid":
-        """Reads the three files.
-
-        Args:
-            folder: their folder.
-
-        Returns:
-            The grid.
+        """Reads the three files of a folder.
 
         Raises:
             UserError: a file is missing or damaged, or they do not belong together.
@@ -112,14 +100,7 @@ class Grid:
                 extra = {name: int(number) for name, number in entry.items()}
                 own = [extra.pop(name) for name in ("symbols", "length", "first", "count")]
                 grid.cells.append(Cell(*own, extra))
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ):
+        except Exception:  # damaged JSON can end in anything
             raise UserError(f"{path} is not the manifest of a grid; make the grid again.")
         pairs = read_pairs(os.path.join(folder, "grid"))
         grid.sources, grid.targets = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -140,7 +121,8 @@ def grid_of_pairs(
     per_cell: Optional[int] = None,
     seed: Optional[int] = None,
 ) -> Grid:
-    """A grid of the pairs of any task.
+    """A grid of the pairs of any task, with a cell for each number of symbols and length that
+    occurs.
 
     Args:
         pairs: the pairs.
@@ -148,13 +130,10 @@ def grid_of_pairs(
         options: what the pairs were made with, as JSON.
         per_cell: most pairs of a cell, None for all; of more, a random choice in their order.
         seed: the same seed gives the same choice.
-
-    Returns:
-        The grid, with a cell for each number of symbols and length that occurs.
     """
     cells: Dict[Tuple[int, int], List[Pair]] = {}
     for pair in pairs:
-        tokens = tokenize(pair[0])
+        tokens = pair[0].split()
         cells.setdefault((len(symbols_of(tokens)), len(tokens)), []).append(pair)
     grid, rng = Grid([], [], [], options, seed), Random(seed)
     for (symbols, length), found in sorted(cells.items()):

@@ -43,7 +43,7 @@ from sit_fairseq.judging.spot_judge import (
 )
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.propositional import MAX_VARIABLES, RANDOM_OPERATORS, smallest_answer
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 
 # A cell has no more candidates when so many draws in a row have brought no new one.
 IDLE_DRAWS = 10000
@@ -51,18 +51,7 @@ IDLE_DRAWS = 10000
 
 @dataclass
 class GridRecipe:
-    """What a grid depends on.
-
-    Attributes:
-        folder: the folder to write.
-        semantics: ``prop``, ``ltl`` or ``copy``.
-        max_symbols: most symbols.
-        max_length: most tokens.
-        step: divisor of all numbers of symbols and lengths.
-        per_cell: most samples of a cell.
-        seed, timeout, exclude, workers, restart: see
-            :class:`~sit_fairseq.datasets.drawing.Recipe`.
-    """
+    """What a grid depends on, see ``sit generate grid --help``."""
 
     folder: str
     semantics: str
@@ -121,7 +110,7 @@ class PropKind(Kind):
         super().__init__(FormulaSampler(RANDOM_OPERATORS, names, recipe.max_length))
 
     def label(self, sources: List[str]) -> Iterator[Label]:
-        for answer in map(smallest_answer, map(tokenize, sources)):
+        for answer in map(smallest_answer, map(str.split, sources)):
             fault = "unsatisfiable" if answer is None else "tautology"
             yield Label(answer, None) if answer else Label("", fault)
 
@@ -166,16 +155,13 @@ class CopyKind(Kind):
 
 
 def fill(kind: Kind, recipe: GridRecipe, place: Tuple[int, int], excluded: Set[int]) -> Dict:
-    """Makes the samples of one cell.
+    """Makes the samples of one cell: the arguments of :meth:`Grid.add`.
 
     Args:
         kind: how to make them.
         recipe: seed, and most samples of a cell.
         place: number of symbols and length.
         excluded: keys of samples that must not occur.
-
-    Returns:
-        The arguments of :meth:`Grid.add`.
     """
     k, length = place
     rng = Random(f"{recipe.seed} {recipe.semantics} {k} {length}")

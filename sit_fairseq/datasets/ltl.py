@@ -34,7 +34,6 @@ from sit_fairseq.judging.spot_judge import (
     spots_own_form,
 )
 from sit_fairseq.logic.propositional import random_formula
-from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.storage.files import explaining_failure, replacing
 from sit_fairseq.storage.journal import Journal
 
@@ -62,13 +61,10 @@ class LtlFormulas:
         self._names = {f"p{index}": symbol for index, symbol in enumerate(recipe.symbols)}
         self._sampler: Optional[SymbolRangeSampler] = None
         if recipe.distinct_symbols:
-            logic = (
-                (LTL_OPERATORS, LTL_FORBIDDEN)
-                if recipe.operators is None
-                else (recipe.operators, {})
-            )
-            formulas = FormulaSampler(logic[0], [*self._names], recipe.max_length, logic[1])
-            self._sampler = formulas.with_symbols(*recipe.distinct_symbols)
+            operators = recipe.operators or LTL_OPERATORS
+            forbidden = {} if recipe.operators else LTL_FORBIDDEN
+            formulas = FormulaSampler(operators, [*self._names], recipe.max_length, forbidden)
+            self._sampler = SymbolRangeSampler(formulas, *recipe.distinct_symbols)
         lengths = feasible_lengths(recipe.min_length, recipe.max_length, self._sampler)
         self.lengths = [_ANY_LENGTH] if recipe.written else lengths
 
@@ -76,22 +72,20 @@ class LtlFormulas:
         """The element of ``lengths`` that a formula counts for."""
         return _ANY_LENGTH if self._recipe.written else len(tokens)
 
+    def text(self, tokens: Sequence[str]) -> str:
+        """A formula that was drawn over p0, p1, ..., over the symbols of the recipe."""
+        return " ".join(self._names.get(token, token) for token in tokens)
+
     def draw(self, number: int, wanted: Dict[int, int]) -> Iterator[List[str]]:
         """Draws formulas for as long as some are wanted.
 
         Args:
-            number: number of the round; each has a seed of its own.
+            number: of the round; each has a seed of its own.
             wanted: how many formulas of which length are wanted; it may change meanwhile.
 
         Yields:
             The tokens of a formula; none if it came out shorter than drawn.
         """
-        names = self._names
-        for tokens in self._draw(number, wanted):
-            yield [names.get(token, token) for token in tokens]
-
-    def _draw(self, number: int, wanted: Dict[int, int]) -> Iterator[List[str]]:
-        """Draws formulas over p0, p1, ..., the names that Spot sorts conjuncts by."""
         recipe = self._recipe
         seed = Random(f"{recipe.seed} {number}").getrandbits(31)
         rng, symbols = Random(seed), list(self._names)
@@ -118,12 +112,7 @@ class LtlFormulas:
 
 class LengthQuota:
     """How many formulas of each length are wanted: as many of each, of which short lengths have
-    only a few; what exhausted lengths leave is shared by the others.
-
-    Args:
-        lengths: the lengths there may be.
-        size: number of formulas wanted in all.
-    """
+    only a few; what exhausted lengths leave is shared by the others."""
 
     def __init__(self, lengths: Sequence[int], size: int) -> None:
         self._lengths = lengths
@@ -134,11 +123,7 @@ class LengthQuota:
         self._exhausted: Set[int] = set()
 
     def wanted(self) -> Dict[int, int]:
-        """How many formulas of which lengths are wanted.
-
-        Raises:
-            UserError: none, though there are too few.
-        """
+        """How many formulas of which lengths are wanted; a UserError if there are too few."""
         rest = [length for length in self._lengths if length not in self._exhausted]
         if not rest:
             raise too_few(sum(self._counts.values()))
@@ -189,9 +174,6 @@ class LtlGeneration:
         Args:
             pool: labels formulas.
             journal: has the labels of the rounds of an interrupted run, and gets those of others.
-
-        Raises:
-            UserError: there are too few formulas, or the journal is damaged.
         """
         number = 0
         with tqdm(total=self._size, unit=" samples") as bar:
@@ -219,7 +201,7 @@ class LtlGeneration:
                 self.left_out["excluded" if key in self._excluded else "duplicates"] += 1
                 self._quota.miss(length)
                 continue
-            candidates[key] = " ".join(tokens)
+            candidates[key] = self._formulas.text(tokens)
             wanted[length] -= 1
             if len(candidates) == LABELS_PER_ROUND:
                 break
@@ -227,7 +209,7 @@ class LtlGeneration:
 
     def _take(self, key: int, formula: str, label: Label) -> None:
         """Adds a formula to the data, or counts why not."""
-        length = self._formulas.length(tokenize(formula))
+        length = self._formulas.length(formula.split())
         if label.stopped:
             self.stopped[formula] = label.fault
             tqdm.write(f"{label.fault} of Spot: {formula}", file=sys.stderr)
@@ -258,9 +240,6 @@ def generate_ltl(recipe: Recipe) -> Counter:
 
     Formulas that Spot was stopped at or failed on are listed in ``OUT_PREFIX.timeouts``. The labels
     of finished rounds are kept in ``OUT_PREFIX.journal``; formulas are drawn again.
-
-    Args:
-        recipe: what to generate; labels are of the kind ``spot`` or ``depth-first``.
 
     Returns:
         How many formulas were left out, by the reason.

@@ -49,11 +49,11 @@ def _read(name: str, pattern: Optional[SymbolPattern]) -> _Keys:
 def measure_overlap(
     tests: Sequence[str], train: Sequence[str], symbols: Optional[str]
 ) -> List[Overlap]:
-    """Compares files.
+    """Compares files or data sets, which are named by their prefix.
 
     Args:
-        tests: files, or prefixes of data sets, to look for.
-        train: files, or prefixes of data sets, to look in.
+        tests: what to look for.
+        train: what to look in.
         symbols: pattern of the symbols; None if all sentences are formulas.
 
     Returns:

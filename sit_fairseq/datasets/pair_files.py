@@ -19,13 +19,7 @@ def source_file(name: str) -> str:
 
 
 def read_pairs(prefix: str) -> List[Pair]:
-    """Reads sentence pairs.
-
-    Args:
-        prefix: names the files ``PREFIX.src`` and ``PREFIX.tgt``.
-
-    Returns:
-        Source and target of each pair.
+    """Reads the pairs of ``PREFIX.src`` and ``PREFIX.tgt``.
 
     Raises:
         UserError: a file cannot be read, or one has more lines than the other.
@@ -45,16 +39,8 @@ def random_pairs(pairs: Sequence[Pair], size: int, rng: Random) -> List[Pair]:
 
 
 def write_pairs(prefix: str, pairs: Iterable[Pair]) -> None:
-    """Writes sentence pairs; the files get their names once all are written.
-
-    Args:
-        prefix: names the files ``PREFIX.src`` and ``PREFIX.tgt``; their folder is made if there
-            is none.
-        pairs: the pairs.
-
-    Raises:
-        UserError: the files cannot be written.
-    """
+    """Writes ``PREFIX.src`` and ``PREFIX.tgt``, which get their names once all pairs are written;
+    their folder is made if there is none. A UserError if they cannot be written."""
     with explaining_failure(f"{prefix}.src and .tgt"):
         os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
         with replacing(f"{prefix}.src", f"{prefix}.tgt") as (src, tgt):

@@ -41,8 +41,8 @@ LABELS: Dict[str, Callable[[Sequence[str]], str]] = {
 class PropPairs:
     """Draws formulas that are satisfiable and no tautologies, with their assignments.
 
-    A length is drawn uniformly, then formulas of it until one is contingent; written formulas
-    have any length.
+    A length is drawn uniformly, then formulas of it until one is contingent; written formulas have
+    any length.
 
     Raises:
         UserError: there are no such formulas, or they have too many symbols.
@@ -61,11 +61,10 @@ class PropPairs:
         self._sampler: Optional[SymbolRangeSampler] = None
         if recipe.distinct_symbols:
             formulas = FormulaSampler(self._operators, recipe.symbols, recipe.max_length)
-            self._sampler = formulas.with_symbols(*recipe.distinct_symbols)
+            self._sampler = SymbolRangeSampler(formulas, *recipe.distinct_symbols)
         self._lengths = feasible_lengths(recipe.min_length, recipe.max_length, self._sampler)
 
     def __call__(self, rng: Random) -> Pair:
-        """Draws a formula and its assignment."""
         formula = self.formula(rng)
         return " ".join(formula), LABELS[self._recipe.labels](formula)
 

@@ -37,11 +37,7 @@ _NAMES = {"collections.defaultdict": defaultdict, "builtins.list": list, "__buil
 
 
 def read_formula(text: str, semantics: str) -> List[str]:
-    """Reads the tokens of a formula in compact notation.
-
-    Raises:
-        ValueError: it is no formula of this key of ``ANSWERS``; the message says why.
-    """
+    """The tokens of a formula in compact notation; a ValueError if it is none of the logic."""
     try:
         tokens = compact_tokens(text)
         check_ltl(tokens)
@@ -53,7 +49,7 @@ def read_formula(text: str, semantics: str) -> List[str]:
 
 
 def read_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
-    """Reads the tokens of the answer to a formula in compact notation.
+    """The tokens of the answer to a formula in compact notation.
 
     Raises:
         ValueError: it is no answer, or has a symbol that the formula lacks.
@@ -76,16 +72,13 @@ def read_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
 def read_published_pairs(path: str, semantics: str, bad: List[str]) -> Iterator[Pair]:
     """Reads a file of two lines per sample; blank lines at its end do not count.
 
-    A line that cannot be read does not bring the others out of step: no answer can be read
-    as a formula.
+    A line that cannot be read does not bring the others out of step: no answer can be read as a
+    formula.
 
     Args:
         path: the file.
         semantics: a key of ``ANSWERS``.
         bad: gets a sentence for each line that cannot be read.
-
-    Yields:
-        The samples.
 
     Raises:
         UserError: the file cannot be opened, or is no text.
@@ -211,16 +204,7 @@ def import_heat_map(
 ) -> Iterator[str]:
     """Converts a pickled heat map to a grid, where lengths are numbers of tokens.
 
-    Args:
-        source: the pickle.
-        target: the folder to write.
-        semantics, skip_malformed: see :func:`import_pairs`.
-
-    Yields:
-        A summary.
-
-    Raises:
-        UserError: a file cannot be used.
+    ``target`` is the folder to write; see :func:`import_pairs`.
     """
     pairs: List[Pair] = []
     bad: List[str] = []

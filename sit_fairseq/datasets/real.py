@@ -1,9 +1,9 @@
 """Formulas that people wrote, made at run time from packages that bring them, and wide ones.
 
 ``ltl``: the specification patterns that ship with Spot (``spot.gen``: Dwyer, Avrunin and Corbett;
-Etessami and Holzmann; Holeček et al.; Somenzi and Bloem; Pelánek; Lily; Sickert et al.).
-``prop``: the functions of the gene networks that ship with pyboolnet. Each is also negated, where
-that is satisfiable. No formula is a renaming of another.
+Etessami and Holzmann; Holeček et al.; Somenzi and Bloem; Pelánek; Lily; Sickert et al.). ``prop``:
+the functions of the gene networks that ship with pyboolnet. Each is also negated, where that is
+satisfiable. No formula is a renaming of another.
 """
 
 import random
@@ -27,13 +27,8 @@ _WIDTHS, _PER_WIDTH = range(2, 17), 10
 
 
 def real_sets(semantics: str) -> Dict[str, List[str]]:
-    """Makes the sets of a logic.
-
-    Args:
-        semantics: ``ltl`` or ``prop``.
-
-    Returns:
-        Formulas in prefix notation over p0, p1, ..., by the name of their set.
+    """The sets of a logic, ``ltl`` or ``prop``: formulas in prefix notation over p0, p1, ..., by
+    name.
 
     Raises:
         UserError: the package that brings them is missing.

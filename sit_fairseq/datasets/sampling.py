@@ -1,8 +1,8 @@
 """Random strings and formulas of a given length and number of symbols.
 
-Drawing until both happen to be right takes for ever where that is rare. Here the number of
-ways, or the probability of all the trees, is summed up first and one of them drawn after
-that: nothing is rejected, and the distribution is exactly the conditional one.
+Drawing until both happen to be right takes for ever where that is rare. Here the number of ways, or
+the probability of all the trees, is summed up first and one of them drawn after that: nothing is
+rejected, and the distribution is exactly the conditional one.
 """
 
 from abc import ABC, abstractmethod
@@ -89,11 +89,7 @@ class SymbolSequences:
 
 
 class Sampler(ABC):
-    """Random formulas or strings, given their length and the symbols that occur.
-
-    Args:
-        symbols: the symbols that each of them is drawn from, without the condition.
-    """
+    """Random formulas or strings over symbols, given their length and the symbols that occur."""
 
     def __init__(self, symbols: Sequence[str]) -> None:
         self.symbols = list(symbols)
@@ -106,10 +102,6 @@ class Sampler(ABC):
     @abstractmethod
     def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
         """Draws a sample, of a length that is possible, with exactly the given symbols."""
-
-    def with_symbols(self, fewest: int, most: int) -> "SymbolRangeSampler":
-        """The same samples, given that they have ``fewest`` to ``most`` different symbols."""
-        return SymbolRangeSampler(self, range(fewest, most + 1))
 
     def _sequences_of(self, k: int) -> SymbolSequences:
         return self._sequences.setdefault(k, SymbolSequences(k))
@@ -129,15 +121,13 @@ class StringSampler(Sampler):
 class FormulaSampler(Sampler):
     """Formulas in prefix notation.
 
-    A formula grows from its root, as in :func:`~sit_fairseq.logic.propositional.random_formula`
-    and in Spot's ``randltl``: a single token is one of n symbols or a constant, all with equal
-    probability; two begin with a unary operator; with more tokens every operator has equal
-    probability, and the tokens left for two operands are split uniformly. Formulas are drawn
-    from this distribution under the condition that no operand is forbidden.
+    A formula grows from its root, as in :func:`~sit_fairseq.logic.propositional.random_formula` and
+    in Spot's ``randltl``. Formulas are drawn from this distribution under the condition that no
+    operand is forbidden.
 
     Args:
         operators: the operators.
-        symbols: the n symbols.
+        symbols: the symbols.
         max_length: most tokens of a formula.
         forbidden: for an operator and the number of its operand, the operators and constants that
             the operand must not begin with.
@@ -256,11 +246,11 @@ class FormulaSampler(Sampler):
 
 
 class SymbolRangeSampler:
-    """The samples of a sampler whose number of different symbols is in a range."""
+    """The samples of a sampler that have ``fewest`` to ``most`` different symbols."""
 
-    def __init__(self, sampler: Sampler, numbers: range) -> None:
+    def __init__(self, sampler: Sampler, fewest: int, most: int) -> None:
         self._sampler = sampler
-        self._numbers = numbers
+        self._numbers = range(fewest, most + 1)
         self._sums: Dict[int, List[float]] = {}
 
     def feasible(self, length: int) -> bool:
@@ -273,7 +263,7 @@ class SymbolRangeSampler:
         return self._sampler.draw(rng, length, rng.sample(self._sampler.symbols, k))
 
     def _weights(self, length: int) -> List[float]:
-        """Probabilities of the numbers in the range, summed up one after the other."""
+        """The probabilities of the numbers in the range, summed up one after the other."""
         if length not in self._sums:
             shares = (self._sampler.share(length, k) for k in self._numbers)
             self._sums[length] = list(accumulate(shares))
@@ -283,11 +273,8 @@ class SymbolRangeSampler:
 def feasible_lengths(
     min_length: int, max_length: int, sampler: Optional[SymbolRangeSampler] = None
 ) -> List[int]:
-    """The lengths in a range that a sampler, or None for any, has samples of.
-
-    Raises:
-        UserError: there is no such length.
-    """
+    """The lengths in a range that a sampler, or None for any, has samples of; without any, a
+    UserError."""
     lengths = [n for n in range(min_length, max_length + 1) if not sampler or sampler.feasible(n)]
     if not lengths:
         raise UserError(

@@ -14,11 +14,11 @@ _SPECIALS = {"unk_id": 0, "bos_id": -1, "eos_id": -1, "pad_id": -1}
 
 
 def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]) -> None:
-    """Trains a BPE model and moves it into place.
+    """Trains a BPE model: ``PREFIX.model`` and ``PREFIX.vocab``.
 
     Args:
         texts: files of plain text.
-        prefix: names the files ``PREFIX.model`` and ``PREFIX.vocab``.
+        prefix: names the files.
         vocab_size: most pieces, symbols and ``<unk>`` not counted.
         symbols: tokens that become pieces of their own.
 
@@ -54,16 +54,7 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
 
 
 def encode(model: str, source: str, target: str) -> None:
-    """Splits each line of a file into pieces.
-
-    Args:
-        model: a SentencePiece model.
-        source: plain text.
-        target: is written, pieces separated by spaces.
-
-    Raises:
-        UserError: the model cannot be read.
-    """
+    """Writes each line of a plain text as pieces apart by spaces; a UserError without a model."""
     try:
         processor = sentencepiece.SentencePieceProcessor(model_file=model)
     except (OSError, RuntimeError):

@@ -11,21 +11,18 @@ from sit_fairseq.datasets.drawing import Recipe, draw_pairs, write_unique
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.datasets.sampling import StringSampler, SymbolRangeSampler, feasible_lengths
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 
 # Another number changes the data of a seed.
 STRINGS_PER_CHUNK = 1000
 
 
 def generate_copies(recipe: Recipe) -> Counter:
-    """Generates strings to be copied, all of one length as likely.
-
-    Raises:
-        UserError: there are too few such strings, or a file cannot be used.
-    """
+    """Generates strings to be copied, all of one length as likely; a UserError if there are too
+    few."""
     sampler = None
     if recipe.distinct_symbols:
-        sampler = StringSampler(recipe.symbols).with_symbols(*recipe.distinct_symbols)
+        sampler = SymbolRangeSampler(StringSampler(recipe.symbols), *recipe.distinct_symbols)
     lengths = feasible_lengths(recipe.min_length, recipe.max_length, sampler)
     draw = partial(_draw_string, recipe.symbols, lengths, sampler)
     return write_unique(recipe, draw_pairs(recipe, draw, STRINGS_PER_CHUNK), formula_symbols)
@@ -61,7 +58,7 @@ _ENGLISH = {
     word
     for forms, meaning in (*_EVENTS, *_JOINS)
     for text in (*forms, meaning)
-    for word in tokenize(text)
+    for word in text.split()
 } - set("ABCXY")
 
 
@@ -83,11 +80,8 @@ def _draw_sentence(rng: Random, joined: bool, names: Sequence[str]) -> Pair:
 
 
 def generate_entities(recipe: Recipe) -> Counter:
-    """Generates English sentences about entities with their meaning in a formal notation.
-
-    Raises:
-        UserError: there are too few such sentences, or a file cannot be used.
-    """
+    """Generates English sentences about entities with their meaning in a formal notation; a
+    UserError if there are too few."""
     names = recipe.symbols
     _check_names(names, _ENGLISH)
     fewest, most = recipe.distinct_symbols or (1, _MOST_ENTITIES)
@@ -99,7 +93,7 @@ def generate_entities(recipe: Recipe) -> Counter:
         )
     rng = Random(recipe.seed)
     drawn = (_draw_sentence(rng, rng.random() < 0.8, names) for _ in repeat(None))
-    fitting = (pair for pair in drawn if fewest <= len(entities(tokenize(pair[0]))) <= most)
+    fitting = (pair for pair in drawn if fewest <= len(entities(pair[0].split())) <= most)
     return write_unique(recipe, fitting, entities)
 
 
@@ -155,15 +149,10 @@ def term(application: Application) -> Iterator[str]:
 
 
 def normal_form(application: Application, binders: Iterator[str]) -> Tuple[List[str], List[str]]:
-    """The two parts of ``let x = g a b ; let y = h a ; f x y``.
+    """The tokens of ``let x = g a b ; let y = h a ;`` and of the remaining ``f x y``.
 
-    Args:
-        application: the term.
-        binders: names for the values of its inner applications, which are computed from left to
-            right and from the inside out.
-
-    Returns:
-        The tokens of the bindings, and those of the remaining application.
+    ``binders`` are names for the values of inner applications, computed from left to right and from
+    the inside out.
     """
     function, arguments = application
     bindings, values = [], [function]
@@ -217,11 +206,7 @@ def draw_binding(recipe: BindingRecipe, rng: Random) -> Pair:
 
 
 def generate_binding(recipe: BindingRecipe) -> Counter:
-    """Generates nested applications with their A-normal form.
-
-    Raises:
-        UserError: there are too few such terms, or a file cannot be used.
-    """
+    """Generates nested applications with their A-normal form; a UserError if there are too few."""
     _check_names(recipe.symbols, _NOTATION)
     most, room = recipe.variables[1] + recipe.binders[1], recipe.room(recipe.binders[0])
     if most > len(recipe.symbols):

@@ -25,13 +25,9 @@ _TEMPORAL_CHAINS = [
 
 
 class WrittenFormulas:
-    """Draws formulas, each over a few of the symbols.
+    """Draws formulas, each over a few of the symbols and of at most ``max_length`` tokens.
 
-    Args:
-        rng: the source of randomness.
-        symbols: the names to choose from.
-        max_length: the most tokens.
-        temporal: draw requirements on time; otherwise Boolean functions.
+    They are requirements on time if ``temporal``, otherwise Boolean functions.
     """
 
     def __init__(

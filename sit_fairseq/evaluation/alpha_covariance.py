@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Optional, Sequence
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.equality_judges import without_fresh_names
-from sit_fairseq.logic.syntax import tokenize
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, renamings_into
 
@@ -66,7 +65,7 @@ def choose_problems(
     rng = random.Random(seed)
     found: Dict[int, List[RenamedProblem]] = {count: [] for count in counts}
     for source in sources:
-        symbols = pattern.symbols(tokenize(source))
+        symbols = pattern.symbols(source.split())
         chosen = found.get(len(symbols))
         if chosen is not None and len(chosen) < samples:
             renamings = renamings_into(symbols, names, max_renamings, rng, pattern)

@@ -7,7 +7,7 @@ from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import JUDGES, Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 
@@ -46,7 +46,7 @@ def measure_correct(
     if symbols_of is None and judge.semantics in JUDGES and not judge.on_references:
         symbols_of = formula_symbols
     if symbols_of is not None:
-        numbers = [len(symbols_of(tokenize(problem))) for problem in problems]
+        numbers = [len(symbols_of(problem.split())) for problem in problems]
         result["correct_by_symbols"] = {
             str(number): _correct([v for n, v in zip(numbers, verdicts) if n == number])
             for number in sorted(set(numbers))

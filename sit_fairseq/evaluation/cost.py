@@ -14,7 +14,7 @@ import torch
 from tqdm import tqdm
 
 from sit_fairseq.evaluation.answering import Answerer
-from sit_fairseq.logic.syntax import ARITY, tokenize
+from sit_fairseq.logic.syntax import ARITY
 
 _MIB = 2**20
 
@@ -143,7 +143,7 @@ def measure_cost(
 
 
 def _mean_length(lines: Sequence[str]) -> float:
-    return statistics.fmean(len(tokenize(line)) for line in lines)
+    return statistics.fmean(len(line.split()) for line in lines)
 
 
 def cost_series(result: Dict[str, Dict[str, Any]]) -> Dict[str, List[Optional[float]]]:

@@ -2,15 +2,15 @@
 
 from typing import Callable, Dict, List
 
-from sit_fairseq.logic.ltl import MalformedTrace, Step, parse_trace
-from sit_fairseq.logic.syntax import ARITY, tokenize
+from sit_fairseq.logic.ltl import Step, parse_trace
+from sit_fairseq.logic.syntax import ARITY, MalformedAnswer
 
 _COMMUTATIVE = ("&", "|")
 
 
 def exact(answer: str, target: str) -> bool:
     """Whether an answer is the reference, token by token."""
-    return tokenize(answer) == tokenize(target)
+    return answer.split() == target.split()
 
 
 def same_literals(answer: str, target: str) -> bool:
@@ -18,7 +18,7 @@ def same_literals(answer: str, target: str) -> bool:
 
     What has an odd number of tokens has no literals, and is compared token by token.
     """
-    first, second = tokenize(answer), tokenize(target)
+    first, second = answer.split(), target.split()
     if len(first) % 2 or len(second) % 2:
         return first == second
     return set(zip(first[::2], first[1::2])) == set(zip(second[::2], second[1::2]))
@@ -31,8 +31,8 @@ def same_trace(answer: str, target: str) -> bool:
     and not ``& b & a c``. What is no trace is compared token by token.
     """
     try:
-        first, second = parse_trace(tokenize(answer)), parse_trace(tokenize(target))
-    except MalformedTrace:
+        first, second = parse_trace(answer.split()), parse_trace(target.split())
+    except MalformedAnswer:
         return exact(answer, target)
     return (len(first.prefix), list(map(_ordered, first.steps))) == (
         len(second.prefix),

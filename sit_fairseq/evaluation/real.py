@@ -8,7 +8,7 @@ from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import formula_symbols, tokenize
+from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.renaming import Renaming
 
@@ -24,7 +24,7 @@ def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[
     names, or does not know an operator."""
     sources: List[Optional[str]] = []
     for formula in formulas:
-        symbols = formula_symbols(tokenize(formula))
+        symbols = formula_symbols(formula.split())
         try:
             names = asked.symbol_names(len(symbols))
         except UserError:

@@ -1,6 +1,6 @@
 """The reference judge of propositional logic: a SAT solver through py-aiger.
 
-The only file that imports py-aiger and py-aiger-sat, and only when they are needed.
+Only this file imports py-aiger and py-aiger-sat, when they are needed.
 """
 
 import logging
@@ -39,11 +39,7 @@ def _wires(formula: Sequence[str]) -> Dict[str, str]:
 
 
 def _circuit(formula: Sequence[str]) -> Any:
-    """Builds the circuit of a well-formed formula from its leaves up.
-
-    Raises:
-        RecursionError: the formula is too deep for py-aiger.
-    """
+    """The circuit of a well-formed formula; RecursionError if it is too deep for py-aiger."""
     import aiger
 
     leaves = {"0": aiger.atom(False), "1": aiger.atom(True)}
@@ -58,13 +54,9 @@ def _circuit(formula: Sequence[str]) -> Any:
 def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
     """Labels a formula by the rule of PropRandom35 (DeepLTL, Hahn et al. 2021).
 
-    A model found by the solver is reduced to an UNSAT core of the negated formula with
-    the model's literals as assumptions, sorted by the name of the symbol. Neither is
-    canonical: py-aiger names its wires at random, so the same formula can get different
-    labels at different times.
-
-    Args:
-        formula: the tokens of a well-formed propositional formula.
+    A model found by the solver is reduced to an UNSAT core of the negated formula with the model's
+    literals as assumptions, sorted by the name of the symbol. Neither is canonical: py-aiger names
+    its wires at random, so the same formula can get different labels at different times.
 
     Returns:
         ``(symbol, value)`` pairs, empty for a tautology; None if unsatisfiable.
@@ -113,8 +105,6 @@ class AigerJudge(PropJudge):
         return Verdict.violated if counterexample else Verdict.satisfied
 
     def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        if self.missing:
-            return None
         import aiger_sat
 
         try:

@@ -9,16 +9,7 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein distance of two sequences.
-
-    Args:
-        first: any tokens.
-        second: any tokens.
-
-    Returns:
-        The fewest insertions, deletions and substitutions of one token that make the first
-        the second.
-    """
+    """Levenshtein distance: the fewest insertions, deletions and substitutions of one token."""
     row = list(range(len(second) + 1))  # distances from the empty beginning of the first
     for i, token in enumerate(first, start=1):
         diagonal, row[0] = row[0], i
@@ -30,16 +21,7 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def without_fresh_names(answer: str, source: str, pattern: SymbolPattern) -> str:
-    """Numbers the symbols of an answer that its source lacks.
-
-    Args:
-        answer: tokens separated by spaces.
-        source: tokens separated by spaces.
-        pattern: tells which of them are symbols.
-
-    Returns:
-        The answer with numbers, in order of first appearance, in the place of those symbols.
-    """
+    """The answer, with the symbols that its source lacks numbered in order of first appearance."""
     tokens, own = answer.split(), set(source.split())
     fresh = [symbol for symbol in pattern.symbols(tokens) if symbol not in own]
     return canonical_form(tokens, fresh, pattern)
@@ -67,8 +49,7 @@ class CopyJudge(Judge):
 class ExactJudge(CopyJudge):
     """Satisfied if the answer equals the reference token by token, violated otherwise.
 
-    Where several answers are right it accepts one of them, so it says less than a judge that knows
-    what they mean.
+    Where several answers are right it accepts one of them.
     """
 
     semantics = "exact"
@@ -81,8 +62,8 @@ class ExactJudge(CopyJudge):
 class AlphaJudge(Judge):
     """Compares an answer with the reference, up to the names of symbols that the source lacks.
 
-    The verdict is satisfied, if an injective renaming of such symbols turns one into the other,
-    and violated otherwise; unavailable, if nobody has said which tokens are symbols.
+    Satisfied if an injective renaming of such symbols turns one into the other, violated otherwise;
+    unavailable if nobody has said which tokens are symbols.
     """
 
     semantics = "alpha"

@@ -3,7 +3,7 @@
 from typing import Iterable, Optional
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import default_judge, other_logic, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import judge_class, other_logic, own_object, refuse_other_logic
 from sit_fairseq.logic.grammars import GRAMMARS, Grammar
 
 
@@ -11,7 +11,7 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
     """Makes the grammar of a model's answers.
 
     Args:
-        name: the semantics, a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
+        name: a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
             ``MODULE:CLASS``, a subclass of :class:`Grammar` of your own.
         base_tokens: the model's tokens that are no symbols.
         parameter: names the grammar in messages.
@@ -30,19 +30,19 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
                 f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
                 parameter,
             )
-        return GRAMMARS[name]()
-    if name not in GRAMMARS:
+    elif name not in GRAMMARS:
         raise UserError(
             f"there is no grammar {name!r}; known are {', '.join(GRAMMARS)}, and one of your own by "
             "MODULE:CLASS",
             parameter,
         )
-    refuse_other_logic(default_judge(name), tokens, parameter)
+    else:
+        refuse_other_logic(judge_class(name), tokens, parameter)
     return GRAMMARS[name]()
 
 
 def grammar_of(base_tokens: Iterable[str]) -> Optional[str]:
     """The key of ``GRAMMARS`` that suits a model's tokens; None if none or several do."""
     tokens = list(base_tokens)
-    suitable = [key for key in GRAMMARS if other_logic(default_judge(key), tokens) is None]
+    suitable = [key for key in GRAMMARS if other_logic(judge_class(key), tokens) is None]
     return suitable[0] if len(suitable) == 1 else None

@@ -29,7 +29,7 @@ JUDGES: Dict[str, Dict[str, str]] = {
 class Problem(str):
     """A source sentence, with what some judges compare answers with.
 
-    As text it is the source, and for a judge of the source alone any text is a problem.
+    As text it is the source; for a judge of the source alone any text is a problem.
 
     Attributes:
         reference: a right answer, None if none is known.
@@ -56,8 +56,7 @@ class Judge(ABC):
     Attributes:
         semantics: what problems and answers mean, a key of ``JUDGES`` or ``MODULE:CLASS``.
         name: the judge's name among those of the same semantics.
-        quick: whether no answer takes longer than some milliseconds, so that a process of its own
-            and a time-out are not worth their cost.
+        quick: no answer takes longer than some milliseconds: judging needs no process of its own.
         on_references: whether answers are compared with a reference.
         foreign: tokens by which a model of another logic is known.
         needs: tokens without which a model can give no right answer.
@@ -74,15 +73,11 @@ class Judge(ABC):
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:
-        """Judges one answer.
+        """Judges one answer; a problem or answer that cannot be read is a verdict too.
 
         Args:
-            problem: the source, tokens separated by spaces; from :meth:`problems` also with its
-                reference and the pattern of its symbols, see :class:`Problem`.
+            problem: the source, tokens separated by spaces; see also :class:`Problem`.
             answer: tokens separated by spaces.
-
-        Returns:
-            The verdict. A problem or answer that cannot be read is a verdict too.
         """
 
     def problems(
@@ -97,9 +92,6 @@ class Judge(ABC):
             sources: the sentences.
             references: a right answer to each, None if they are not known.
             symbols: regular expression of the interchangeable tokens, if it is known.
-
-        Returns:
-            The problems to give to the other methods.
 
         Raises:
             UserError: the judge needs references and there are none.
@@ -118,17 +110,10 @@ class Judge(ABC):
         return None
 
     def check(self, source: str) -> None:
-        """Checks that a source can be read.
-
-        Raises:
-            MalformedFormula: it cannot; the message says why.
-        """
+        """Raises MalformedFormula if a source cannot be read."""
 
     def distance(self, problem: str, answer: str) -> Optional[int]:
-        """How many tokens of an answer to insert, delete or replace to get the right one.
-
-        None if there may be several right answers. The arguments are those of :meth:`verify`.
-        """
+        """The edit distance of an answer from the right one; None if there may be several."""
         return None
 
 
@@ -149,7 +134,7 @@ class FormulaJudge(Judge):
             self.check(source)
         except MalformedFormula:
             return None
-        return self.satisfiable(source.split())
+        return None if self.missing else self.satisfiable(source.split())
 
     @abstractmethod
     def decide(self, formula: List[str], answer: List[str]) -> Verdict:
@@ -164,25 +149,27 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
     """Makes a judge by name.
 
     Args:
-        semantics: what problems and answers mean, e.g. ``prop``; or ``MODULE:CLASS``, a subclass
-            of :class:`Judge` in a module that Python finds from the working directory.
+        semantics: e.g. ``prop``; or ``MODULE:CLASS``, a subclass of :class:`Judge` in a module that
+            Python finds from the working directory.
         judge: a judge for it; None for the first one.
         parameter: names the semantics in messages.
 
-    Returns:
-        The judge.
-
     Raises:
-        UserError: there is no such semantics or no such judge for it, or no such class.
+        UserError: there is no such semantics, judge or class.
     """
-    if ":" in semantics:
-        if judge is not None:
-            raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
-        return _own_judge(semantics, parameter)
-    return _known_judge(semantics, judge, parameter)()
+    if ":" not in semantics:
+        return judge_class(semantics, judge, parameter)()
+    if judge is not None:
+        raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
+    own = own_object(semantics, Judge, parameter)
+    own.semantics, own.name = semantics, semantics.partition(":")[2]
+    return own
 
 
-def _known_judge(semantics: str, judge: Optional[str], parameter: str) -> Type[Judge]:
+def judge_class(
+    semantics: str, judge: Optional[str] = None, parameter: str = "semantics"
+) -> Type[Judge]:
+    """The class of a judge for a key of ``JUDGES``; it needs nothing that may not be installed."""
     if semantics not in JUDGES:
         raise UserError(
             f"unknown semantics {semantics!r}; known are {', '.join(JUDGES)}, and a judge of your "
@@ -197,18 +184,11 @@ def _known_judge(semantics: str, judge: Optional[str], parameter: str) -> Type[J
     return getattr(import_module(module), cls)
 
 
-def _own_judge(semantics: str, parameter: str) -> Judge:
-    judge = own_object(semantics, Judge, parameter)
-    judge.semantics, judge.name = semantics, semantics.partition(":")[2]
-    return judge
-
-
 def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
     """Makes an object of a user's own class.
 
     Args:
-        place: the class as ``MODULE:CLASS``, in a module that Python finds from the working
-            directory.
+        place: ``MODULE:CLASS``, in a module that Python finds from the working directory.
         kind: what the class must be a subclass of.
         parameter: names the class in messages.
 
@@ -229,14 +209,7 @@ def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """Makes a judge that needs nothing but a problem and an answer.
-
-    Args:
-        semantics: what problems and answers mean.
-        parameter: names the semantics in messages.
-
-    Returns:
-        The default judge of the semantics.
+    """The default judge of a semantics, which needs nothing but a problem and an answer.
 
     Raises:
         UserError: there is no such semantics, it compares with references, or its judge lacks what
@@ -254,28 +227,10 @@ def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
     return judge
 
 
-def default_judge(semantics: str, parameter: str = "semantics") -> Type[Judge]:
-    """The class of the first judge for a semantics that is a key of ``JUDGES``.
-
-    It says what :func:`other_logic` asks, and needs nothing that may not be installed.
-    """
-    return _known_judge(semantics, None, parameter)
-
-
 def refuse_other_logic(
     judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
 ) -> None:
-    """Refuses a model whose sentences a judge cannot mean.
-
-    Args:
-        judge: the judge.
-        base_tokens: the model's tokens that are no symbols.
-        parameter: names the semantics in messages.
-
-    Raises:
-        UserError: a token belongs to another logic, or one is missing without which no answer is
-            right.
-    """
+    """Raises a UserError if a judge cannot mean the sentences of a model with these base tokens."""
     reason = other_logic(judge, base_tokens)
     if reason is not None:
         raise UserError(
@@ -286,7 +241,7 @@ def refuse_other_logic(
 
 
 def other_logic(judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str]) -> Optional[str]:
-    """How a judge knows a model of another logic by its tokens; None if it may be of the judge's."""
+    """How a judge knows a model of another logic by its tokens; None if it may be of its own."""
     known = set(base_tokens)
     foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
     if foreign:

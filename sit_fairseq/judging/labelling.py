@@ -19,8 +19,8 @@ class Label(NamedTuple):
 
     Attributes:
         trace: the text of a trace, empty if there is none.
-        fault: why it is of no use: ``timeout``, ``error``, ``unsatisfiable`` or, as
-            LTLRandom35 has no such traces, ``zero_in_trace``; None for a label of use.
+        fault: why it is of no use: ``timeout``, ``error``, ``unsatisfiable`` or, as LTLRandom35 has
+            no such traces, ``zero_in_trace``; None for a label of use.
     """
 
     trace: str
@@ -36,8 +36,8 @@ class SpotLabeller:
     """Finds the text of a trace for a formula, empty if the formula is unsatisfiable.
 
     Args:
-        depth_first: label by :func:`~sit_fairseq.logic.tableau.depth_first_trace`, and by Spot
-            only the few formulas for which that finds no trace.
+        depth_first: label by :func:`~sit_fairseq.logic.tableau.depth_first_trace`, and by Spot only
+            the few formulas for which that finds no trace.
     """
 
     def __init__(self, depth_first: bool = False) -> None:
@@ -56,13 +56,7 @@ class SpotLabeller:
 
 
 class LabelPool(WorkerPool):
-    """Labels formulas in parallel; one that takes too long costs only itself.
-
-    Args:
-        labeller: finds a trace for a formula.
-        workers: number of processes.
-        timeout: seconds after which a formula is given up.
-    """
+    """Labels formulas in parallel; one that takes more than ``timeout`` s costs only itself."""
 
     def __init__(self, labeller: SpotLabeller, workers: int, timeout: float) -> None:
         super().__init__(labeller, workers, timeout, _MEMORY)

@@ -35,14 +35,11 @@ class JudgePool(WorkerPool):
 
     Args:
         judge: a picklable judge.
-        workers: number of processes, see :class:`WorkerPool`; None is 0 for a judge that is always
-            quick, and 2 for others.
+        workers: number of processes; None is 0 for a judge that is always quick, and 2 for others.
         timeout: seconds after which an item is given up.
-        memory: GiB that each process may allocate once it has started; an item that needs more is
-            an error.
+        memory: GiB that each process may allocate; an item that needs more is an error.
 
     Attributes:
-        judge: the judge.
         number: answers judged so far.
         seconds: that the judge worked on them.
     """
@@ -61,7 +58,7 @@ class JudgePool(WorkerPool):
         self.seconds = 0.0
 
     def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
-        """Judges pairs of problem and answer; yields each verdict when those before it are known."""
+        """Judges pairs of problem and answer; yields a verdict when those before it are known."""
         with closing(self.imap(pairs)) as outcomes:
             for end, verdict, seconds in outcomes:
                 self.number += 1
@@ -69,7 +66,7 @@ class JudgePool(WorkerPool):
                 yield Judged(_UNFINISHED.get(end, verdict), seconds)
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
-        """Judges pairs of problem and answer; one verdict for each, in order."""
+        """Judges pairs of problem and answer."""
         return [judged.verdict for judged in self.imap_timed(pairs)]
 
     def verify_answers(
@@ -86,10 +83,8 @@ class JudgePool(WorkerPool):
         answers: Sequence[Sequence[str]],
         verdicts: Sequence[Dict[str, Verdict]],
     ) -> List[Optional[int]]:
-        """Judges the answers to each problem until one is accepted.
-
-        The first answers to all problems are judged at once, then the second ones to those that
-        are left, and so on. A judge that was stopped or failed has accepted nothing.
+        """Judges the answers to each problem until one is accepted: all first ones at once, then
+        the second ones to problems that are left, and so on.
 
         Args:
             problems: the problems.

@@ -25,16 +25,15 @@ _MOST_BITS = 1 << 31
 class PropJudge(FormulaJudge):
     """The rules common to all judges of propositional logic.
 
-    An answer is a sequence of ``symbol value`` pairs, read as the conjunction of these
-    literals: ``a 1 c 0`` says a and not c, and leaves every other symbol open. The
-    verdict is
+    An answer is a sequence of ``symbol value`` pairs, read as the conjunction of these literals:
+    ``a 1 c 0`` says a and not c, and leaves every other symbol open. The verdict is
 
     * error, if the formula is malformed;
-    * invalid, if the answer has an odd number of tokens, a value other than 0 and 1, or
-      something that is not a symbol of the formula (as in the published protocol);
+    * invalid, if the answer has an odd number of tokens, a value other than 0 and 1, or something
+      that is not a symbol of the formula (as in the published protocol);
     * vacuous, if literals contradict each other (``a 1 a 0``);
-    * satisfied, if every total assignment that agrees with the answer satisfies the
-      formula, and violated otherwise.
+    * satisfied, if every total assignment that agrees with the answer satisfies the formula, and
+      violated otherwise.
 
     Repeating a literal is harmless, and the empty answer is right exactly for a tautology. So a
     formula has a right answer just if it is satisfiable.
@@ -58,15 +57,7 @@ class PropJudge(FormulaJudge):
 
     @abstractmethod
     def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
-        """Decides whether an assignment implies a formula.
-
-        Args:
-            formula: the tokens of a well-formed formula.
-            assignment: from some of its symbols to ``0`` or ``1``.
-
-        Returns:
-            ``satisfied`` or ``violated``, or why that cannot be said.
-        """
+        """Decides whether an assignment, from some symbols to ``0`` or ``1``, implies a formula."""
 
 
 class BitsJudge(PropJudge):

@@ -1,19 +1,20 @@
 """Linear temporal logic by Spot's automata: the judge, traces and random formulas.
 
-The only file that imports Spot, and only when it is needed. Spot is GPL-3 and stays an
-optional dependency.
+Only this file imports Spot, when it is needed: it is GPL-3, an optional dependency.
 """
 
 import logging
 from functools import lru_cache
 from itertools import count
-from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import Step, Trace, canonical_names, check_ltl, parse_trace
 from sit_fairseq.logic.syntax import CYCLE_END, CYCLE_START
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -70,19 +71,18 @@ def _counterexamples(formula: str) -> Any:
 class SpotJudge(FormulaJudge):
     """Asks Spot for a word of the trace that violates the formula.
 
-    An answer is a symbolic trace as in ``a ; & a b ; { b }``, which stands for all words
-    that agree with it. The verdict is
+    An answer is a symbolic trace as in ``a ; & a b ; { b }``, which stands for all words that agree
+    with it. The verdict is
 
     * error, if the formula is malformed or Spot gives up on it (a warning says why);
     * invalid, if the answer is no trace;
     * vacuous, if a step contradicts itself, so that there are no such words;
     * satisfied, if every word satisfies the formula, and violated otherwise.
 
-    A trace may constrain symbols that the formula does not have, as in the paper's example
-    ``a ; & a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts. A formula
-    has a right answer just if it is satisfiable.
-
-    Spot gets to see ``p0``, ``p1``, ... in place of the symbols.
+    A trace may constrain symbols that the formula does not have, as in the paper's example ``a ; &
+    a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts. A formula has a
+    right answer just if it is satisfiable. Spot gets to see ``p0``, ``p1``, ... in place of the
+    symbols.
     """
 
     semantics = "ltl"
@@ -108,41 +108,39 @@ class SpotJudge(FormulaJudge):
 
         names = canonical_names([*formula, *trace.symbols])
         steps = ([tuple(_renamed(step, names)) for step in part] for part in trace)
-        try:
+
+        def judged() -> Verdict:
             words = spot.parse_word(Trace(*map(tuple, steps)).infix()).as_automaton()
             if words.is_empty():
                 return Verdict.vacuous
             violated = words.intersects(_counterexamples(infix(_renamed(formula, names))))
-        except MemoryError:  # where it was caught, Spot may still hold on to what there is
-            raise
-        except Exception as error:  # Spot's: runtime_error, its parser's
-            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
-            return Verdict.error
-        return Verdict.violated if violated else Verdict.satisfied
+            return Verdict.violated if violated else Verdict.satisfied
+
+        return _unless_spot_fails(judged, formula) or Verdict.error
 
     def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        if self.missing:
-            return None
-        try:
-            return not _counterexamples(infix(["!", *formula])).is_empty()
-        except MemoryError:
-            raise
-        except Exception as error:
-            logger.warning("Spot: %s, on: %s", error, " ".join(formula))
-            return None
+        return _unless_spot_fails(
+            lambda: not _counterexamples(infix(["!", *formula])).is_empty(), formula
+        )
+
+
+def _unless_spot_fails(ask: Callable[[], T], formula: Sequence[str]) -> Optional[T]:
+    try:
+        return ask()
+    except MemoryError:  # where it was caught, Spot may still hold on to what there is
+        raise
+    except Exception as error:  # Spot's: runtime_error, its parser's
+        logger.warning("Spot: %s, on: %s", error, " ".join(formula))
+        return None
 
 
 def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
-    """Labels a formula by the rule of LTLRandom35 (DeepLTL, Hahn et al. 2021).
+    """Labels a well-formed formula by the rule of LTLRandom35 (DeepLTL, Hahn et al. 2021).
 
-    The label is an accepting run of the formula's automaton, which there was shrunk with
-    all that Spot has to offer. Here it is not: about one label in four differs, none takes
-    minutes, and the label depends on nothing but the formula (Spot's reductions make some
-    depend on the formulas before it). Symbols have canonical names, so a renamed formula
-    gets the renamed label.
-
-    Args:
-        formula: the tokens of a well-formed LTL formula.
+    The label is an accepting run of the formula's automaton, which there was shrunk with all that
+    Spot has to offer. Here it is not: about one label in four differs, none takes minutes, and the
+    label depends on nothing but the formula (Spot's reductions make some depend on the formulas
+    before it). Symbols have canonical names, so a renamed formula gets the renamed label.
 
     Returns:
         The trace; None if the formula is unsatisfiable.
@@ -182,18 +180,17 @@ _unseen_symbols = count(10**6, 10**6)
 def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> Iterator[List[str]]:
     """Draws formulas by the rule of LTLRandom35: Spot's ``randltl``, duplicates included.
 
-    Constants, every symbol and the operators ``! X U &`` have equal weight. Spot rewrites
-    what is trivial (``& a 1``), so a formula may come out shorter than it was drawn.
+    Constants, every symbol and the operators ``! X U &`` have equal weight. Spot rewrites what is
+    trivial (``& a 1``), so a formula may come out shorter than it was drawn.
 
     Args:
         n_symbols: number of symbols.
         shortest: smallest tree size drawn.
         longest: largest tree size drawn.
-        seed: the same one brings the same formulas.
+        seed: the same seed gives the same formulas.
 
     Yields:
-        Formulas over p0, p1, ..., without end. Conjuncts are in an order that depends on
-        what Spot has seen before: pass what is used to :func:`conjuncts_sorted`.
+        The tokens of a formula over p0, p1, ...
     """
     import spot
 
@@ -218,14 +215,8 @@ def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> I
 
 
 def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
-    """Puts conjuncts in an order that depends on nothing but the formula.
-
-    Args:
-        tokens: a formula of ``! X U &``.
-
-    Returns:
-        The same formula: Boolean conjuncts first, then shorter ones.
-    """
+    """Puts the conjuncts of a formula of ``! X U &`` in an order that depends on nothing but the
+    formula: Boolean ones first, then shorter ones."""
     stack: List[List[List[str]]] = []  # of each operand its conjuncts
 
     def pop() -> List[str]:
@@ -248,7 +239,7 @@ def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
 
 
 def spots_own_form(tokens: Sequence[str]) -> List[str]:
-    """Rewrites a formula as Spot does whenever it makes one: ``& a 1`` is ``a``.
+    """Rewrites a formula as Spot does whenever it makes one, ``& a 1`` as ``a``.
 
     Args:
         tokens: a formula of ``! X U &`` over p0, p1, ....

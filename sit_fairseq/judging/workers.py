@@ -97,8 +97,6 @@ class _Worker:
     """A process and the parent's end of its pipe.
 
     Attributes:
-        process: the process.
-        connection: the pipe.
         ready: whether it can work.
         started: when it started to work on its item, on the monotonic clock.
     """
@@ -138,19 +136,14 @@ class WorkerPool:
 
     Use it as a context manager, or close it. Workers start with the first items. They find modules
     where this process does, but know nothing of its script: what is pickled must come from modules.
-    Without time-outs and limits it draws data, for as long as somebody takes them::
-
-        with WorkerPool(draw_chunk, workers) as pool:
-            for chunk in pool.results(itertools.count()):
-                ...
 
     Args:
         function: takes one item; it, the items and what it returns can be pickled.
-        workers: number of processes; 0 calls it in this process, where nothing can be timed
+        workers: number of processes; 0 calls it in this process, where nothing is limited or timed
             out and what it raises is the caller's.
         timeout: seconds after which an item is given up; None for never.
         memory: GiB that each process may allocate once it has started; None for no limit. An item
-            that needs more is a crash, and costs the process; 0 workers have no limit.
+            that needs more is a crash.
         show: what a warning says of an item.
     """
 
@@ -183,13 +176,8 @@ class WorkerPool:
         self._idle, self._busy = [], {}
 
     def imap(self, items: Iterable[Any]) -> Iterator[Outcome]:
-        """Works on items and yields each outcome as soon as those before it are known.
-
-        Args:
-            items: arguments of the function, possibly without end.
-
-        Yields:
-            One outcome for each, in order.
+        """Works on items, possibly without end, and yields each outcome as soon as those before it
+        are known.
 
         Raises:
             RuntimeError: no worker can be started.
@@ -216,7 +204,7 @@ class WorkerPool:
                 self.close()
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yields what the function returns for each item, in order; see :meth:`imap`.
+        """Yields what the function returns for each item, in order.
 
         Raises:
             RuntimeError: an item crashed its worker or took too long.

@@ -1,17 +1,17 @@
 """Depth-first labels: the assignment that a walk through a formula finds first.
 
-The root is to be true, and the walk goes from it to the operands, the left one before the
-right one. Where there is a choice it tries the left operand before the right one and true
-before false, and takes back what leads nowhere:
+The root is to be true, and the walk goes from it to the operands, the left one first. Where there
+is a choice it tries the left operand first, and true before false, and takes back what leads
+nowhere:
 
-* for ``& x y`` both must be true; for ``| x y`` x, or else y; for ``-> x y`` x must be false,
-  or else y true. What is not needed is not looked at;
-* for ``xor x y`` x must be true and y false, or else x false and y true; for ``<-> x y`` both
-  true, or else both false;
+* for ``& x y`` both must be true; for ``| x y`` x, or else y; for ``-> x y`` x must be false, or
+  else y true. What is not needed is not looked at;
+* for ``xor x y`` x must be true and y false, or else x false and y true; for ``<-> x y`` both true,
+  or else both false;
 * ``!`` asks the opposite of its operand, and where false is asked the choices are likewise.
 
-A symbol keeps the value that was first asked of it, and literals stand in the order in which
-they are found. Only the tree decides, so a renamed formula gets the renamed label.
+A symbol keeps the value that was first asked of it; literals stand in the order in which they are
+found. Only the tree decides, so a renamed formula gets the renamed label.
 """
 
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -44,11 +44,11 @@ _WAYS: Dict[Tuple[str, bool], Tuple[_Demands, _Demands]] = {
 
 
 def depth_first_assignment(tokens: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
-    """Finds the assignment of the walk through a propositional formula.
+    """The assignment of the walk through a propositional formula.
 
     Returns:
-        ``(symbol, value)`` pairs in the order found, empty if nothing had to be asked of a
-        symbol; None if the formula is unsatisfiable.
+        ``(symbol, value)`` pairs in the order found, empty if nothing had to be asked of a symbol;
+        None if the formula is unsatisfiable.
 
     Raises:
         MalformedFormula: the tokens are not one propositional formula.

@@ -15,23 +15,20 @@ _Pair = Tuple[int, int]
 
 
 class Expansion:
-    """The subformulas of a formula whose negations were pushed down to its symbols.
+    """The subformulas of an LTL formula whose negations were pushed down to its symbols.
 
-    Each is a node, an integer; equal ones are the same node. A set of nodes is an integer
-    whose bit n stands for node n.
-
-    Args:
-        formula: the tokens of an LTL formula.
+    Each is a node, an integer; equal ones are the same node. Bit n of a set of nodes stands for
+    node n.
 
     Attributes:
         root: the node of the formula.
-        ways: of each node the lists of nodes that make it true, the one to be tried first
-            before the other; None for literals, ``X`` and false.
+        ways: of each node the lists of nodes that make it true, in the order to be tried; None for
+            literals, ``X`` and false.
         literals: of each literal its tokens.
         opposites: of each literal the one that contradicts it.
         operands: of each ``X`` its operand.
-        eventualities: the set of the nodes that may not be put off for ever; the first of
-            their ways meets them.
+        eventualities: the set of nodes that may not be put off for ever; their first way meets
+            them.
     """
 
     def __init__(self, formula: Sequence[str]) -> None:

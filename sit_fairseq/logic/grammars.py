@@ -22,7 +22,7 @@ State = Hashable
 class Grammar:
     """Says which tokens an answer may go on with. One of your own is given as ``MODULE:CLASS``.
 
-    What it has read of an answer is a state, any hashable value; equal states go on alike.
+    A state is what was read of an answer, any hashable value; equal states go on alike.
     """
 
     def start(self) -> State:
@@ -30,12 +30,8 @@ class Grammar:
         raise NotImplementedError
 
     def next(self, state: State, token: Token) -> Optional[State]:
-        """The state after another token, None if it cannot follow.
-
-        Args:
-            state: of what was read before.
-            token: a base token as a string, or the slot of a symbol as a number from 0.
-        """
+        """The state after a base token, a string, or the symbol of a slot, from 0; None if it
+        cannot follow."""
         raise NotImplementedError
 
     def shortest(self, state: State) -> int:
@@ -50,11 +46,9 @@ class AssignmentGrammar(Grammar):
     """
 
     def start(self) -> State:
-        """See :class:`Grammar`."""
         return 0, False
 
     def next(self, state: State, token: Token) -> Optional[State]:
-        """See :class:`Grammar`."""
         used, waits = state
         if waits:
             return (used, False) if token in CONSTANTS else None
@@ -63,23 +57,15 @@ class AssignmentGrammar(Grammar):
         return used | 1 << token, True
 
     def shortest(self, state: State) -> int:
-        """See :class:`Grammar`."""
         return int(state[1])
 
 
 class _InTrace(NamedTuple):
-    """What was read of a trace.
+    """What was read of a trace."""
 
-    Attributes:
-        cycle: whether its cycle has begun.
-        open: operands that the formula of the present step waits for.
-        fresh: whether that formula has no token so far.
-        ended: whether the cycle has ended.
-    """
-
-    cycle: bool
-    open: int
-    fresh: bool
+    cycle: bool  # whether its cycle has begun
+    open: int  # operands that the formula of the present step waits for
+    fresh: bool  # whether that formula has no token so far
     ended: bool = False
 
 
@@ -87,11 +73,9 @@ class TraceGrammar(Grammar):
     """Traces such as ``a ; & b c ; { 1 }``, whose steps are propositional formulas."""
 
     def start(self) -> State:
-        """See :class:`Grammar`."""
         return _InTrace(cycle=False, open=1, fresh=True)
 
     def next(self, state: State, token: Token) -> Optional[State]:
-        """See :class:`Grammar`."""
         if state.ended:
             return None
         if isinstance(token, int) or token in CONSTANTS or token in OPERATORS:
@@ -108,7 +92,6 @@ class TraceGrammar(Grammar):
         return state._replace(ended=True) if state.cycle else None
 
     def shortest(self, state: State) -> int:
-        """See :class:`Grammar`."""
         if state.ended:
             return 0
         if state.cycle:

@@ -12,7 +12,7 @@ _PLAIN_NAME = re.compile(r"(?!(true|false)$)[a-z_][a-zA-Z0-9_]*", re.ASCII)
 
 
 def quoted(symbol: str) -> str:
-    """Writes a symbol, in double quotes if its name could be taken for something else."""
+    """A symbol, in double quotes if its name could be taken for something else."""
     if _PLAIN_NAME.fullmatch(symbol):
         return symbol
     escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')
@@ -22,19 +22,16 @@ def quoted(symbol: str) -> str:
 def infix(
     tokens: Sequence[str], binding: Optional[Mapping[str, int]] = None, tight: bool = False
 ) -> str:
-    """Writes a formula for people, and in the notation of Spot, however deep it is.
+    """Writes a formula for people, and in the notation of Spot, however deep it is: ``(a U b) & !X
+    c``.
 
-    Every binary operator below another operator is in parentheses, so that nobody has to
-    know which of them binds tighter, unless ``binding`` says it.
+    Every binary operator below another operator is in parentheses, unless ``binding`` makes them
+    needless.
 
     Args:
         tokens: a formula in prefix notation.
-        binding: how tightly binary operators bind, for those that need no parentheses below
-            one that binds less tightly.
+        binding: how tightly binary operators bind.
         tight: leave out the space after a letter; the names must then begin with small ones.
-
-    Returns:
-        The formula in infix notation, e.g. ``(a U b) & !X c``.
 
     Raises:
         MalformedFormula: the tokens are not one formula.

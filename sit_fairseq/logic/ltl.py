@@ -1,9 +1,8 @@
 """Linear temporal logic: formulas and symbolic traces.
 
-A symbolic trace is a lasso of steps, each a Boolean formula that says what is known about
-one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for ever. Every step of the
-prefix ends with a semicolon, the braces hold the steps that repeat, and steps are in
-prefix notation as formulas are. DeepLTL writes the same without the spaces.
+A symbolic trace is a lasso of steps, each a Boolean formula in prefix notation that says what is
+known about one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for ever. DeepLTL writes
+the same without the spaces.
 """
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
@@ -22,10 +21,6 @@ from sit_fairseq.logic.syntax import (
 )
 
 Step = Tuple[str, ...]
-
-
-class MalformedTrace(MalformedAnswer):
-    """A text that is no symbolic trace; the message says why."""
 
 
 class Trace(NamedTuple):
@@ -65,11 +60,7 @@ class Trace(NamedTuple):
 
 
 def check_ltl(tokens: Sequence[str]) -> None:
-    """Checks that tokens form one LTL formula.
-
-    Raises:
-        MalformedFormula: they are not one complete formula, or hold a token of traces.
-    """
+    """Raises MalformedFormula unless tokens are one formula without a token of traces."""
     check_formula(tokens)
     for token in TRACE_MARKS:
         if token in tokens:
@@ -77,30 +68,20 @@ def check_ltl(tokens: Sequence[str]) -> None:
 
 
 def parse_trace(tokens: Sequence[str]) -> Trace:
-    """Reads a symbolic trace.
-
-    Args:
-        tokens: its tokens, e.g. ``a ; & a b ; { b }``.
-
-    Returns:
-        The trace.
-
-    Raises:
-        MalformedTrace: the tokens are not one.
-    """
+    """Reads the tokens of a symbolic trace; raises MalformedAnswer if they are none."""
     if not tokens:
-        raise MalformedTrace("the trace is empty")
+        raise MalformedAnswer("the trace is empty")
     tokens = list(tokens)
     for token, name in ((CYCLE_START, "start"), (CYCLE_END, "end")):
         if tokens.count(token) != 1:
-            raise MalformedTrace(
+            raise MalformedAnswer(
                 f"a trace has one '{token}', the {name} of its cycle, not {tokens.count(token)}"
             )
     start = tokens.index(CYCLE_START)
     if tokens[-1] != CYCLE_END:
-        raise MalformedTrace(f"a trace ends with its cycle, at '{CYCLE_END}'")
+        raise MalformedAnswer(f"a trace ends with its cycle, at '{CYCLE_END}'")
     if start and tokens[start - 1] != SEPARATOR:
-        raise MalformedTrace(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
+        raise MalformedAnswer(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
     trace = Trace(
         _split(tokens[: start - 1]) if start else (),
         _split(tokens[start + 1 : -1]),
@@ -109,12 +90,12 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
         try:
             check_propositional(step)
         except MalformedFormula as error:
-            raise MalformedTrace(f"step {number}: {error}")
+            raise MalformedAnswer(f"step {number}: {error}")
     return trace
 
 
 def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
-    """Splits tokens at separators; n separators make n + 1 steps, empty ones included."""
+    """Splits at separators; n of them make n + 1 steps, empty ones included."""
     steps: List[List[str]] = [[]]
     for token in tokens:
         if token == SEPARATOR:
@@ -130,5 +111,5 @@ def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
 
 
 def data_symbols(tokens: Sequence[str]) -> List[str]:
-    """Lists the symbols of a formula, an assignment, a trace or a string, by first appearance."""
+    """The symbols of a formula, an assignment, a trace or a string, by first appearance."""
     return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]

@@ -1,10 +1,9 @@
 """Propositional logic on truth tables held in Python integers.
 
-The table of a function of k variables is an integer of 2^k bits: bit i is its value
-when the variables are the binary digits of i. Variable 0 is the most significant
-digit, so its cofactors (the function with it set to 1 and to 0) are the upper and the
-lower half of the table. Variables are numbered by first appearance in the formula, so
-nothing computed here depends on what a symbol is called.
+The table of a function of k variables is an integer of 2^k bits: bit i is its value when the
+variables are the binary digits of i. Variable 0 is the most significant digit, so the upper and the
+lower half of the table are the function with it set to 1 and to 0. Variables are numbered by first
+appearance, so nothing computed here depends on what a symbol is called.
 """
 
 from functools import lru_cache
@@ -30,43 +29,34 @@ MAX_VARIABLES = 20
 _IMPOSSIBLE = 1 << 30  # cost of a function that nothing satisfies
 
 
-class MalformedAssignment(MalformedAnswer):
-    """A text that is no partial assignment; the message says why."""
-
-
 def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
     """Reads a partial assignment, a symbol and its value again and again: ``a 1 c 0``.
 
     Returns:
-        ``(symbol, value)`` pairs as they were written: one may occur twice, or contradict
-        another.
+        ``(symbol, value)`` pairs as written: one may occur twice, or contradict another.
 
     Raises:
-        MalformedAssignment: the tokens are not one.
+        MalformedAnswer: the tokens are not one.
     """
     names, values = tokens[::2], tokens[1::2]
     for name in names:
         if name in ARITY or name in CONSTANTS:
-            raise MalformedAssignment(f"'{name}' stands where a symbol should")
+            raise MalformedAnswer(f"'{name}' stands where a symbol should")
     for name, value in zip(names, values):
         if value not in CONSTANTS:
-            raise MalformedAssignment(f"the value of '{name}' is '{value}', neither 0 nor 1")
+            raise MalformedAnswer(f"the value of '{name}' is '{value}', neither 0 nor 1")
     if len(names) > len(values):
-        raise MalformedAssignment(f"'{names[-1]}' has no value")
+        raise MalformedAnswer(f"'{names[-1]}' has no value")
     return list(zip(names, values))
 
 
 def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
-    """Writes a partial assignment, ``(symbol, value)`` pairs, as in a data set: ``a 1 b 0``."""
+    """``(symbol, value)`` pairs as in a data set: ``a 1 b 0``."""
     return " ".join(f"{symbol} {value}" for symbol, value in literals)
 
 
 def check_propositional(tokens: Sequence[str]) -> None:
-    """Checks that tokens form one propositional formula.
-
-    Raises:
-        MalformedFormula: they are not one complete formula, or an operator is temporal.
-    """
+    """Raises MalformedFormula unless tokens are one formula without temporal operators."""
     check_formula(tokens)
     for token in tokens:
         if token in ARITY and token not in OPERATORS:
@@ -91,15 +81,14 @@ def _variable_tables(k: int) -> Tuple[int, ...]:
 
 
 def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int]:
-    """Evaluates a formula and all its parts for all assignments at once.
+    """The truth table of the subformula that begins at each token.
 
     Args:
         tokens: a propositional formula in prefix notation.
         symbols: its symbols; the one at index j is variable j.
 
     Returns:
-        For each token the truth table of the subformula that begins with it,
-        ``2 ** len(symbols)`` bits.
+        For each token a table of ``2 ** len(symbols)`` bits.
 
     Raises:
         MalformedFormula: the tokens are not one propositional formula.
@@ -133,7 +122,7 @@ def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int
 
 
 def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
-    """Evaluates a formula for all assignments at once; see :func:`subformula_tables`."""
+    """The truth table of a formula, see :func:`subformula_tables`."""
     return subformula_tables(tokens, symbols)[0]
 
 
@@ -170,20 +159,19 @@ def _cost(table: int, k: int, memo: Dict[Tuple[int, int], int]) -> int:
 
 
 def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
-    """Finds a smallest partial assignment under which a function is true.
+    """A smallest partial assignment under which a function is true.
 
-    Among those of the fewest literals, the first is taken when each variable in turn
-    prefers 1, then 0, then being left out. Only variable numbers are looked at, so a
-    renamed formula gets the renamed assignment; the labels of PropRandom35 (an UNSAT
-    core sorted by name) lack that property.
+    Among those of the fewest literals, the first is taken when each variable in turn prefers 1,
+    then 0, then being left out. Only variable numbers are looked at, so a renamed formula gets the
+    renamed assignment; the labels of PropRandom35 (an UNSAT core sorted by name) lack that
+    property.
 
     Args:
-        table: a truth table.
-        k: its number of variables.
+        table: a truth table of k variables.
 
     Returns:
-        ``(variable, value)`` pairs by variable, empty for a tautology; None if the
-        function is unsatisfiable.
+        ``(variable, value)`` pairs by variable, empty for a tautology; None if nothing satisfies
+        it.
     """
     memo: Dict[Tuple[int, int], int] = {}
     cost = _cost(table, k, memo)
@@ -217,20 +205,11 @@ def smallest_answer(tokens: Sequence[str]) -> Optional[str]:
 def random_formula(
     rng: Random, length: int, symbols: Sequence[str], operators: Sequence[str] = RANDOM_OPERATORS
 ) -> List[str]:
-    """Draws a formula the way Spot's ``randltl`` does.
+    """Draws a formula in prefix notation the way Spot's ``randltl`` does.
 
     A leaf is one of the symbols or constants with equal weight; two tokens begin with a unary
-    operator; from three on each operator has equal weight, and the tokens left for two
-    operands are split uniformly.
-
-    Args:
-        rng: the source of randomness.
-        length: number of tokens, at least 1.
-        symbols: the symbols to choose from.
-        operators: the operators to choose from, one of them unary.
-
-    Returns:
-        The formula in prefix notation.
+    operator, of which there must be one; from three on each operator has equal weight, and the
+    tokens left for two operands are split uniformly.
     """
     random = rng.random  # unlike randrange, one cheap call; the bias is below 2^-40
     leaves = (*symbols, "0", "1")

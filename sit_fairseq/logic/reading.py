@@ -9,13 +9,14 @@ in Spot, from tight to loose: ``! X F G``, then ``U W R M``, ``&``, ``xor``, ``|
 import re
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
-from sit_fairseq.logic.ltl import MalformedTrace, Trace, parse_trace
+from sit_fairseq.logic.ltl import Trace, parse_trace
 from sit_fairseq.logic.propositional import OPERATORS
 from sit_fairseq.logic.syntax import (
     ARITY,
     CONSTANTS,
     CYCLE_START,
     TRACE_MARKS,
+    MalformedAnswer,
     MalformedFormula,
     check_formula,
 )
@@ -73,7 +74,7 @@ class Reading(NamedTuple):
 
 
 class _Lexeme(NamedTuple):
-    """A token and the piece of the text that it stands for, with its place, from 0."""
+    """A token, and the piece of text that it stands for with its place, from 0."""
 
     token: str
     place: int
@@ -84,14 +85,10 @@ class _Lexeme(NamedTuple):
 
 
 def read_formula(text: str, temporal: bool) -> Reading:
-    """Reads a formula in infix or prefix notation.
+    """Reads a formula in infix or prefix notation; names are words, or any text in double quotes.
 
     Args:
-        text: the formula. Names are words, or any text in double quotes.
         temporal: whether ``X F G U W R M`` are operators; otherwise they are names.
-
-    Returns:
-        The formula.
 
     Raises:
         MalformedFormula: it is neither; the message names the place in the text.
@@ -105,16 +102,11 @@ def read_formula(text: str, temporal: bool) -> Reading:
 
 
 def read_infix_trace(text: str) -> Trace:
-    """Reads a trace as :meth:`~sit_fairseq.logic.ltl.Trace.infix` writes it.
-
-    Args:
-        text: e.g. ``a; a & !b; cycle{b}``; steps may be written as for :func:`read_formula`.
-
-    Returns:
-        The trace.
+    """Reads a trace as :meth:`~sit_fairseq.logic.ltl.Trace.infix` writes it: ``a; a & !b;
+    cycle{b}``.
 
     Raises:
-        MalformedTrace: the text is not one.
+        MalformedAnswer: the text is none.
     """
     names: Dict[str, str] = {}
     tokens: List[str] = []
@@ -127,26 +119,20 @@ def read_infix_trace(text: str) -> Trace:
             if lexeme.token != CYCLE_START:
                 tokens += _to_prefix(step) if step else []
             elif [word.text for word in step] != ["cycle"]:
-                raise MalformedTrace(f"{lexeme} does not follow the word 'cycle'")
+                raise MalformedAnswer(f"{lexeme} does not follow the word 'cycle'")
             tokens.append(lexeme.token)
             step = []
     except MalformedFormula as error:
-        raise MalformedTrace(str(error))
+        raise MalformedAnswer(str(error))
     symbols = {token: name for name, token in names.items()}
     for name in names:
         if name in _FIXED or name.split() != [name]:
-            raise MalformedTrace(f"{name!r} cannot be the name of a symbol")
+            raise MalformedAnswer(f"{name!r} cannot be the name of a symbol")
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
 
 
 def read_dimacs(text: str) -> Reading:
-    """Reads a formula in DIMACS CNF.
-
-    Args:
-        text: comments, ``p cnf VARIABLES CLAUSES``, and numbers, each clause ended by 0.
-
-    Returns:
-        A conjunction of disjunctions over x1, x2, ...
+    """Reads DIMACS CNF as a conjunction of disjunctions over x1, x2, ...
 
     Raises:
         MalformedFormula: it is no such text; the message names the line.
@@ -177,15 +163,9 @@ def read_dimacs(text: str) -> Reading:
 def compact_tokens(text: str) -> List[str]:
     """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
 
-    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``,
-    ``U a <-> b X c``, ``a ; & a b ; { b }`` and ``a 1 b 0``. That works because every symbol is one
-    small letter. Where ``xor`` could also be the three symbols x, o and r, it is the operator.
-
-    Args:
-        text: a formula, a trace or an assignment; white space may separate tokens.
-
-    Returns:
-        Its tokens, whether or not they make sense together.
+    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``, ``U a <-> b X
+    c``, ``a ; & a b ; { b }`` and ``a 1 b 0``, as every symbol is one small letter. ``xor`` is
+    always the operator. Whether the tokens make sense together is not looked at.
 
     Raises:
         MalformedFormula: a character belongs to no token.

@@ -1,9 +1,8 @@
 """Prefix (Polish) notation shared by propositional logic and LTL.
 
-A formula is a sequence of tokens in which every operator precedes its operands;
-the number of operands is the only thing needed to read it back. In a text file a
-sentence is one line and its tokens are separated by white space, so ``<->`` and
-``xor`` are one token each and a symbol may have a name of any length.
+Every operator precedes its operands, so the numbers of operands suffice to read a formula. In a
+text file a sentence is one line, tokens separated by white space: ``<->`` and ``xor`` are one token
+each, and a symbol may have a name of any length.
 """
 
 import codecs
@@ -39,25 +38,12 @@ class MalformedAnswer(ValueError):
     """A text that is no answer to a formula; the message says why."""
 
 
-def tokenize(text: str) -> List[str]:
-    """Splits a sentence at white space."""
-    return text.split()
-
-
 def read_sentences(path: str) -> List[str]:
-    """Reads a text file of one sentence per line, as it is except for line ends.
-
-    What is refused is what fairseq-preprocess would fail on or take for tokens.
-
-    Args:
-        path: a UTF-8 file with Unix or Windows line ends.
-
-    Returns:
-        The lines, empty ones included.
+    """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included.
 
     Raises:
-        UserError: the file cannot be opened, a line of it is not UTF-8, it begins with a
-            byte order mark, or a line has a carriage return before its end.
+        UserError: the file cannot be read, or holds what fairseq-preprocess would fail on or take
+            for tokens: bytes that are no UTF-8, a byte order mark, a carriage return within a line.
     """
     try:
         with open(path, "rb") as file:
@@ -85,11 +71,7 @@ def read_sentences(path: str) -> List[str]:
 
 
 def read_formulas(path: str) -> List[str]:
-    """Reads a text file of one formula in prefix notation per line, as :func:`read_sentences` does.
-
-    Raises:
-        UserError: as for sentences, or a line is no formula.
-    """
+    """:func:`read_sentences`, each a formula in prefix notation; otherwise a UserError."""
     lines = read_sentences(path)
     for number, line in enumerate(lines, start=1):
         try:
@@ -100,11 +82,7 @@ def read_formulas(path: str) -> List[str]:
 
 
 def check_formula(tokens: Sequence[str]) -> None:
-    """Checks that tokens form exactly one formula in prefix notation.
-
-    Raises:
-        MalformedFormula: there are none, too few or too many of them.
-    """
+    """Raises MalformedFormula unless tokens are exactly one formula in prefix notation."""
     if not tokens:
         raise MalformedFormula("the formula is empty")
     missing = 1
@@ -122,10 +100,7 @@ def check_formula(tokens: Sequence[str]) -> None:
 
 
 def parse(tokens: Sequence[str]) -> Tree:
-    """Builds the syntax tree of a formula in prefix notation, however deep.
-
-    Returns:
-        The leaf, or ``(operator, operand, ...)`` with operands of the same form.
+    """The syntax tree of a formula in prefix notation, however deep.
 
     Raises:
         MalformedFormula: the tokens are not one complete formula.
@@ -139,5 +114,5 @@ def parse(tokens: Sequence[str]) -> Tree:
 
 
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
-    """Lists the symbols of a formula, the leaves that are no constants, by first appearance."""
+    """The symbols of a formula, the leaves that are no constants, by first appearance."""
     return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))

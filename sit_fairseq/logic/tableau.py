@@ -1,28 +1,27 @@
 """Depth-first labels of temporal formulas: the trace that a walk through a tableau finds first.
 
-The root is to hold now, and the walk goes from it to the operands, the left one before the
-right one. It takes formulas apart into literals of this step and formulas that are to hold
-from the next step on. Where there is a choice it tries the first way before the second, and
-takes back what leads nowhere, the last choice first:
+The root is to hold now, and the walk goes from it to the operands, the left one first. It takes
+formulas apart into literals of this step and formulas that are to hold from the next step on. Where
+there is a choice it tries the first way first, and takes back what leads nowhere, the last choice
+first:
 
 * for ``| x y`` x, or else y; for ``-> x y`` not x, or else y;
 * for ``xor x y`` x and not y, or else not x and y; for ``<-> x y`` both, or else neither;
-* what must come comes at once: for ``U x y`` and ``F y`` y, or else x and the same formula
-  next; for ``M x y`` x and y, or else y and the same formula next;
-* what need not come does not: for ``W x y`` x and the same formula next, or else y; for
-  ``R x y`` and ``G y`` y and the same formula next, or else x and y;
+* what must come comes at once: for ``U x y`` and ``F y`` y, or else x and the same formula next;
+  for ``M x y`` x and y, or else y and the same formula next;
+* what need not come does not: for ``W x y`` x and the same formula next, or else y; for ``R x y``
+  and ``G y`` y and the same formula next, or else x and y;
 * ``!`` is pushed down to the symbols first, so ``! U x y`` is ``R ! x ! y``.
 
-When all is taken apart, the next step begins with what is to hold then, in the order found.
-A step is the conjunction of its literals in the order found, ``& a & b c``, and ``1`` if it has
-none. It is nested to the right: a left-nested one begins with as many ``&`` as literals are to
-come, which a writer would have to count in advance.
+When all is taken apart, the next step begins with what is to hold then, in the order found. A step
+is the conjunction of its literals in the order found, ``1`` if it has none. It is nested to the
+right, ``& a & b c``: a left-nested one begins with as many ``&`` as literals are to come, which a
+writer would have to count in advance.
 
 The walk ends where the formulas that are to hold next are those of an earlier step and whatever
-must come (``U``, ``F``, ``M``) has come since. Where they are but nothing has come that had
-not come before, it turns back (Reynolds 2016, "A new rule for LTL tableaux").
-
-Only the tree decides, so a renamed formula gets the renamed trace.
+must come (``U``, ``F``, ``M``) has come since. Where they are but nothing has come that had not
+come before, it turns back (Reynolds 2016, "A new rule for LTL tableaux"). Only the tree decides, so
+a renamed formula gets the renamed trace.
 """
 
 from dataclasses import dataclass, replace
@@ -43,13 +42,13 @@ _Agenda = Optional[Tuple[int, "_Agenda"]]
 
 @dataclass
 class _Moment:
-    """A step of the walk, as far as it was taken apart.
+    """A step of the walk, as far as it was taken apart; sets of nodes are integers.
 
     Attributes:
-        duties: what is to hold from it on, as a set of nodes.
+        duties: the set of what is to hold from it on.
         agenda: what is still to be taken apart.
-        seen: what was taken apart, as a set.
-        met: the eventualities that come in it, as a set.
+        seen: the set of what was taken apart.
+        met: the set of eventualities that come in it.
         literals: those found, in order.
         following: what is to hold from the next step on, in order.
     """
@@ -71,12 +70,7 @@ class _Moment:
 
 
 class _Walk:
-    """A walk through the tableau of a formula.
-
-    Attributes:
-        past: the steps before this one.
-        now: this step.
-    """
+    """A walk through the tableau of a formula: the steps before this one, and this step."""
 
     def __init__(self, formula: Sequence[str]) -> None:
         self.expansion = Expansion(formula)
@@ -146,7 +140,7 @@ class _Walk:
         return True
 
     def trace(self, start: int) -> Trace:
-        """The past, of which the steps from a start on repeat."""
+        """The trace of the past, of which the steps from a start on repeat."""
         steps = [self._step(moment.literals) for moment in self.past]
         return _shortened(steps[:start], steps[start:])
 
@@ -165,8 +159,7 @@ def depth_first_trace(formula: Sequence[str], budget: int = BUDGET) -> Optional[
         budget: how many subformulas may be taken apart, counted again in each step.
 
     Returns:
-        The trace. None if the formula is unsatisfiable, or if the budget was spent before
-        a trace was found.
+        The trace; None if the formula is unsatisfiable, or the budget was spent before.
 
     Raises:
         MalformedFormula: the tokens are not one LTL formula.

@@ -32,7 +32,6 @@ class SearchOptions:
         match_source_len: it has as many as its source has with ``</s>``.
         normalize: divide the log-probability of an answer by its length to the power of
             ``len_penalty``.
-        len_penalty: see above.
         unk_penalty: what ``<unk>`` costs.
         temperature: logits are divided by it.
         no_repeat_ngram_size: no sequence of so many tokens occurs twice; 0 for no such limit.
@@ -195,13 +194,7 @@ class _Search:
         self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
 
     def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        """Answers, in canonical ids.
-
-        Args:
-            least: (B,) the fewest tokens without ``</s>``.
-            most: (B,) the most.
-            prefix: see :class:`BeamSearch`, in canonical ids.
-        """
+        """Answers in canonical ids, of ``least`` to ``most`` (B,) tokens without ``</s>``."""
         beam, longest = self._options.beam, int(most.max())
         rows = self._sentences.numel() * beam
         tokens = torch.full((rows, longest + 2), self._pad)
@@ -336,16 +329,9 @@ class _Search:
             del self._answers[sentence][options.beam :]
 
     def _unfinished(self, step: int, longest: int, going_on: Tensor, ends: Tensor) -> Tensor:
-        """(B,) whether each sentence is searched on.
-
-        It is looked at only when an answer of its own ends, so that when it ends is its own affair.
-
-        Args:
-            step: the last one.
-            longest: see :meth:`run`.
-            going_on: (B, candidates) scores, -inf of those that end.
-            ends: (B, candidates) those.
-        """
+        """(B,) whether each sentence is searched on, given (B, candidates) scores, and which of
+        them end. It is looked at only when an answer of its own ends, so that when it ends is its
+        own affair."""
         if step == longest:
             return torch.zeros(ends.size(0), dtype=torch.bool)
         beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)
@@ -372,16 +358,13 @@ class _Search:
 
 
 def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
-    """The best scores that unfinished hypotheses can come to.
+    """(B,) the best scores that unfinished hypotheses can come to.
 
     Args:
         unfinished: (B,) their log-probabilities.
         step: the last one, from 0.
         longest: the most tokens without ``</s>``.
         options: how scores are divided.
-
-    Returns:
-        (B,) scores.
     """
     if options.unk_penalty < 0:  # a bonus, which each token to come may earn
         unfinished = unfinished - options.unk_penalty * (longest - step)

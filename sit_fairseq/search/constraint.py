@@ -20,15 +20,11 @@ _MOST_STATES = 100_000
 
 
 class Constraint:
-    """Keeps a search to answers that a grammar accepts.
+    """Keeps a search to answers that a grammar accepts, see
+    :class:`~sit_fairseq.logic.grammars.Grammar`.
 
     States of the grammar are numbered as they come up, and what they allow is kept in tables, so
     that a step costs a few look-ups whatever the grammar is written in.
-
-    Args:
-        grammar: has ``start()``, ``next(state, token)`` and ``shortest(state)``, see
-            :class:`~sit_fairseq.logic.grammars.Grammar`.
-        vocabulary: says what canonical ids are.
     """
 
     def __init__(self, grammar: Any, vocabulary: Vocabulary) -> None:
@@ -60,12 +56,10 @@ class Constraint:
         return torch.full((hypotheses,), self._number(start))
 
     def restrict(self, log_probs: Tensor, states: Tensor, left: Tensor) -> None:
-        """Masks the columns with which no answer can end in time.
+        """Masks, in (H, V) log-probabilities, the columns with which no answer can end in time.
 
-        Args:
-            log_probs: (H, V) of the next token; changed in place.
-            states: (H,) what was read of each hypothesis.
-            left: (H,) how many tokens it may still get, without ``</s>``.
+        ``states`` (H,) were read of each hypothesis; it may still get ``left`` (H,) tokens without
+        ``</s>``.
         """
         needed = self._needed[states, : log_probs.size(1)]
         log_probs.masked_fill_(needed > left.unsqueeze(1), -math.inf)

@@ -21,8 +21,7 @@ class StreamSequenceGenerator:
         beam_size: K.
         normalize_scores: divide scores by lengths.
         search_strategy: of fairseq; beam search, with or without given lengths, is ours.
-        lm_model: a language model that votes too, which is refused.
-        lm_weight: its weight.
+        lm_model, lm_weight: a language model that votes too, which is refused.
         grammar: of the answers, see :class:`~sit_fairseq.search.constraint.Constraint`.
         options: see :class:`SearchOptions`.
 
@@ -57,12 +56,8 @@ class StreamSequenceGenerator:
         prefix_tokens: Optional[Tensor] = None,
         constraints: Optional[Tensor] = None,
     ) -> List[List[Dict[str, Tensor]]]:
-        """Answers a batch as fairseq's generators do.
-
-        Returns:
-            For each sentence its hypotheses, best first, with ``tokens``, ``score`` and
-            ``positional_scores``.
-        """
+        """Answers a batch as fairseq's generators do: for each sentence its hypotheses, best first,
+        with ``tokens``, ``score`` and ``positional_scores``."""
         sources = sample["net_input"]["src_tokens"]
         prefix = None if prefix_tokens is None else prefix_tokens.cpu()
         empty = torch.empty(0)
@@ -76,11 +71,7 @@ class StreamSequenceScorer(SequenceScorer):
     """fairseq's scorer of given targets (``--score-reference``)."""
 
     def generate(self, models, sample, **kwargs):
-        """As in fairseq; the target is compared in canonical ids.
-
-        Raises:
-            UserError: there are no targets.
-        """
+        """As in fairseq; the target, which there must be, is compared in canonical ids."""
         if sample.get("target") is None:
             raise UserError(
                 "scores of given answers need answers, but the data have no targets; use "

@@ -25,11 +25,8 @@ class Sampling:
     def step(
         self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
     ) -> Tuple[Tensor, Tensor, Tensor]:
-        """Chooses one candidate for each hypothesis, as :meth:`Best.step` chooses the best.
-
-        Returns:
-            (B, K) scores, tokens, and the hypotheses that they continue.
-        """
+        """Chooses one candidate for each hypothesis, as :meth:`Best.step` chooses the best: (B, K)
+        scores, tokens, and the hypotheses that they continue."""
         ordered, tokens = log_probs.sort(dim=2, descending=True, stable=True)
         probabilities = ordered.softmax(2).nan_to_num()
         cut = probabilities.cumsum(2) - probabilities >= self.top_p

@@ -16,14 +16,11 @@ Hypotheses = List[Dict[str, Any]]
 
 
 def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
-    """The value of ``--verify-beams``.
+    """The widths of ``--verify-beams``, each wider than the one before.
 
     Args:
         given: numbers, or their text, separated by commas; None for ``beam`` alone.
         beam: width of the beam without verification.
-
-    Returns:
-        The widths, each wider than the one before.
 
     Raises:
         UserError: they are not such numbers.
@@ -46,11 +43,11 @@ class VerifiedGenerator:
 
     The answer to a sentence is the best hypothesis of the narrowest beam that the judge finds
     satisfied. It comes first, and the other hypotheses of that beam after it, in their order. A
-    sentence that has none keeps the hypotheses of the first beam, and the first of them has
-    another verdict.
+    sentence that has none keeps the hypotheses of the first beam, and the first of them has another
+    verdict.
 
-    What is searched again depends on the verdicts alone, so that renamed sentences get the
-    renamed answers with equal scores as long as no judge is stopped by the clock.
+    What is searched again depends on the verdicts alone, so that renamed sentences get the renamed
+    answers with equal scores as long as no judge is stopped by the clock.
 
     Args:
         generators: search as fairseq's do, by the width of the beam, from narrow to wide.
@@ -58,7 +55,6 @@ class VerifiedGenerator:
         dictionary: of sources and answers.
 
     Attributes:
-        eos: see fairseq.
         verified: number of sentences with an accepted answer, by the width of the beam.
         total: number of sentences.
         unreadable: number of sentences that the judge cannot read.

@@ -39,17 +39,8 @@ class UnreadableCheckpoint(UserError):
 
 
 def _number_type(name: Any, *_: Any) -> numpy.dtype:
-    """In place of ``numpy.dtype``, which a file can tell that its bytes are pointers.
-
-    Args:
-        name: as numpy writes it down.
-
-    Returns:
-        The one object of that type of number, which a file cannot change.
-
-    Raises:
-        pickle.UnpicklingError: it is none.
-    """
+    """In place of ``numpy.dtype``, which a file can tell that its bytes are pointers: the one
+    object of a type of number, which a file cannot change."""
     if not isinstance(name, str) or numpy.dtype(name).kind not in "biufc":
         raise pickle.UnpicklingError(f"numbers of the type {name!r}")
     return numpy.dtype(name)
@@ -76,9 +67,8 @@ def _numpy_globals() -> list:
 def register_safe_globals() -> None:
     """Allows the plain containers that fairseq puts into its own checkpoints.
 
-    fairseq-train writes an ``argparse.Namespace``; when it broadcasts a checkpoint to
-    other processes the configuration is an OmegaConf object. Nothing here runs code of
-    the file.
+    fairseq-train writes an ``argparse.Namespace``; when it broadcasts a checkpoint to other
+    processes the configuration is an OmegaConf object. Nothing here runs code of the file.
     """
     import _codecs
 
@@ -104,15 +94,8 @@ def register_safe_globals() -> None:
 
 @contextlib.contextmanager
 def explained(path: str, remedy: str) -> Iterator[None]:
-    """Around the reading of a checkpoint: names the file if it is damaged.
-
-    Args:
-        path: the file.
-        remedy: what to do about it.
-
-    Raises:
-        UnreadableCheckpoint: instead of whatever reading a damaged or foreign file raises.
-    """
+    """Context manager around the reading of a checkpoint: raises an UnreadableCheckpoint, which
+    names the file, in place of whatever a damaged or foreign one ends in."""
     try:
         yield
     except Exception as error:  # damaged bytes end in anything
@@ -120,13 +103,9 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """What a checkpoint holds, as tensors and plain data.
+    """What a checkpoint holds, as tensors and plain data; raises whatever damaged bytes end in.
 
-    Args:
-        path: the file, or the weights of a folder of ``sit export --hub``.
-
-    Raises:
-        Exception: whatever damaged bytes end in, see :func:`explained`.
+    The path is that of a file, or of the weights in a folder of ``sit export --hub``.
     """
     if path.endswith(".safetensors"):
         return hub_folder.read_state(path)

@@ -15,14 +15,9 @@ from sit_fairseq.errors import UserError
 
 
 def try_lock(file: IO, path: str) -> bool:
-    """Locks a file until it is closed or this process ends, however.
+    """Locks a file that is open for writing, until it is closed or this process ends, however.
 
-    Args:
-        file: the file, open for writing.
-        path: its name.
-
-    Returns:
-        False if another process has locked it, or has renamed or removed it since it was opened.
+    False if another process has locked it, or has renamed or removed it since it was opened.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -39,11 +34,7 @@ def _is_named(file: IO, path: str) -> bool:
 
 
 def make_folder(folder: str) -> None:
-    """Makes a folder and those above it, unless it is there.
-
-    Raises:
-        UserError: it cannot be made.
-    """
+    """Makes a folder and those above it, unless it is there; a UserError if it cannot be made."""
     if os.path.isfile(folder):
         raise UserError(f"{folder} is a file; name a folder")
     try:
@@ -54,14 +45,8 @@ def make_folder(folder: str) -> None:
 
 @contextlib.contextmanager
 def explaining_failure(path: str) -> Iterator[None]:
-    """Context manager: what cannot be written ends in one sentence.
-
-    Args:
-        path: the file or the folder that is written.
-
-    Raises:
-        UserError: in place of an ``OSError``, for example of a full disk.
-    """
+    """Context manager: an ``OSError``, for example of a full disk, becomes a UserError of one
+    sentence."""
     try:
         yield
     except OSError as error:
@@ -94,10 +79,7 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
     The last file is the sign that all are there: it is removed before the others are replaced, and
     comes after them. So a process that is killed between two renamings leaves no file beside
-    another that it does not belong to.
-
-    Args:
-        paths: the files to be written or replaced; a symbolic link is followed.
+    another that it does not belong to. A symbolic link is followed.
 
     Yields:
         A temporary name for each, of an empty file.
@@ -121,18 +103,8 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
 @contextlib.contextmanager
 def replacing(*paths: str) -> Iterator[List[TextIO]]:
-    """Opens text files for writing that get their names only once all are complete.
-
-    Args:
-        paths: the files to be written or replaced.
-
-    Yields:
-        The open files.
-
-    Raises:
-        OSError: see :func:`partial_files`.
-        UserError: another process is writing one of them.
-    """
+    """Opens text files for writing that take their places once all are complete, see
+    :func:`partial_files`."""
     with partial_files(*paths) as names, contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(open(name, "w", encoding="utf-8", newline="\n")) for name in names

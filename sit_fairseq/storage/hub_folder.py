@@ -25,12 +25,7 @@ def _safetensors():
 
 
 def write_weights(weights: Dict[str, Tensor], path: str) -> None:
-    """Writes ``model.safetensors``.
-
-    Args:
-        weights: by name; matrices with several names are written once for each.
-        path: the file.
-    """
+    """Writes ``model.safetensors``; matrices with several names are written once for each."""
     copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
     data = _safetensors().torch.save(copies, metadata={"format": "pt"})
     with open(path, "wb") as file:  # of a disk that is full the package says so in its own way
@@ -38,19 +33,13 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
 
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
-    """What ``config.json`` holds.
-
-    Args:
-        cfg: the options of a checkpoint, as plain data.
-    """
+    """What ``config.json`` holds, given the options of a checkpoint as plain data."""
     return {"model_type": _MODEL_TYPE, "library_name": "sit_fairseq", "cfg": cfg}
 
 
 def read_state(path: str) -> Dict[str, Any]:
-    """A checkpoint as fairseq would have saved it.
-
-    Args:
-        path: the file of weights; ``config.json`` is beside it.
+    """A checkpoint as fairseq would have saved it, from its file of weights and the ``config.json``
+    beside it.
 
     Raises:
         UserError: the folder lacks its options, or they are no JSON, or the weights are damaged.

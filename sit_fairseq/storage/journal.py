@@ -39,25 +39,24 @@ def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
 class Journal:
     """The entries of interrupted runs, to which this one adds its own.
 
-    Use it as a context manager, or close it. Meanwhile no other process can open it. An entry is
-    on disk when :meth:`append` returns, which may be called from any thread.
+    Use it as a context manager, or close it. Meanwhile no other process can open it. An entry is on
+    disk when :meth:`append` returns, which may be called from any thread.
 
     Args:
         path: the file; it is made if there is none, and its folder too.
         kind: what the entries are, in the plural, for the header and for messages.
-        depends: what they depend on, as JSON: settings, and hashes of files. Entries that were
-            made under other ones are refused; a journal without entries is begun anew.
+        depends: what they depend on, as JSON: settings, and hashes of files. Entries that were made
+            under other ones are refused; a journal without entries is begun anew.
         restart: discard what is there.
         advice: ends the sentence that refuses a file, e.g. "pass --restart to discard it".
         where: the option that names the file, for messages.
 
     Attributes:
-        path: the file.
         entries: those of earlier runs, in the order in which they were appended.
 
     Raises:
-        UserError: another process has it open, it is of something else or damaged, or it
-            cannot be written.
+        UserError: another process has it open, it is of something else or damaged, or it cannot be
+            written.
     """
 
     def __init__(
@@ -102,10 +101,7 @@ class Journal:
         self.close()
 
     def append(self, *entries: Dict[str, Any]) -> None:
-        """Appends entries, as JSON.
-
-        Args:
-            entries: those that belong together; an interruption may still keep but the first.
+        """Appends entries, as JSON; an interruption may keep but the first of them.
 
         Raises:
             UserError: they cannot be written; the journal is then as it was before.
@@ -123,11 +119,7 @@ class Journal:
         self.close()
 
     def damaged(self, number: int) -> UserError:
-        """The error to raise if a line is not as it should be.
-
-        Args:
-            number: of the line, from 1; the first entry is on line 2.
-        """
+        """The error to raise if a line is not as it should be; the first entry is on line 2."""
         return UserError(f"Line {number} of {self.path} is damaged; {self._advice}.")
 
     def _read(self, header: Dict[str, Any]) -> int:

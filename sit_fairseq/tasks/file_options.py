@@ -84,8 +84,8 @@ def read_state(
         its ``args`` are None.
 
     Raises:
-        UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or
-            are of another kind, or it has a model, a task or a criterion that is not known.
+        UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
+            of another kind, or it has a model, a task or a criterion that is not known.
     """
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")

@@ -105,11 +105,7 @@ def refuse_given(options: Any, *names: str) -> None:
 
 
 def check(cfg: StreamTranslationConfig) -> None:
-    """Refuses options that would give wrong results silently.
-
-    Raises:
-        UserError: naming the option.
-    """
+    """Refuses options that would give wrong results silently."""
     refuse_given(cfg, "num_batch_buckets", "left_pad_target")
     if cfg.alpha_renaming and cfg.symbols is None:
         raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")

@@ -15,11 +15,7 @@ _ONE_CALL = threading.RLock()
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Stands in the place of an answer where there is none; false, and no text.
-
-    Attributes:
-        reason: why the sentence cannot be answered.
-    """
+    """Stands in the place of an answer where there is none, for a reason; false, and no text."""
 
     reason: str
 
@@ -73,14 +69,13 @@ class StreamHubInterface(GeneratorHubInterface):
             sentences: one sentence, or a list of them.
             beam: hypotheses kept at each step.
             verbose: log sources, answers and scores.
-            strict: raise where a sentence cannot be answered.
-            **kwargs: options of generation, as in fairseq; and ``verify="prop"``,
-                ``verify_beams=[3, 25]``, see ``--verify``, and ``constrained=True``, or the name
-                of a grammar, see ``--constrained``.
+            strict: raise where a sentence cannot be answered. **kwargs: options of generation, as
+            in fairseq; and ``verify="prop"``, ``verify_beams=[3, 25]``, see ``--verify``, and
+            ``constrained=True``, or the name of a grammar, see ``--constrained``.
 
         Returns:
-            The answer to each sentence, in their order, or :class:`Unanswered`; with ``verify``
-            :class:`Unverified` where no hypothesis was accepted.
+            The answer to each sentence, or :class:`Unanswered`; with ``verify`` :class:`Unverified`
+            where no hypothesis was accepted.
 
         Raises:
             UnansweredError: if ``strict``, for the first sentence that cannot be answered.

@@ -31,10 +31,11 @@ class Run:
     Args:
         options: of the generation; ``verify``, ``verify_beams`` and ``constrained`` take the place
             of the task's.
-        streams: whether the models have streams, so that their answers can be constrained.
         cfg: options of the task.
         dictionary: of sources and answers.
-        build: makes a generator from options, and the ``grammar`` of its answers, which may be None.
+        streams: whether the models have streams, so that their answers can be constrained.
+        build: makes a generator from options, and the ``grammar`` of its answers, which may be
+            None.
 
     Attributes:
         generator: answers batches, as fairseq's generators do.
@@ -108,12 +109,7 @@ class Run:
             self.scorer.judge(sample, [nbest[: self.options.nbest] for nbest in hypotheses])
 
     def print_verdict(self, number: int, say: Callable[[str], None]) -> None:
-        """Prints the ``V-`` line of a sentence, once.
-
-        Args:
-            number: the id of the sentence.
-            say: prints a line where the answers are printed.
-        """
+        """Prints the ``V-`` line of a sentence, once, by what prints its answers."""
         if number in self._verdicts:
             say(f"V-{number}\t{self._verdicts.pop(number)}")
             self._say = say
@@ -139,12 +135,6 @@ def judge_answers(
     hypotheses: List[Hypotheses],
 ) -> Tuple[Sequence[str], List[List[str]], List[List[Verdict]]]:
     """Judges the answers to a batch.
-
-    Args:
-        judges: who judges.
-        dictionary: of sources and answers.
-        sample: the batch, with targets if the data have some.
-        hypotheses: of each sentence.
 
     Returns:
         For each sentence what answers are judged against, its answers as text, and a verdict on

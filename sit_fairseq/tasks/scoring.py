@@ -40,8 +40,8 @@ class SemanticScorerConfig(FairseqDataclass):
 class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
-    fairseq hands a scorer references and hypotheses only. The current run therefore passes
-    each batch through :meth:`judge`, where the sources are known as well.
+    fairseq hands a scorer references and hypotheses only. The current run therefore passes each
+    batch through :meth:`judge`, where the sources are known as well.
 
     Raises:
         UserError: if no task has begun a run, or the options do not name a judge.
@@ -60,15 +60,7 @@ class SemanticScorer(BaseScorer):
         run.scorer, run.options.print_step = self, True  # fairseq then prints "steps" of answers
 
     def judge(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
-        """Judges the answers to a batch, and counts the verdicts on the best ones.
-
-        Args:
-            sample: the batch.
-            hypotheses: of each sentence, best first.
-
-        Raises:
-            UserError: the judge needs references and there are none.
-        """
+        """Judges the answers to a batch, best first, and counts the verdicts on the best ones."""
         judged = judge_answers(self._judges, self._dictionary, sample, hypotheses)
         for nbest, problem, answers, verdicts in zip(hypotheses, *judged):
             self.counts[verdicts[0]] += 1
@@ -85,10 +77,8 @@ class SemanticScorer(BaseScorer):
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, every verdict's count, the distance if there is one.
-
-        This is the last that fairseq asks for, so the judges may go.
-        """
+        """Correct and exact shares, every verdict's count, the distance if there is one. This is
+        the last that fairseq asks for, so the judges may go."""
         self._judges.close()
         exact = 100.0 * self.exact / max(self.counts.total, 1)
         exact = f"exact {exact:.2f} % ({self.exact}/{self.counts.total})"

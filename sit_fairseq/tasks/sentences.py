@@ -64,16 +64,13 @@ class Sentences:
     def read(
         self, lines: Sequence[str], encode: Callable[[str], str], max_tokens: Optional[int]
     ) -> List[Union[Tensor, UnansweredError]]:
-        """Reads typed sentences of any names.
+        """Reads typed sentences, whose symbols may have any names.
 
-        Args:
-            lines: the sentences.
-            encode: splits one into tokens.
-            max_tokens: most stream tokens of a batch, None for no limit.
+        ``encode`` splits one into tokens; ``max_tokens`` are the most stream tokens of a batch.
 
         Returns:
-            For each sentence its dictionary indices, or why it cannot be answered. The
-            dictionary has learnt the names of those that can.
+            For each sentence its dictionary indices, or why it cannot be answered. The dictionary
+            has learnt the names of those that can.
         """
         found: List[Union[Tensor, UnansweredError]] = []
         for line in lines:
@@ -107,8 +104,8 @@ class Sentences:
         """Checks sources that are to be answered at once, and counts their streams.
 
         Raises:
-            UnansweredError: for the first sentence at fault. Its reason advises nothing: the
-                model is as it is.
+            UnansweredError: for the first sentence at fault. Its reason advises nothing: the model
+                is as it is.
         """
         sources = [sentence.tolist() for sentence in pairs.src]
         for sentence, source in zip(pairs.src, sources):
@@ -122,10 +119,6 @@ class Sentences:
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams.
-
-        Args:
-            pairs: what fairseq loaded.
-            name: of the split, for messages.
 
         Raises:
             UserError: naming the first line at fault and what to change.
@@ -220,11 +213,7 @@ def _lists(sentences: Sequence[Tensor]) -> Iterator[List[int]]:
 
 
 def refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
-    """Raises if symbols are not leaves, for a model that reads sources as formulas.
-
-    Raises:
-        UserError: naming an operator.
-    """
+    """Raises a UserError if symbols are not leaves, for a model that reads sources as formulas."""
     operators = [token for token in dictionary.known_symbols() if token in ARITY]
     if operators:
         raise UserError(

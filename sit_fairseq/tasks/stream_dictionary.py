@@ -21,14 +21,7 @@ class StreamDictionary(TokenTable, Dictionary):
 
     @classmethod
     def load(cls, f: str) -> "StreamDictionary":
-        """Reads a ``dict.txt``.
-
-        Args:
-            f: its name.
-
-        Raises:
-            UserError: it is damaged or of another kind.
-        """
+        """Reads a ``dict.txt``; a UserError if it is damaged or of another kind."""
         try:
             dictionary = super().load(f)
             if len(dictionary.indices) < len(dictionary) or min(dictionary.count) < 0:
@@ -45,11 +38,8 @@ class StreamDictionary(TokenTable, Dictionary):
         return dictionary
 
     def set_pattern(self, pattern: str) -> None:
-        """As for any table.
-
-        Raises:
-            UserError: also if the pattern matches a token of the data that looks like filler.
-        """
+        """As for any table; a UserError also if the pattern matches a token of the data that looks
+        like filler."""
         super().set_pattern(pattern)
         for token, count in zip(self.symbols, self.count):
             if count > 0 and is_filler(token) and self._pattern.matches(token):
@@ -85,10 +75,8 @@ class StreamDictionary(TokenTable, Dictionary):
     def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
         """The sentence of (T,) indices, padded or not, on any device.
 
-        Args:
-            tokens: the indices.
-            escape_unk: spell ``<unk>`` in another way, as fairseq does in references: what a
-                token was called is lost, so that no answer can be known to equal it.
+        ``escape_unk`` spells ``<unk>`` in another way, as fairseq does in references: what a token
+        was called is lost, so that no answer can be known to equal it.
         """
         return self.string(utils.strip_pad(tokens, self.pad()).int().cpu(), escape_unk=escape_unk)
 

@@ -12,10 +12,10 @@ from sit_fairseq.errors import UserError
 class StreamPairDataset(LanguagePairDataset):
     """fairseq's pairs, with ``--max-tokens`` counted in *stream tokens*.
 
-    A batch has one row for each stream of its sentences, in the encoder and in the decoder,
-    and its rows are padded to its longest sentence. It costs that length times its streams,
-    so that memory does not depend on how symbols are spread over sentences. Lengths, as
-    compared with ``--max-source-positions``, remain plain tokens.
+    A batch has one row for each stream of its sentences, in the encoder and in the decoder, and its
+    rows are padded to its longest sentence. It costs that length times its streams, so that memory
+    does not depend on how symbols are spread over sentences. Lengths, as compared with
+    ``--max-source-positions``, remain plain tokens.
 
     Args:
         pairs: what fairseq loaded, without buckets.
@@ -51,18 +51,12 @@ class StreamPairDataset(LanguagePairDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[numpy.ndarray]:
-        """Divides an ordered set of sentences into batches.
+        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens.
 
         fairseq compares ``max_tokens`` with the most expensive sentence times the number of
-        sentences, which neither bounds a batch of a long sentence and one of many symbols
-        nor fills one where the symbols vary. Here it bounds the batch itself. The order can
-        therefore remain fairseq's, by length alone.
-
-        Args:
-            indices: the sentences.
-            max_tokens: most stream tokens of a batch, None for no limit.
-            max_sentences: most sentences of a batch, None for no limit.
-            required_batch_size_multiple: ignored where ``max_tokens`` is given.
+        sentences, which neither bounds a batch of a long sentence and one of many symbols nor fills
+        one where the symbols vary. Here it bounds the batch itself. The order can therefore remain
+        fairseq's, by length alone.
 
         Raises:
             UserError: a sentence has more than ``max_tokens`` by itself.

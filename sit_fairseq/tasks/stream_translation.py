@@ -54,13 +54,8 @@ class StreamTranslationTask(TranslationTask):
     """fairseq's translation task for models that keep one stream per symbol.
 
     Source and target share one :class:`StreamDictionary`; plain ``fairseq-preprocess
-    --joined-dictionary`` output is all it needs. ``--max-tokens`` counts a sentence once
-    for each of its streams (:class:`StreamPairDataset`).
-
-    Args:
-        cfg: options.
-        src_dict: the dictionary.
-        tgt_dict: the same dictionary.
+    --joined-dictionary`` output is all it needs. ``--max-tokens`` counts a sentence once for each
+    of its streams (:class:`StreamPairDataset`).
 
     Raises:
         UserError: if an option is unsuitable.
@@ -104,11 +99,8 @@ class StreamTranslationTask(TranslationTask):
 
     @classmethod
     def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):
-        """Loads the dictionary.
-
-        Raises:
-            UserError: the data directory is none of ``fairseq-preprocess --joined-dictionary``.
-        """
+        """Loads the dictionary; a UserError without data of ``fairseq-preprocess
+        --joined-dictionary``."""
         patch_command()
         folder = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(folder):
@@ -178,11 +170,7 @@ class StreamTranslationTask(TranslationTask):
     # Data.
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
-        """Loads a split and checks every sentence of it.
-
-        Raises:
-            UserError: there is no such split, it is damaged, or a sentence is at fault.
-        """
+        """Loads a split and checks every sentence of it; a UserError if one is at fault."""
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
             self.datasets[split] = self._sentences.split(self.datasets[split], split)
@@ -204,9 +192,9 @@ class StreamTranslationTask(TranslationTask):
             )
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
-        """As in fairseq, but no sentence is lost: the last batch is not dropped for not being
-        a multiple of 8, and a resumed training has the batches of an uninterrupted one, which
-        keeps those of its first epoch. Those of training follow ``--length-ramp-updates``."""
+        """As in fairseq, but no sentence is lost: the last batch is not dropped for not being a
+        multiple of 8, and a resumed training has the batches of an uninterrupted one, which keeps
+        those of its first epoch. Those of training follow ``--length-ramp-updates``."""
         kwargs["required_batch_size_multiple"] = 1
         anew = kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         kept = not anew and self.can_reuse_epoch_itr(dataset)
@@ -243,11 +231,7 @@ class StreamTranslationTask(TranslationTask):
         return sentences, [sentence.numel() for sentence in sentences]
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
-        """Makes typed sentences a data set.
-
-        Raises:
-            UnansweredError: a sentence is none that the model reads.
-        """
+        """Makes typed sentences a data set; an UnansweredError if the model does not read one."""
         pairs = LanguagePairDataset(
             *(src_tokens, src_lengths, self.src_dict),
             tgt_dict=self.tgt_dict,
@@ -264,8 +248,8 @@ class StreamTranslationTask(TranslationTask):
         self._epoch = epoch
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not
-        reach the statistics of the scale."""
+        """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not reach
+        the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
         criterion = partial(self._autocast_criterion, criterion)
@@ -292,8 +276,7 @@ class StreamTranslationTask(TranslationTask):
         return result
 
     def reduce_metrics(self, logging_outputs, criterion) -> None:
-        """As in fairseq, with percentages of judged sentences: correct, exact, each other
-        verdict."""
+        """As in fairseq, with percentages of judged sentences, see :func:`log_verdicts`."""
         logging_outputs = fetch_numbers(logging_outputs)
         super().reduce_metrics(logging_outputs, criterion)
         log_verdicts(logging_outputs)

@@ -28,11 +28,8 @@ _SHARES = {**_VERDICTS, "_verdict_satisfied": "correct", "_exact": "exact"}
 
 
 def generation_options(text: str) -> Namespace:
-    """The options of ``--validate-args``.
-
-    Raises:
-        UserError: they cannot be read, or fairseq has no such option.
-    """
+    """The options of ``--validate-args``; a UserError if they cannot be read, or fairseq has no
+    such one."""
     try:
         options = json.loads(text)
         unknown = set(options).difference(field.name for field in fields(GenerationConfig))
@@ -50,14 +47,14 @@ def generation_options(text: str) -> Namespace:
 class JudgedValidation:
     """Counts the verdicts on the answers to the first sentences of each split.
 
-    It ends its judges when it goes itself, as fairseq does not say when the last validation
-    is over.
+    It ends its judges when it goes itself, as fairseq does not say when the last validation is
+    over.
 
     Args:
         cfg: options of the task.
         dictionary: of sources and answers.
-        required: whether the judge must be able to decide anything, which a training is not to
-            find out at its end.
+        required: whether the judge must be able to decide anything, which a training is not to find
+            out at its end.
 
     Raises:
         UserError: there is no such judge, or it lacks what it needs.
@@ -79,15 +76,7 @@ class JudgedValidation:
     def judge(
         self, sample: Dict[str, Any], answer: Callable[[Dict[str, Any]], List[Hypotheses]]
     ) -> Dict[str, int]:
-        """Judges the answers to those sentences of a batch that are among the first.
-
-        Args:
-            sample: the batch, with targets.
-            answer: generates hypotheses for a batch.
-
-        Returns:
-            counts to log beside the loss.
-        """
+        """Judges the answers to those sentences of a batch among the first, and counts."""
         counts = dict.fromkeys(_SHARES, 0)
         keep = sample["id"] < self._samples
         if not bool(keep.any()):
@@ -103,11 +92,7 @@ class JudgedValidation:
 
 
 def log_verdicts(logging_outputs: List[Dict[str, Any]]) -> None:
-    """Logs percentages of judged sentences: correct, exact, each other verdict.
-
-    Args:
-        logging_outputs: of batches; if none was judged, nothing is logged.
-    """
+    """Logs percentages of judged sentences, if any: correct, exact, each other verdict."""
     if any("_exact" in log for log in logging_outputs):
         for key in _SHARES:
             metrics.log_scalar(key, sum(utils.item(log.get(key, 0)) for log in logging_outputs))
@@ -121,11 +106,8 @@ def _percentage(key: str, meters: Dict[str, Any]) -> float:
 
 
 def fetch_numbers(logs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Fetches all numbers that were logged, so that the CPU waits for a GPU only once.
-
-    Args:
-        logs: fairseq's logging outputs, of numbers and 0-dimensional tensors.
-    """
+    """Fetches all 0-dimensional tensors among fairseq's logging outputs, so that the CPU waits for
+    a GPU only once."""
     away = [(log, name) for log in logs for name in log if getattr(log[name], "is_cuda", False)]
     if not away:
         return logs

@@ -14,16 +14,12 @@ class AlphaRenaming:
     """Renames the symbols of each sentence by a random injective map.
 
     New names are drawn among all symbols of a sort in the dictionary, those that no training pair
-    holds included. The map of a sentence is a function of the seed, the epoch and the
-    sentence's index in its split, and nothing else: it does not depend on batches,
-    workers, the number of processes or whether training was interrupted.
+    holds included. The map of a sentence is a function of the seed, the epoch and the sentence's
+    index in its split: it does not depend on batches, workers, the number of processes or
+    interruptions.
 
-    It works on batches, in the training process. A data set would rename in workers,
-    which fairseq keeps from epoch to epoch without telling them which it is.
-
-    Args:
-        dictionary: of source and target.
-        seed: at least 0.
+    It works on batches, in the training process. A data set would rename in workers, which fairseq
+    keeps from epoch to epoch without telling them which it is.
     """
 
     def __init__(self, dictionary: TokenTable, seed: int) -> None:
@@ -31,12 +27,8 @@ class AlphaRenaming:
         self.seed = seed
 
     def rename(self, sample: Dict[str, Any], epoch: int) -> Dict[str, Any]:
-        """A copy of a batch with new names, the same in source and target of a sentence.
-
-        Args:
-            sample: a batch as fairseq collates it, of dictionary indices.
-            epoch: counted from 1.
-        """
+        """A copy of a batch of fairseq's with new names, the same in source and target of a
+        sentence."""
         indices = sample["id"]
         tables = torch.stack([self._table(index, epoch) for index in indices.tolist()])
         tables = tables.to(indices.device, non_blocking=True)

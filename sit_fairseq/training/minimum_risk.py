@@ -25,18 +25,15 @@ _UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
 
 
 def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
-    """The probability of a refused answer, if only these answers were possible.
+    """(B,) the probability of a refused answer, if only these answers were possible.
 
-    Its gradient with respect to a log-probability is q (r - R), where q is the answer's share, r
-    is 1 if it is refused and else 0, and R is the result: accepted answers rise and refused
-    ones fall, and where all are alike nothing moves.
+    Its gradient with respect to a log-probability is q (r - R), where q is the answer's share, r is
+    1 if it is refused and else 0, and R is the result: accepted answers rise and refused ones fall,
+    and where all are alike nothing moves.
 
     Args:
         log_probs: (B, H) of the answers to each sentence, -inf where there is none.
         refused: (B, H) whether they are.
-
-    Returns:
-        (B,) the risk of each sentence.
     """
     return (log_probs.softmax(1) * refused).sum(1)
 
@@ -66,14 +63,6 @@ class MinimumRiskCriterion(AdaCosCriterion):
     whose answers are all right, or all wrong, teach nothing and are left out, and so are answers
     that the judge could not decide, and those with an unknown token. The scale of the cosines
     follows the references alone, as with ``adacos``.
-
-    Args:
-        task: gives the padding index and the generator.
-        sentence_avg: normalise by sentences instead of tokens.
-        min_scale: the scale's lower bound.
-        risk_semantics: what sentences mean.
-        risk_beam: number of answers.
-        risk_weight: of the risk.
 
     Raises:
         UserError: an option cannot be used; of the semantics, when training begins.
@@ -109,11 +98,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         return judges
 
     def forward(self, model, sample: Dict[str, Any], reduce: bool = True):
-        """Computes the loss of a batch; validation has the cross-entropy alone.
-
-        Returns:
-            the summed loss in nats, the sample size, and what to log.
-        """
+        """As ``adacos``, with the risk in training; validation has the cross-entropy alone."""
         loss, sample_size, logging_output = super().forward(model, sample, reduce)
         if not (model.training and reduce):
             return loss, sample_size, logging_output

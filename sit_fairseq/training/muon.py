@@ -19,13 +19,10 @@ _EMBEDDING = "embedding"
 
 
 def mark_embeddings(model: nn.Module) -> None:
-    """Marks the matrices that are tables, whose rows are learnt each from its own token.
+    """Marks the matrices of a model that are tables, whose rows are learnt each from its own token.
 
-    Muon would make the update of a rare token as large as that of a frequent one. The mark
-    is ``param_group``, the attribute that fairseq's copies of parameters for ``--fp16`` keep.
-
-    Args:
-        model: any model, before its optimizer is built.
+    Muon would make the update of a rare token as large as that of a frequent one. The mark is
+    ``param_group``, the attribute that fairseq's copies of parameters for ``--fp16`` keep.
     """
     for module in model.modules():
         if isinstance(module, (nn.Embedding, TokenEmbedding)):
@@ -44,17 +41,11 @@ def is_for_muon(parameter: nn.Parameter) -> bool:
 
 
 def groups_by_decay(parameters: Iterable[nn.Parameter], weight_decay: float) -> List[Dict]:
-    """Two groups: matrices, embeddings among them, decay; biases and norm gains do not.
+    """Two groups for ``torch.optim``: matrices decay, embeddings among them; biases and norm gains
+    do not.
 
-    As in the published code, where the trainer of Hugging Face exempts biases and layer
-    norms and nothing else.
-
-    Args:
-        parameters: of a model.
-        weight_decay: of the matrices, per unit of the learning rate.
-
-    Returns:
-        groups as ``torch.optim`` takes them; one of them may have no parameters.
+    As in the published code, where the trainer of Hugging Face exempts biases and layer norms and
+    nothing else. One of the groups may have no parameters.
     """
     parameters = list(parameters)
     return [

@@ -31,12 +31,7 @@ class AdamWConfig(FairseqDataclass):
 
 @register_optimizer("adamw", dataclass=AdamWConfig)
 class FairseqAdamW(FairseqOptimizer):
-    """``torch.optim.AdamW``; fairseq's ``adam`` lets biases and norm gains decay too.
-
-    Args:
-        cfg: the options.
-        params: all parameters to train.
-    """
+    """``torch.optim.AdamW``; fairseq's ``adam`` lets biases and norm gains decay too."""
 
     def __init__(self, cfg: AdamWConfig, params: List[nn.Parameter]) -> None:
         super().__init__(cfg)
@@ -68,12 +63,7 @@ class FairseqAdamW(FairseqOptimizer):
 @register_optimizer("muon", dataclass=AdamWConfig)
 class FairseqMuon(FairseqAdamW):
     """:class:`MuonAndAdamW`; one learning rate serves both, so that every scheduler of fairseq's
-    does.
-
-    Args:
-        cfg: the options.
-        params: all parameters to train.
-    """
+    does."""
 
     def _build(self, params: List[nn.Parameter]) -> torch.optim.Optimizer:
         return MuonAndAdamW(params, self.cfg.weight_decay, **self.optimizer_config)

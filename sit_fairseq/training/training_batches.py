@@ -19,8 +19,8 @@ class LengthRamp:
 
     Args:
         updates: how many updates it takes the limit to reach the longest batch.
-        start: the limit at the first update, in source tokens with ``</s>``; None for the
-            length of the shortest batch.
+        start: the limit at the first update, in source tokens with ``</s>``; None for the length of
+            the shortest batch.
     """
 
     updates: int
@@ -28,11 +28,7 @@ class LengthRamp:
 
     @classmethod
     def from_options(cls, updates: int, start: Optional[int]) -> Optional["LengthRamp"]:
-        """The ramp of ``--length-ramp-updates`` and ``--length-ramp-start``; None for no ramp.
-
-        Raises:
-            UserError: on values that make no ramp.
-        """
+        """The ramp of ``--length-ramp-updates`` and ``--length-ramp-start``; None for no ramp."""
         if updates < 0 or (start is not None and (updates == 0 or start < 1)):
             raise UserError(
                 "a ramp of lengths has a positive number of updates, and starts at a positive "
@@ -61,9 +57,8 @@ def order_within(
 ) -> numpy.ndarray:
     """A random order in which each batch is within the limit of its place.
 
-    Place by place, one of the batches that remain and are within the limit is drawn, each
-    with the same probability. Where none is left it is the shortest that remains, so that
-    every batch has a place in any case.
+    Place by place, one of the batches that remain and are within the limit is drawn, each with the
+    same probability. Where none is left it is the shortest that remains.
 
     Args:
         lengths: (n,) of the batches.
@@ -125,15 +120,15 @@ class Pace:
 class TrainingBatchIterator(EpochBatchIterator):
     """fairseq's training batches, in the order of a :class:`LengthRamp` while it rises.
 
-    The order of an epoch is a function of the batches, the seed, the epoch, the number of
-    ranks and ``--update-freq``, so that a resumed training goes on in it. Each batch has its
-    place once in each epoch. Epochs that begin after the ramp are as without one.
+    The order of an epoch is a function of the batches, the seed, the epoch, the number of ranks and
+    ``--update-freq``, so that a resumed training goes on in it. Each batch has its place once in
+    each epoch. Epochs that begin after the ramp are as without one.
 
     Args:
         batches: what fairseq made, of which no epoch has begun.
         ramp: the limit, None for no ramp.
-        update_freq: batches per update and rank, for each epoch; the last holds from there
-            on. Only a ramp needs it.
+        update_freq: batches per update and rank, for each epoch; the last holds from there on. Only
+            a ramp needs it.
 
     Raises:
         UserError: if fairseq is to group the batches by another rule.

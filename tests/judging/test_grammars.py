@@ -6,8 +6,9 @@ from collections import deque
 import pytest
 
 from sit_fairseq.logic.grammars import GRAMMARS
-from sit_fairseq.logic.ltl import MalformedTrace, parse_trace
-from sit_fairseq.logic.propositional import MalformedAssignment, parse_assignment
+from sit_fairseq.logic.ltl import parse_trace
+from sit_fairseq.logic.propositional import parse_assignment
+from sit_fairseq.logic.syntax import MalformedAnswer
 
 BASE = {
     "prop": ["0", "1", "!", "&", "xor"],
@@ -25,7 +26,7 @@ def readable(semantics, tokens):
             return True
         pairs = parse_assignment(words)
         return len({name for name, _ in pairs}) == len(pairs)
-    except (MalformedTrace, MalformedAssignment):
+    except MalformedAnswer:
         return False
 
 

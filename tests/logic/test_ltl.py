@@ -3,7 +3,6 @@
 import pytest
 
 from sit_fairseq.logic.ltl import (
-    MalformedTrace,
     Trace,
     canonical_names,
     check_ltl,
@@ -11,7 +10,7 @@ from sit_fairseq.logic.ltl import (
     parse_trace,
 )
 from sit_fairseq.logic.reading import read_infix_trace
-from sit_fairseq.logic.syntax import MalformedFormula
+from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_symbols_of_a_trace():
     ],
 )
 def test_malformed_traces(text, message):
-    with pytest.raises(MalformedTrace, match=message):
+    with pytest.raises(MalformedAnswer, match=message):
         parse_trace(text.split())
 
 

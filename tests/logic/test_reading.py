@@ -6,10 +6,10 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.ltl import MalformedTrace, parse_trace
+from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import random_formula
 from sit_fairseq.logic.reading import compact_tokens, read_dimacs, read_formula, read_infix_trace
-from sit_fairseq.logic.syntax import ARITY, MalformedFormula
+from sit_fairseq.logic.syntax import ARITY, MalformedAnswer, MalformedFormula
 
 
 def read(text, temporal=True):
@@ -167,7 +167,7 @@ def test_deep_traces_are_read_back():
     ],
 )
 def test_malformed_traces(text, message):
-    with pytest.raises(MalformedTrace, match=message):
+    with pytest.raises(MalformedAnswer, match=message):
         read_infix_trace(text)
 
 

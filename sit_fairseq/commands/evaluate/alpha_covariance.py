@@ -24,7 +24,7 @@ from sit_fairseq.evaluation.alpha_covariance import (
     measure_alpha_covariance,
 )
 from sit_fairseq.judging.judge import Problem
-from sit_fairseq.logic.syntax import read_sentences, tokenize
+from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 
@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> None:
     if regex is None:
         raise UserError("nothing says which tokens are symbols", "symbols")
     pattern, sources = SymbolPattern(regex), read_sentences(path)
-    known = sorted({t for source in sources for t in tokenize(source) if pattern.is_symbol(t)})
+    known = sorted({t for source in sources for t in source.split() if pattern.is_symbol(t)})
     args.names = args.names or known
     choice = (args.names, args.counts, args.samples, args.max_renamings, args.seed)
     problems = choose_problems(sources, pattern, *choice)
