@@ -59,11 +59,12 @@ def test_median_of_the_repetitions_after_a_first_one():
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak cannot be told")
 def test_peak_memory_is_that_since_the_reset():
     memory = PeakMemory(CPU)
-    block = torch.ones(48 * 2**20, dtype=torch.uint8)
+    # Much more than Linux may take from an idle process meanwhile.
+    block = torch.ones(512 * 2**20, dtype=torch.uint8)
     del block
-    assert memory.bytes() > 40 * 2**20
+    assert memory.bytes() > 256 * 2**20
     memory.reset()
-    assert memory.bytes() < 40 * 2**20
+    assert memory.bytes() < 256 * 2**20
 
 
 @pytest.mark.parametrize("peak, shown, drawn", [(3 * 2**20, "3", 2), (None, "unknown", 1)])
