@@ -14,6 +14,12 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.checkpoints import moving_average
 
+# What fairseq, torch and our layers raise for sizes, options and tensors that do not fit.
+_MISFITS = (
+    *(ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError),
+    UserError,
+)
+
 
 class Dictionaries(NamedTuple):
     """The tokens that a model was trained on."""
@@ -86,7 +92,7 @@ def explaining_weights(path: str) -> Iterator[None]:
     """Context manager: weights that a model does not take end in one sentence."""
     try:
         yield
-    except (Exception, UserError) as error:  # of any layer
+    except _MISFITS as error:
         reason = " ".join(str(error).split())
         raise UserError(f"the weights of {path} do not fit its options: {reason}")
 

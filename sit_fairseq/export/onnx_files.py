@@ -213,10 +213,14 @@ def _export(
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     """Context manager: the exporter says nothing, of the much that no user can mend."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
             yield
-        finally:
-            logging.disable(logging.NOTSET)
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)

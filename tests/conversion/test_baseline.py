@@ -125,8 +125,8 @@ def test_fairseq_generate_answers_alike(baseline, convert, formulas, tmp_path, c
         assert all(expected == found for expected, found in alike)
 
 
-def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys):
-    """By --restore-file a converted model goes on in test_round_trip.py."""
+@pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])
+def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys, option):
     out, printed = convert(baseline("paper"), "--add", "EA,DA", "--verify")
     assert "21 of 21 best answers are equal" in printed
     assert "--stream-attention EP-DP-EA-DA-CP" in printed
@@ -138,7 +138,7 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys)
     run(
         fairseq_cli.train,
         *(formulas.data, "--save-dir", tmp_path / "tuned", *PLUG_IN[:2], *arguments, *options),
-        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", "--finetune-from-model", out),
+        *(*IN_PROCESS, *UNVALIDATED, "--no-epoch-checkpoints", option, out),
         *("--max-update", 2),
     )
     tuned = load(tmp_path / "tuned" / "checkpoint_last.pt")

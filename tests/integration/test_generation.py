@@ -13,6 +13,7 @@ from command_line import (
     preprocess,
     preprocess_lines,
     printed,
+    sit,
     train,
 )
 
@@ -180,3 +181,17 @@ def test_another_task_is_refused_in_one_sentence(prop):
     with pytest.raises(UserError, match="^.*pass --task stream_translation.*$") as error:
         generate(prop.data, prop.trained, "--task", "translation")
     assert "\n" not in str(error.value)
+
+
+def test_vocabulary_grows_after_training(prop, tmp_path, answers):
+    names = ",".join(f"p{number}" for number in range(200))
+    words = ("--max-length", 15, "--workers", 1, "--size", 60)
+    sit("generate", "prop", tmp_path / "more", "--symbols", names, *words)
+    files = ("--trainpref", tmp_path / "more", "--testpref", tmp_path / "more")
+    data = preprocess(tmp_path / "bin", *files)
+    # The pattern in the checkpoint is [a-z]; here it is another one.
+    found, _ = answers(data, prop.trained, "--symbols", r"p\d+", *SHORT, *SEMANTIC, "prop")
+    assert len(found) == 60
+    for sentence in found:
+        assert set(re.findall(r"p\d+", sentence.answers[0])) <= set(sentence.source.split())
+        assert sentence.verdicts[0] in ("satisfied", "violated", "vacuous", "invalid")

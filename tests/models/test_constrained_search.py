@@ -26,7 +26,7 @@ def texts(dictionary, found):
 
 
 @pytest.mark.parametrize("semantics", GRAMMARS)
-@pytest.mark.parametrize("longest", [3, 17])
+@pytest.mark.parametrize("longest", [3, 6, 17])
 @pytest.mark.parametrize(
     "search",
     [

@@ -6,7 +6,9 @@ streams may differ by rounding.
 """
 
 import random
+from argparse import Namespace
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -21,6 +23,7 @@ from conftest import (
     random_formula,
     redraw,
 )
+from fairseq.models.transformer import TransformerModel, base_architecture
 
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
@@ -340,3 +343,35 @@ def test_a_measure_must_rename_tokens():
         assert_symbol_invariant(lambda x: {"tokens": tokens}, tokens, cases)
     with pytest.raises(AssertionError, match="inf"):
         assert_symbol_invariant(lambda x: {"odd": x[x > 5].float()}, tokens, cases)
+
+
+def test_control_plain_transformer_fails():
+    dictionary = make_dictionary()
+    args = Namespace(
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_embed_dim=16,
+        encoder_ffn_embed_dim=16,
+        encoder_attention_heads=2,
+        share_all_embeddings=True,
+        max_source_positions=64,
+        max_target_positions=64,
+    )
+    base_architecture(args)
+    task = SimpleNamespace(source_dictionary=dictionary, target_dictionary=dictionary)
+    measure = training_measure(TransformerModel.build_model(args, task).eval())
+    sample, cases = make_sample(dictionary), renamings(dictionary, SYMBOLS)
+    errors = invariance_error(measure, sample, cases)
+    assert errors["identity", "loss"] == 0 and errors["swap", "loss"] > 1e-3
+    with pytest.raises(AssertionError, match=r"float32.* under the renaming 'swap'"):
+        assert_symbol_invariant(measure, sample, cases)
+
+
+def test_swapped_operators_are_no_renaming():
+    dictionary = make_dictionary()
+    measure = training_measure(make_model(dictionary).eval())
+    table = torch.arange(len(dictionary))
+    pair = torch.tensor([dictionary.index("|"), dictionary.index("xor")])
+    table[pair] = pair.flip(0)
+    errors = invariance_error(measure, make_sample(dictionary), {"operators": table})
+    assert errors["operators", "loss"] > 1e-3
