@@ -6,7 +6,14 @@ import re
 import pytest
 from command_line import ROOT
 
-from examples.cogs.pairs import find_names, find_nouns, main, read_examples
+from examples.cogs.pairs import (
+    Example,
+    find_names,
+    find_nouns,
+    first_of_each,
+    main,
+    read_examples,
+)
 from examples.lang2ltl.pairs import EquivalenceJudge, formula_of, ordered, read_pairs
 from examples.scan.pairs import read_pairs as read_commands
 from sit_fairseq.evaluation.experiments import read_experiments
@@ -54,6 +61,11 @@ def test_symbols_of_cogs_carry_their_sort(tmp_path):
         "shark/N",
     ]
     assert (tmp_path / "out" / "gen.categories").read_text().split()[-1] == "primitive"
+
+
+def test_the_first_of_each_category_of_cogs_are_measured():
+    rows = [Example([word], [], kind) for word, kind in ("ax", "bx", "cy", "dx", "ey")]
+    assert ["".join(row.sentence) for row in first_of_each(rows, 2)] == ["a", "b", "c", "e"]
 
 
 @pytest.mark.parametrize(

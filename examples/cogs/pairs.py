@@ -12,6 +12,7 @@ sentence, too, is a name; a predicate of a variable alone, or one with a preposi
 """
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import List, NamedTuple, Set
 
@@ -20,6 +21,8 @@ from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.storage.files import replacing
 
 CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
+# Of each category the first so many are measured: whole, they would take longer than the trainings.
+MEASURED = {"test": 1000, "gen": 200}
 
 
 class Example(NamedTuple):
@@ -35,6 +38,17 @@ def read_examples(folder: Path, name: str) -> List[Example]:
     lines = read_public(folder, f"{name}.token_removal.tsv").splitlines()
     rows = [line.split("\t") for line in lines]
     return [Example(sentence.split(), form.split(), kind) for sentence, form, kind in rows]
+
+
+def first_of_each(examples: List[Example], most: int) -> List[Example]:
+    """The first examples of each category, at most so many."""
+    seen: Counter = Counter()
+    kept = []
+    for example in examples:
+        seen[example.category] += 1
+        if seen[example.category] <= most:
+            kept.append(example)
+    return kept
 
 
 def find_nouns(examples: List[Example]) -> Set[str]:
@@ -59,6 +73,8 @@ def main(data: Path, out: Path) -> None:
     """Writes the pairs of all splits, and the categories."""
     examples = {name: read_examples(data, name) for name in ("train", "dev", "test", "gen")}
     nouns, names = find_nouns(examples["train"]), find_names(examples["train"])
+    for name, most in MEASURED.items():
+        examples[name] = first_of_each(examples[name], most)
 
     def mark(tokens: List[str]) -> str:
         """Tokens with the sorts of symbols."""
