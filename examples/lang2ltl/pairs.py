@@ -7,7 +7,7 @@ reads utterances about landmarks a, b, c, d and h, with formulas in prefix notat
     visit b before you go to a
     & U ! a b F a
 
-and writes, for each of three seeds, a test of a fifth of the utterances, and another of all utterances
+A formula becomes the list of its conjuncts, `U ! a b , F a`. It writes, for each of three seeds, a test of a fifth of the utterances, and another of all utterances
 of a fifth of the formulas, neither of which is in its training.
 """
 
@@ -25,19 +25,20 @@ from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
 from sit_fairseq.logic.ltl import check_ltl
-from sit_fairseq.logic.syntax import MalformedFormula
+from sit_fairseq.logic.syntax import MalformedFormula, Tree, parse
 from sit_fairseq.symbols.canonical_form import canonical_form
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 FILE = "symbolic_batch12_noperm.csv"
 SEEDS = (1, 2, 3)
 LANDMARKS = SymbolPattern("[abcdh]")
-# Conjunctions of these may be written in any order.
-ALIKE = re.compile(r"(?:& )*(?P<operators>G F|G !|F) \w(?: (?:& )*(?P=operators) \w)*")
+# Conjuncts of these may be written in any order.
+ALIKE = re.compile(r"(?P<operators>G F|G !|F) \w")
 
 
 class EquivalenceJudge(Judge):
-    """Satisfied if an answer is equivalent to the reference, which Spot decides."""
+    """Satisfied if the conjunction of an answer is equivalent to that of the reference, which Spot
+    decides."""
 
     on_references = True
 
@@ -45,23 +46,45 @@ class EquivalenceJudge(Judge):
         import spot
 
         try:
-            check_ltl(answer.split())
+            given = conjunction(answer)
         except MalformedFormula:
             return Verdict.invalid
-        right, given = (spot.formula(infix(text.split())) for text in (problem.reference, answer))
+        right, given = (spot.formula(infix(f)) for f in (conjunction(problem.reference), given))
         return Verdict.satisfied if spot.are_equivalent(right, given) else Verdict.violated
 
 
-def ordered(formula: str, utterance: str) -> str:
-    """A formula whose conjuncts, if they are alike, come in the order of the utterance."""
-    match = ALIKE.fullmatch(formula)
-    landmarks = [*filter(LANDMARKS.is_symbol, formula.split())]
-    if not match or not formula.startswith("& ") or len({*landmarks}) < len(landmarks):
-        return formula
-    order = utterance.split()
-    landmarks.sort(key=order.index)
-    conjuncts = [f"{match['operators']} {name}" for name in landmarks]
-    return " ".join([*(f"& {conjunct}" for conjunct in conjuncts[:-1]), conjuncts[-1]])
+def conjunction(requirements: str) -> List[str]:
+    """The formula in prefix notation that a list of requirements stands for.
+
+    Raises:
+        MalformedFormula: a requirement is none.
+    """
+    *others, last = (part.split() for part in requirements.split(" , "))
+    for part in (*others, last):
+        check_ltl(part)
+    return [token for part in others for token in ("&", *part)] + last
+
+
+def requirements(formula: List[str], utterance: str) -> str:
+    """A formula in prefix notation as the list of its conjuncts.
+
+    Conjuncts that are alike come in the order of the utterance, as they may be in any.
+    """
+
+    def conjuncts(tree: Tree) -> List[str]:
+        if tree[0] == "&":
+            return [text for operand in tree[1:] for text in conjuncts(operand)]
+        return [prefix(tree)]
+
+    def prefix(tree: Tree) -> str:
+        return tree if isinstance(tree, str) else " ".join(map(prefix, tree))
+
+    found = conjuncts(parse(formula))
+    alike = [*map(ALIKE.fullmatch, found)]
+    if all(alike) and len({match["operators"] for match in alike}) == 1:
+        order = utterance.split()
+        found.sort(key=lambda text: order.index(text.split()[-1]))
+    return " , ".join(found)
 
 
 def read_pairs(folder: Path) -> List[Tuple[str, str]]:
@@ -72,10 +95,10 @@ def read_pairs(folder: Path) -> List[Tuple[str, str]]:
     pairs = []
     for row in csv.DictReader(read_public(folder, FILE).splitlines()):
         words = {"i": "->", "e": "<->"}
-        formula = " ".join(words.get(token, token) for token in row["ltl_formula"].split())
+        formula = [words.get(token, token) for token in row["ltl_formula"].split()]
         utterance = " ".join(re.findall(r"\w+", row["utterance"].lower()))
-        if {*filter(LANDMARKS.is_symbol, formula.split())} <= {*utterance.split()}:
-            pairs.append((utterance, ordered(formula, utterance)))
+        if {*filter(LANDMARKS.is_symbol, formula)} <= {*utterance.split()}:
+            pairs.append((utterance, requirements(formula, utterance)))
     return pairs
 
 
