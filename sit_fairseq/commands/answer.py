@@ -77,15 +77,15 @@ def _formulas(args: argparse.Namespace) -> List[str]:
 
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
     """The answers as plain data, as they come."""
+    from sit_fairseq.evaluation.decoding import load_checkpoint
     from sit_fairseq.evaluation.formula_answers import answer_formulas, shipped_model
     from sit_fairseq.judging.judge import accepting_judge
     from sit_fairseq.judging.pool import JudgePool
-    from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+    from sit_fairseq.tasks.python_interface import StreamHubInterface
 
-    path = Path(args.path) if args.path else shipped_model(args.logic) / "model.pt"
-    model = SymbolInvariantTransformerModel.from_pretrained(
-        str(path.parent), path.name, str(path.parent)
-    )
+    path = args.path or str(shipped_model(args.logic) / "model.pt")
+    cfg, task, trained = load_checkpoint(path)
+    model = StreamHubInterface(cfg, task, [trained])
     with JudgePool(accepting_judge(args.logic)) as judges:
         for answer in answer_formulas(formulas, args.logic, model, judges, args.beams):
             yield {**asdict(answer), "status": answer.status.value}

@@ -2,12 +2,13 @@
 
 import os
 from argparse import Namespace
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
 import torch
 from fairseq import checkpoint_utils, tasks, utils
-from omegaconf import open_dict
+from fairseq.models import BaseFairseqModel
+from omegaconf import DictConfig, open_dict
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.evaluation.answering import Answered
@@ -21,6 +22,44 @@ from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 # Verdicts of a verified search that a judge would give again. Others depend on the time it had, or
 # are of sentences that it was not asked about.
 _DECIDED = (Verdict.satisfied, Verdict.violated, Verdict.vacuous)
+
+
+def load_checkpoint(
+    path: str,
+    *,
+    data: Optional[str] = None,
+    symbols: Optional[str] = None,
+    fresh_names: Optional[str] = None,
+) -> Tuple[DictConfig, StreamTranslationTask, BaseFairseqModel]:
+    """A checkpoint's options, task and model; the arguments are those of
+    :class:`CheckpointDecoder`.
+
+    Raises:
+        UserError: there is no such checkpoint, or it does not hold its dictionary.
+    """
+    if not os.path.isfile(path):
+        raise UserError(f"there is no checkpoint {path}", "path")
+    overrides = dict.fromkeys(("validate_semantics", "verify", "verify_beams", "constrained"))
+    overrides.update({} if data is None else {"data": data})
+    state = checkpoint_utils.load_checkpoint_to_cpu(path, overrides)
+    cfg, vocabulary = state["cfg"]["task"], saved_vocabulary(state["model"])
+    with open_dict(cfg):
+        cfg.update({} if symbols is None else {"symbols": symbols})
+        cfg.update({} if fresh_names is None else {"fresh_names": fresh_names})
+        cfg._name = "stream_translation"  # whatever fairseq's own model was trained with
+    if data is not None:
+        task = tasks.setup_task(cfg, from_checkpoint=True)
+    elif vocabulary is not None:
+        base_tokens, pattern = vocabulary
+        task = StreamTranslationTask.from_vocabulary(cfg, base_tokens, symbols or pattern)
+    else:
+        raise UserError(
+            f"{path} is no model with streams and does not hold its dictionary: name the "
+            "directory it was trained on",
+            "data",
+        )
+    (model,), cfg, _ = checkpoint_utils.load_model_ensemble_and_task([path], task=task, state=state)
+    return cfg, task, model
 
 
 class CheckpointDecoder:
@@ -62,39 +101,18 @@ class CheckpointDecoder:
         max_tokens: Optional[int] = None,
         **search: Any,
     ) -> None:
-        if not os.path.isfile(path):
-            raise UserError(f"there is no checkpoint {path}", "path")
         try:
             self._device = torch.device(device)
             torch.zeros(1, device=self._device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).split("\n")[0]
             raise UserError(f"{device} cannot be used here ({reason})", "device")
-        overrides = dict.fromkeys(("validate_semantics", "verify", "verify_beams", "constrained"))
-        overrides.update({} if data is None else {"data": data})
-        state = checkpoint_utils.load_checkpoint_to_cpu(path, overrides)
-        cfg, vocabulary = state["cfg"]["task"], saved_vocabulary(state["model"])
-        with open_dict(cfg):
-            cfg.update({} if symbols is None else {"symbols": symbols})
-            cfg.update({} if fresh_names is None else {"fresh_names": fresh_names})
-            cfg._name = "stream_translation"  # whatever fairseq's own model was trained with
-        if data is not None:
-            self.task = tasks.setup_task(cfg, from_checkpoint=True)
-        elif vocabulary is not None:
-            base_tokens, pattern = vocabulary
-            self.task = StreamTranslationTask.from_vocabulary(cfg, base_tokens, symbols or pattern)
-        else:
-            raise UserError(
-                f"{path} is no model with streams and does not hold its dictionary: name the "
-                "directory it was trained on",
-                "data",
-            )
-        (self.model,), _, _ = checkpoint_utils.load_model_ensemble_and_task(
-            [path], task=self.task, state=state
+        _, self.task, self.model = load_checkpoint(
+            path, data=data, symbols=symbols, fresh_names=fresh_names
         )
         self.model.make_generation_fast_()
         self.model.to(self._device)
-        self._has_streams = vocabulary is not None
+        self._has_streams = saved_vocabulary(self.model.state_dict()) is not None
         self._dictionary = self.task.source_dictionary
         self._limits = {"max_tokens": max_tokens, "max_sentences": batch_size}
         self._search = Namespace(**search)

@@ -1,9 +1,10 @@
 """``sit answer`` with the shipped models: formulas of people in, verified answers out."""
 
 import json
+import shutil
 
 import pytest
-from command_line import sit
+from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
@@ -83,6 +84,11 @@ def test_a_file_and_its_pairs(answer, tmp_path):
     assert (tmp_path / "out.src").read_text() == "& a b\n! req\n"
     assert (tmp_path / "out.tgt").read_text().splitlines()[1] == "req 0"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["formulas", "out.src", "out.tgt"]
+
+
+def test_a_checkpoint_needs_nothing_beside_it(answer, tmp_path):
+    shutil.copy(ROOT / "checkpoints/prop/model.pt", tmp_path / "own.pt")
+    assert answer("prop", "--path", tmp_path / "own.pt", "!req") == (["!req"], 0)
 
 
 def test_dimacs(answer, tmp_path):
