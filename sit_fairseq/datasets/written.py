@@ -65,6 +65,8 @@ class WrittenFormulas:
         return draw()
 
     def _formula(self) -> Tokens:
+        if self._temporal and self._rng.random() < 0.3:
+            return self._scenario()
         whole = self._requirements if self._temporal else self._function
         tokens = self._choose((0.25, self._wide), (0.1, self._chain), (0.65, whole))
         return ["!", *tokens] if self._rng.random() < 0.45 else tokens
@@ -224,6 +226,29 @@ class WrittenFormulas:
             (0.03, lambda: ["<->", *boolean(), *duty()]),
             (0.03, lambda: ["!", *duty()]),
         )
+
+    def _scenario(self) -> Tokens:
+        """Requirements on the same few names: what one of them asks for sets off another."""
+        self._names = self._names[: self._count(2, 5, 0.6)]
+
+        def name() -> Tokens:
+            return [self._rng.choice(self._names)]
+
+        def event() -> Tokens:
+            return self._choose((0.7, name), (0.15, self._literal), (0.15, self._clause))
+
+        def requirement() -> Tokens:
+            return self._choose(
+                (0.4, lambda: ["G", "->", *event(), *self._duty(1)]),
+                (0.18, lambda: ["F", *event()]),
+                (0.12, lambda: ["G", "F", *event()]),
+                (0.12, lambda: ["G", "!", "&", *name(), *event()]),
+                (0.08, event),
+                (0.05, lambda: [self._rng.choice("UW"), "!", *name(), *event()]),
+                (0.05, lambda: ["F", "&", *event(), self._rng.choice("XF"), *event()]),
+            )
+
+        return self._nested("&", [requirement() for _ in range(self._count(2, 8, 0.65))])
 
     def _duty(self, depth: int = 2) -> Tokens:
         """What is to happen from some moment on."""

@@ -41,6 +41,8 @@ def test_what_random_trees_lack_is_there():
     left = sum(t[:3] == ["&"] * 3 for t in wide)
     assert 0 < left < len(wide)
     assert sum(t[:2] == ["G", "->"] for t in drawn) > 100
+    texts = [" ".join(tokens) for tokens in drawn if tokens[0] == "&"]
+    assert sum(any(f"F {p}" in t and f"G -> {p}" in t for p in NAMES) for t in texts) > 100
     assert 0.2 < sum(t[0] == "!" for t in drawn) / len(drawn) < 0.55
     assert max(len(formula_symbols(tokens)) for tokens in drawn) == WIDEST
 
