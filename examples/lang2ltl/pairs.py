@@ -7,8 +7,9 @@ reads utterances about landmarks a, b, c, d and h, with formulas in prefix notat
     visit b before you go to a
     & U ! a b F a
 
-A formula becomes the list of its conjuncts, `U ! a b , F a`. It writes, for each of three seeds, a test of a fifth of the utterances, and another of all utterances
-of a fifth of the formulas, neither of which is in its training.
+and writes formulas as lists of their conjuncts, `U ! a b , F a`. For each of three seeds there is a
+test of a fifth of the utterances, and another of all utterances of a fifth of the formulas, neither
+of which is in its training.
 """
 
 import csv
@@ -53,13 +54,13 @@ class EquivalenceJudge(Judge):
         return Verdict.satisfied if spot.are_equivalent(right, given) else Verdict.violated
 
 
-def conjunction(requirements: str) -> List[str]:
+def conjunction(answer: str) -> List[str]:
     """The formula in prefix notation that a list of requirements stands for.
 
     Raises:
         MalformedFormula: a requirement is none.
     """
-    *others, last = (part.split() for part in requirements.split(" , "))
+    *others, last = (part.split() for part in answer.split(" , "))
     for part in (*others, last):
         check_ltl(part)
     return [token for part in others for token in ("&", *part)] + last

@@ -81,9 +81,13 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
     from sit_fairseq.evaluation.formula_answers import answer_formulas, shipped_model
     from sit_fairseq.judging.judge import accepting_judge
     from sit_fairseq.judging.pool import JudgePool
+    from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+    from sit_fairseq.tasks.file_options import read_state
     from sit_fairseq.tasks.python_interface import StreamHubInterface
 
     path = args.path or str(shipped_model(args.logic) / "model.pt")
+    if saved_vocabulary(read_state(path)["model"]) is None:
+        raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     cfg, task, trained = load_checkpoint(path)
     model = StreamHubInterface(cfg, task, [trained])
     with JudgePool(accepting_judge(args.logic)) as judges:

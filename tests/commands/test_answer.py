@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+import torch
 from command_line import ROOT, sit
 from conftest import needs_spot
 
@@ -89,6 +90,15 @@ def test_a_file_and_its_pairs(answer, tmp_path):
 def test_a_checkpoint_needs_nothing_beside_it(answer, tmp_path):
     shutil.copy(ROOT / "checkpoints/prop/model.pt", tmp_path / "own.pt")
     assert answer("prop", "--path", tmp_path / "own.pt", "!req") == (["!req"], 0)
+
+
+def test_fairseqs_own_model_is_refused(tmp_path):
+    state = torch.load(ROOT / "checkpoints/prop/model.pt", weights_only=True)
+    state["model"] = {name: w for name, w in state["model"].items() if "vocabulary" not in name}
+    state["cfg"]["model"]["_name"] = "transformer"
+    torch.save(state, tmp_path / "vanilla.pt")
+    with pytest.raises(UserError, match="vanilla.pt knows no symbols.*change --path"):
+        sit("answer", "prop", "--path", tmp_path / "vanilla.pt", "a")
 
 
 def test_dimacs(answer, tmp_path):
