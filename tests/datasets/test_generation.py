@@ -126,7 +126,7 @@ DATA = [
     (
         "ltl",
         ["--labels", "depth-first", "--written", "--symbols", 16, "--max-length", 48],
-        "a1724c56ef7c11d3",
+        "3e80d375e8c814db",
     ),
     ("ltl", ["--labels", "depth-first", "--max-length", 20], "6b3039dab2ab8704"),
 ]
