@@ -64,6 +64,18 @@ export function judgeAssignment(formula, answer) {
 const DUAL = { "&": "|", "|": "&", U: "R", R: "U", W: "M", M: "W" };
 const [FALSE, TRUE] = [0, 1];
 
+/** The operand or constant that an operator comes down to, undefined if to none: 0 & a is 0. */
+function folded(token, left, right) {
+  const [least, most] = "&RM".includes(token) ? [FALSE, TRUE] : [TRUE, FALSE]; // others are dual
+  if (token === "literal") return undefined;
+  if (token === "X") return left === TRUE || left === FALSE ? left : undefined;
+  if (right === least || left === right) return right;
+  if (token === "U" || token === "R") return right === most || left === most ? right : undefined;
+  if (left === least) return least;
+  if (left === most) return right;
+  return "&|".includes(token) && right === most ? left : undefined;
+}
+
 // Choices and states of one tableau; formulas of the page have some hundreds.
 const MOST = 200_000;
 
@@ -79,6 +91,8 @@ class Nodes {
   /** The node of an operator over nodes, or of a literal: {token: "literal", left: symbol,
    * right: whether it is true}. */
   make(token, left, right) {
+    const constant = folded(token, left, right);
+    if (constant !== undefined) return constant;
     const key = `${token} ${left} ${right}`;
     if (!this.known.has(key)) {
       this.known.set(key, this.all.length);
