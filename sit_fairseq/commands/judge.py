@@ -53,7 +53,7 @@ def main(args: argparse.Namespace) -> None:
     elapsed = time.monotonic() - started
     for problem, answer in zip(problems, answers):
         counts.add_distance(judge.distance(problem, answer))
-    print(counts)
+    print(counts, flush=True)
     print(_speed(seconds, elapsed), file=sys.stderr)
     for number, problem in enumerate(problems if counts[Verdict.error] else (), start=1):
         try:
