@@ -60,13 +60,11 @@ def measure_real(
     return results
 
 
-def real_table(results: Mapping[str, Results], beam: int) -> List[List[Any]]:
-    """The rows of a table for people, the head first; models are named if there are several."""
-    named = [f"{name}: " if len(results) > 1 else "" for name in results]
-    kinds = (f"correct (beam {beam})", "verified")
-    rows: List[List[Any]] = [["set", "formulas"] + [n + kind for n in named for kind in kinds]]
-    for name, found in next(iter(results.values())).items():
-        shares = [model[name][measure] for model in results.values() for measure in MEASURES]
+def real_table(results: Results, beam: int) -> List[List[Any]]:
+    """The rows of a table for people, the head first."""
+    rows: List[List[Any]] = [["set", "formulas", f"correct (beam {beam})", "verified"]]
+    for name, found in results.items():
+        shares = [found[measure] for measure in MEASURES]
         rows.append([name.replace("_", " "), found["correct"].total, *shares])
     return rows
 

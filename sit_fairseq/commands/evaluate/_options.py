@@ -44,16 +44,13 @@ def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
     add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
 
-def add_model(
-    parser: argparse.ArgumentParser, beam: bool = True, given: bool = False, several: bool = False
-) -> Any:
-    """Adds the model, or ``several``, or a file of ``given`` answers, and how the model searches.
+def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = False) -> Any:
+    """Adds the model, or a file of ``given`` answers, and how the model searches.
 
     Returns the group of ``--path``, of which one option is required.
     """
     answers = parser.add_mutually_exclusive_group(required=True)
-    one = {"help": "the models to ask", "nargs": "+"} if several else {"help": "the model to ask"}
-    answers.add_argument("--path", metavar="CHECKPOINT", **one)
+    answers.add_argument("--path", metavar="CHECKPOINT", help="the model to ask")
     if given:
         help_ = "or its answers: a text with one a line, or .jsonl with source and answer"
         answers.add_argument("--generated", metavar="FILE", help=help_)
@@ -140,8 +137,7 @@ def answer(
 
     A measurement of several parts gives each a name.
     """
-    (source,) = _sources(args)
-    depends = {**_settings(args), "answerer": sha256_of_file(source)}
+    depends = {**_settings(args), "answerer": sha256_of_file(args.path or args.generated)}
     depends["sentences"] = sha256_of(problems)
     if judges is not None and judges.judge.on_references:
         depends["references"] = sha256_of(str(problem.reference) for problem in problems)
@@ -178,7 +174,7 @@ def report(
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
         "seed": args.seed,
-        "files": {path: sha256_of_file(path) for path in (*files, *_sources(args))},
+        "files": {path: sha256_of_file(path) for path in (*files, args.path or args.generated)},
         "options": _settings(args),
         "samples": samples,
         "seconds": seconds,
@@ -197,11 +193,6 @@ def figure(args: argparse.Namespace) -> str:
 def grid_files(folder: str) -> List[str]:
     """The files of a grid."""
     return [f"{folder}/{name}" for name in ("grid.src", "grid.tgt", MANIFEST)]
-
-
-def _sources(args: argparse.Namespace) -> List[str]:
-    """The files of the models or of the answers."""
-    return args.path if isinstance(args.path, list) else [args.path or args.generated]
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:

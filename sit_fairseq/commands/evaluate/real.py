@@ -5,13 +5,12 @@ r"""Counts correct and verified answers to formulas that people wrote.
 The formulas are those of ``sit generate real``. The search writes well-formed answers alone
 (``--constrained``). *correct* counts the first answer of the beam, *verified* the answers that a
 judge accepts with wider and wider beams. A formula that a model cannot be asked, as it lacks names
-or operators, counts as wrong. With ``--path ours.pt baseline.pt`` the table has columns for each.
+or operators, counts as wrong.
 """
 
 import argparse
-import os
 import time
-from typing import Dict, List, Optional, Sequence
+from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.real import LONGEST, real_sets
@@ -24,10 +23,10 @@ from sit_fairseq.judging.verdict import Verdict
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("semantics", choices=list(LONGEST), metavar="LOGIC", help="ltl or prop")
-    options.add_model(parser, several=True)
+    options.add_model(parser)
     help_ = "widths of the verified search (default: %(default)s)"
     add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
-    help_ = "write the results of the first model as .eval_results/*.yaml of the Hub"
+    help_ = "write the results as .eval_results/*.yaml of the Hub too"
     add("--eval-results", metavar="FILE", help=help_)
     options.add_judging(parser, semantics=False)
     options.add_result(parser)
@@ -35,28 +34,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    results: Dict[str, real.Results] = {}
     sets, begun = real_sets(args.semantics), time.monotonic()
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
-        for number, path in enumerate(args.path):
-            first = {**vars(args), "path": path, "verify": None, "verify_beams": None}
-            one = argparse.Namespace(**first)
-            asked = options.answerer(one)
-            sources = real.readable_sources(asked, formulas)
-            correct = _verdicts(one, asked, judges, sources, f".{number}.beam")
-            left = [
-                None if verdict is Verdict.satisfied else source
-                for source, verdict in zip(sources, correct)
-            ]
-            widest = argparse.Namespace(**{**vars(args), "path": path, "verify": args.semantics})
-            asked = options.answerer(widest)
-            again = _verdicts(widest, asked, judges, left, f".{number}.verified")
-            verified = [found if found else first for found, first in zip(again, correct)]
-            name = os.path.join(*os.path.normpath(path).split(os.sep)[-2:])
-            results[name] = real.measure_real(sets, correct, verified)
+        first = argparse.Namespace(**{**vars(args), "verify": None, "verify_beams": None})
+        asked = options.answerer(first)
+        sources = real.readable_sources(asked, formulas)
+        correct = _verdicts(first, asked, judges, sources, ".beam")
+        left = [
+            None if verdict is Verdict.satisfied else source
+            for source, verdict in zip(sources, correct)
+        ]
+        args.verify = args.semantics
+        asked = options.answerer(args)
+        again = _verdicts(args, asked, judges, left, ".verified")
+    verified = [found if found else first for found, first in zip(again, correct)]
+    results = real.measure_real(sets, correct, verified)
     if args.eval_results:
-        real.write_eval_results(args.eval_results, args.semantics, next(iter(results.values())))
+        real.write_eval_results(args.eval_results, args.semantics, results)
     table, seconds = real.real_table(results, args.beam), time.monotonic() - begun
     options.report(args, "real", [], results, table, len(formulas), seconds)
 
