@@ -35,6 +35,9 @@ class SearchOptions:
         unk_penalty: what ``<unk>`` costs.
         temperature: logits are divided by it.
         no_repeat_ngram_size: no sequence of so many tokens occurs twice; 0 for no such limit.
+
+    Raises:
+        UserError: the beam holds nothing, or the temperature is not positive.
     """
 
     beam: int = 5
@@ -48,6 +51,12 @@ class SearchOptions:
     unk_penalty: float = 0.0
     temperature: float = 1.0
     no_repeat_ngram_size: int = 0
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UserError(f"a beam of {self.beam} holds no answer", "beam")
+        if not self.temperature > 0:
+            raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
 
 
 @dataclass(frozen=True)
@@ -94,11 +103,11 @@ class Best:
 class BeamSearch:
     """Searches for the most probable answers of a model or an ensemble.
 
-    With a beam the search ends where no unfinished hypothesis can come to a score better than that
-    of the ``nbest``-th finished one. No token adds to a log-probability, so that no score will be
-    better than that of an unfinished hypothesis if it is divided as for the greatest length: the
-    first ``nbest`` answers are those of the search that never ends before that length. A beam of 1
-    is greedy decoding, which ends with its answer.
+    With a beam, the search for a sentence ends when it has K answers and no unfinished hypothesis
+    can score better than the ``nbest``-th of them. No token adds to a log-probability, so that no
+    score will be better than that of an unfinished hypothesis if it is divided as for the greatest
+    length: the first ``nbest`` answers are those of the search that never ends before that length.
+    A beam of 1 is greedy decoding, which ends with its answer.
 
     Args:
         models: an ensemble, which leaves training mode.
@@ -156,7 +165,7 @@ class BeamSearch:
             prefix = vocabulary.encode_prefix(prefix, names)
         # The first step takes 2 K candidates out of one row; some strategies take more.
         least = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
-        search = _Search(self, encoded, max(vocabulary.num_columns(names), least))
+        search = _Search(self, encoded, slots, max(vocabulary.num_columns(names), least))
         answers = search.run(*self._lengths(sources), prefix)
         return [
             [
@@ -170,18 +179,26 @@ class BeamSearch:
         """(B,) the fewest and the most tokens of answers to (B, U) sources, without ``</s>``."""
         options = self.options
         size, length = sources.shape
+        positions = min(model.max_decoder_positions() for model in self.models)
         if options.match_source_len:
             exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
+            if int(exact.max()) >= positions:
+                raise UserError(
+                    f"an answer as long as its source has {int(exact.max())} tokens, but the model "
+                    f"writes at most {positions - 1}",
+                    "match_source_len",
+                )
             return exact, exact
-        positions = min(model.max_decoder_positions() for model in self.models)
         most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
+        if most < 0:
+            raise UserError(f"answers of at most {most} tokens", "max_len_a max_len_b")
         return torch.full((size,), options.min_len), torch.full((size,), most)
 
 
 class _Search:
     """The search for the answers to one batch."""
 
-    def __init__(self, search: BeamSearch, encoded: List, width: int) -> None:
+    def __init__(self, search: BeamSearch, encoded: List, slots: Tensor, width: int) -> None:
         self._search, self._options, self._width = search, search.options, width
         dictionary = search.models[0].vocabulary.dictionary
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
@@ -192,6 +209,9 @@ class _Search:
         self._device = next(search.models[0].parameters()).device
         self._sentences = torch.arange(size)  # those that are still searched
         self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
+        # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
+        first = search.models[0].vocabulary.num_base
+        self._nameless = F.pad(slots.eq(self._unk), (first, width - first - slots.size(1)))
 
     def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         """Answers in canonical ids, of ``least`` to ``most`` (B,) tokens without ``</s>``."""
@@ -208,6 +228,8 @@ class _Search:
             if constraint is not None:
                 room = (most - step).repeat_interleave(beam)
                 constraint.restrict(log_probs, states, room)
+                nameless = self._nameless[self._sentences].repeat_interleave(beam, dim=0)
+                log_probs.masked_fill_(nameless, -math.inf)
             self._restrict(log_probs, tokens, step, least, most, prefix)
             found, columns, parents = self._search.strategy.step(
                 step,
@@ -237,6 +259,8 @@ class _Search:
             self._reorder(parents)
         for nbest in self._answers:
             if not nbest:
+                if constraint is None:
+                    raise UserError("all answers to a sentence have the probability 0 or none")
                 if prefix is None:
                     raise UserError("the grammar allows no answer to a sentence", "constrained")
                 raise UserError("no well-formed answer begins with a prefix", "prefix_size")
@@ -330,8 +354,8 @@ class _Search:
 
     def _unfinished(self, step: int, longest: int, going_on: Tensor, ends: Tensor) -> Tensor:
         """(B,) whether each sentence is searched on, given (B, candidates) scores, and which of
-        them end. It is looked at only when an answer of its own ends, so that when it ends is its
-        own affair."""
+        them end. It is looked at only when an answer of its own ends, so that other sentences of
+        the batch do not change when it ends."""
         if step == longest:
             return torch.zeros(ends.size(0), dtype=torch.bool)
         beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)

@@ -75,8 +75,9 @@ class Constraint:
     def _forget(self, columns: int) -> None:
         self._columns = columns
         vocabulary = self._vocabulary
-        base = vocabulary.row_tokens
-        self._tokens = [*base, *range(columns - len(base))]
+        rows, is_symbol = vocabulary.row_tokens, vocabulary.dictionary.is_symbol
+        self._tokens = [row if is_symbol(token) else token for row, token in enumerate(rows)]
+        self._tokens += range(len(rows), columns)
         self._states: List[Any] = [None]
         self._numbers: Dict[Any, int] = {}
         # State 0 is that of hypotheses which are dead anyway: it allows everything.
