@@ -157,9 +157,10 @@ class Rotary(nn.Module):
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Rotates the vector at index t of (..., T, D) by position ``offset + t``."""
-        end = offset + x.size(-2)
-        if self._cos.size(0) < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
-            self._build(max(end, 2 * self._cos.size(0)), x)
+        end, size = offset + x.size(-2), self._cos.size(0)
+        if size < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
+            with torch.inference_mode(False):  # what is kept may be trained with later
+                self._build(size if end <= size else max(end, 2 * size), x)
         return _Rotate.apply(x, self._cos[offset:end], self._sin[offset:end])
 
     def _build(self, length: int, like: Tensor) -> None:

@@ -128,8 +128,8 @@ class CanonicalVocabulary(_OneStreamVocabulary):
             tokens: (B, T) dictionary indices.
 
         Returns:
-            (B, T) canonical ids, and (B, R) the dictionary index of the symbol that each of
-            the R rows for symbols stands for, ``<unk>`` where there is none.
+            (B, T) canonical ids, and (B, Q) the dictionary index of the symbol that each of
+            the Q rows for symbols stands for, ``<unk>`` where there is none.
         """
         canonical, slots = super().canonicalise(tokens)
         counts, unk = torch.tensor(self.rows_of_sorts), self.dictionary.unk()
@@ -142,12 +142,14 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         counts = counts.to(slots.device)
         row = (counts.cumsum(0) - counts)[sorts] + earlier
         exists, has_row = slots.ne(self.dictionary.pad()), earlier < counts[sorts]
-        if bool((exists & ~has_row).any()) and not self._warned:
+        lost = exists & ~has_row
+        if bool(lost.any()) and not self._warned:
             self._warned = True
+            sort = sorts[lost][0]
             logger.warning(
                 "a sentence has %d different symbols of a sort, but a model of canonical symbols was "
                 "trained with %d: further ones read as <unk> and cannot be produced",
-                *(int(earlier[exists].max()) + 1, int(counts[sorts[exists & ~has_row][0]])),
+                *(int(earlier[lost & (sorts == sort)].max()) + 1, int(counts[sort])),
             )
         sentence, slot = (exists & has_row).nonzero(as_tuple=True)
         names[sentence, row[sentence, slot]] = slots[sentence, slot]

@@ -150,6 +150,16 @@ def check(cfg: ModelConfig) -> None:
             f"layer norms add {cfg.layer_norm_eps}, which must be positive",
             "layer_norm_eps",
         ),
+        (
+            min(encoder.num_layers, decoder.num_layers) < 1,
+            f"encoder and decoder have {encoder.num_layers} and {decoder.num_layers} layers, but "
+            "each needs one",
+            "encoder_layers decoder_layers",
+        ),
+        *(
+            (not 0 <= getattr(cfg, name) < 1, f"{getattr(cfg, name)} is not in [0, 1)", name)
+            for name in ("dropout", "attention_dropout", "activation_dropout")
+        ),
         (cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth"),
         (
             fresh > _MOST_FRESH,
@@ -164,7 +174,7 @@ def check(cfg: ModelConfig) -> None:
         ),
         (
             one_stream and fresh > 0,
-            f"fresh symbols are streams, which {kind} symbols have not",
+            f"fresh symbols need streams, which models of {kind} symbols lack",
             "fresh_symbols symbol_embedding",
         ),
         (

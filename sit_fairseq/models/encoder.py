@@ -98,7 +98,7 @@ class EncodedSource:
     def aggregated(self) -> Tensor:
         """(B, U, C) the aggregated view of the states (Algorithm 2)."""
         num_base = self.target_table.vocabulary.num_base
-        streams = self.streams.of_one_hypothesis()
+        streams = replace(self.streams, hypotheses=1)
         return SymbolPositions.of(self.canonical, num_base, streams).aggregate(self.states)
 
     def reorder(self, order: Tensor) -> "EncodedSource":

@@ -184,8 +184,12 @@ def tree_paths(arity: Tensor, length: Tensor) -> Tensor:
     change = torch.where(inside, arity - 1, 0)
     before = 1 + change.cumsum(1) - change
     after = 1 + change.sum(1)
-    if bool(((before < 1) & inside).any()) or bool((after != 0).any()):
-        raise ValueError("not a well-formed prefix formula")
+    wrong = ((before < 1) & inside).any(1) | (after != 0)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"sentence {int(wrong.nonzero()[0]) + 1} is not one formula in prefix notation, as tree "
+            "positions need"
+        )
     earlier = position.unsqueeze(0) < position.unsqueeze(1)  # (token, candidate)
     candidate = (before.unsqueeze(1) <= before.unsqueeze(2)) & earlier
     parent = torch.where(candidate, position, -1).amax(2)  # (B, T), -1 for the root

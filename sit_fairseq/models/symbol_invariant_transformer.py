@@ -20,6 +20,7 @@ from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.hub_folder import weights_file
+from sit_fairseq.symbols.fresh import fresh_numbers
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -59,7 +60,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
                 "stream_translation"
             )
         kind, fresh = VOCABULARIES[cfg.symbol_embedding], ()
-        if cfg.fresh_symbols:
+        if sum(fresh_numbers(cfg.fresh_symbols).values()):
             fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None) or cfg.fresh_names)
         return cls(cfg, kind(task.source_dictionary, *fresh), ARITY, task.cfg.seed)
 

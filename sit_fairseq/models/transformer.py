@@ -69,6 +69,9 @@ class SymbolInvariantTransformer(nn.Module):
 
         Args:
             tokens: (B, U) dictionary indices with ``</s>``, padded on either side.
+
+        Raises:
+            ValueError: positions are those of trees, and a source is not one formula.
         """
         vocabulary, dictionary = self.vocabulary, self.vocabulary.dictionary
         # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and

@@ -47,6 +47,12 @@ class StreamSequenceGenerator:
         ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
         strategy = None if type(search_strategy) in ours else search_strategy
+        groups = getattr(strategy, "num_groups", 1)
+        if beam_size % groups:
+            raise UserError(
+                f"a beam of {beam_size} cannot be divided into {groups} groups of equal size",
+                "beam diverse_beam_groups",
+            )
         self.search = BeamSearch(models, given, strategy, grammar)
 
     def generate(

@@ -5,7 +5,6 @@ from typing import Any, Counter, Dict, List, Mapping, Sequence, Tuple, Union
 import torch
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedFormula
@@ -31,9 +30,10 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
     except (TypeError, ValueError):
         widths = []
     if not widths or widths[0] < 1 or widths != sorted(set(widths)):
+        found = beam if given is None else given
         raise UserError(
-            f"beam widths go from narrow to wide, separated by commas, such as 3,10,25, not {given}",
-            "verify_beams",
+            f"beam widths go from narrow to wide, separated by commas, such as 3,10,25, not {found}",
+            "beam" if given is None else "verify_beams",
         )
     return widths
 
@@ -90,7 +90,7 @@ class VerifiedGenerator:
             raise UserError("a prefix or constraints are not for verified answers; leave them out")
         text, pattern = self._dictionary.text, self._dictionary.pattern
         sources = sample["net_input"]["src_tokens"]
-        problems = [Problem(text(tokens), symbols=pattern) for tokens in sources]
+        problems = self._judges.judge.problems(list(map(text, sources)), symbols=pattern)
         verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
         answers: Dict[int, Tuple[Hypotheses, int]] = {}
         left = list(range(len(problems)))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.saved_tokens import named_sorts
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -60,8 +61,8 @@ class FreshSymbols:
         unknown = set(by_name).difference(tokens.sorts)
         if unknown:
             raise UserError(
-                f"fresh symbols {given!r} name no sort of symbols; the sorts are "
-                f"{', '.join(tokens.sorts)}",
+                f"fresh symbols {given!r} are of sorts that the pattern lacks; it has "
+                f"{named_sorts(tokens.sorts)}",
                 "fresh_symbols",
             )
         self.numbers = [by_name.get(sort, 0) for sort in tokens.sorts]
@@ -136,18 +137,7 @@ class FreshSymbols:
         left = len(self.name(own)) - len(own)
         if left == self.number:
             return None
-        return (
-            f"leaves {left} names for the {self.number} symbols that its answer may hold "
-            "and it does not"
-        )
-
-    def enough_for(self, most: int) -> bool:
-        """Whether no sentence of so many symbols can leave too few names."""
-        return all(
-            len(list(islice(self._names_of(sort), most + number))) == most + number
-            for sort, number in enumerate(self.numbers)
-            if number
-        )
+        return f"leaves {left} names for the {self.number} fresh symbols of its answer"
 
     def encode(self, tokens: Tensor, fresh: Tensor) -> Tensor:
         """Numbers the fresh symbols of targets.

@@ -50,19 +50,6 @@ class Renaming:
         self.mapping: Dict[str, str] = dict(mapping)
         self._taken = set(self.mapping.values()).difference(self.mapping)
 
-    @classmethod
-    def between(cls, sentence: str, renamed: str) -> "Renaming":
-        """The renaming that turned one sentence into the other.
-
-        Raises:
-            ValueError: there is none.
-        """
-        tokens, new = sentence.split(), renamed.split()
-        names = dict(zip(tokens, new))
-        if [names.get(token) for token in tokens] != new or len(set(new)) < len(names):
-            raise ValueError(f"{renamed!r} is no renaming of {sentence!r}")
-        return cls({old: name for old, name in names.items() if old != name})
-
     def __call__(self, sentence: str) -> str:
         """Renames the symbols of a sentence of space-separated tokens.
 
@@ -131,18 +118,6 @@ class Renaming:
         given_up = [old for old in self.mapping if old not in undone]
         taken_up = [new for new in undone if new not in self.mapping]
         return Renaming({**undone, **dict(zip(given_up, taken_up))})
-
-    def after(self, first: "Renaming") -> "Renaming":
-        """The composition: what ``first`` and then this one make of a sentence.
-
-        Raises:
-            ValueError: both give one name, to different symbols.
-        """
-        both = {old: self.mapping.get(new, new) for old, new in first.mapping.items()}
-        for old, new in self.mapping.items():
-            if old not in both and old not in first._taken:
-                both[old] = new
-        return Renaming(both)
 
 
 def rename(tokens: "Tensor", table: "Tensor") -> "Tensor":
@@ -253,8 +228,8 @@ def _by_sort(
         if len(new[sort]) < len(old[sort]):
             of_sort = f" of the sort {pattern.sorts[sort]}" if pattern and pattern.sorts[0] else ""
             raise UserError(
-                f"{len(old[sort])} symbols{of_sort} cannot have different ones of "
-                f"{len(new[sort])} names; give more",
+                f"{len(old[sort])} symbols{of_sort} need as many different names, but only "
+                f"{len(new[sort])} can be chosen",
                 "names",
             )
     return list(old.values()), list(new.values())

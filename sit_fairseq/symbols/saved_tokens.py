@@ -102,8 +102,8 @@ class SavedTokens(nn.Module):
         sorts = SymbolPattern(pattern).sorts
         if self.dictionary.sorts != sorts:
             raise UserError(
-                f"the checkpoint has {_named(sorts)}, the pattern {self.dictionary.pattern!r} has "
-                f"{_named(self.dictionary.sorts)}; name the same sorts, or leave the pattern out",
+                f"the checkpoint has {named_sorts(sorts)}, the pattern {self.dictionary.pattern!r} has "
+                f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave the pattern out",
                 "symbols",
             )
 
@@ -157,7 +157,8 @@ def saved_vocabulary(
     return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
 
 
-def _named(sorts: List[str]) -> str:
+def named_sorts(sorts: List[str]) -> str:
+    """The sorts of a pattern, for an error message."""
     return (
         "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
     )

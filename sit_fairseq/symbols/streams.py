@@ -153,11 +153,6 @@ class Streams:
             *(part.to(device, non_blocking=True) for part in (index, count))
         )
 
-    def of_one_hypothesis(self) -> "Streams":
-        """The layout of the same sentences with K = 1."""
-        on_host = self.on_host and replace(self.on_host, hypotheses=1)
-        return replace(self, hypotheses=1, on_host=on_host)
-
     def reorder(self, order: Tensor) -> Tuple["Streams", Tensor, Tensor, Tensor]:
         """The layout after fairseq reorders hypotheses, and where its rows come from.
 

@@ -4,7 +4,7 @@ Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can
 """
 
 import re
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, Optional, Sequence, Set
 
 import torch
 from torch import Tensor
@@ -87,9 +87,13 @@ class TokenTable:
         """
         stem = self.sorts[sort] or "v"
         others = [token for token in self.symbols if self.sort(token) != sort]
-        while any(re.fullmatch(f"{stem}[0-9]+", token) for token in others):
+
+        def sorts() -> Set[Optional[int]]:
+            return {self.sort(f"{stem}{number}") for number in (0, 1000000)}
+
+        while sorts() - {None, sort} or any(re.fullmatch(f"{stem}[0-9]+", t) for t in others):
             stem += "_"
-        if any(self.sort(f"{stem}{number}") != sort for number in (0, 1000000)):
+        if sorts() != {sort}:
             self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
         return stem
 

@@ -122,7 +122,7 @@ class Vocabulary(SavedTokens):
             token = self.dictionary[int(prefix[impossible][0])]
             raise UserError(
                 f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source, nor a fresh one, and no token that answers can hold; change the prefix",
+                "its source, nor a fresh one, and no token that answers can hold",
                 "prefix_size",
             )
         return canonical
@@ -196,7 +196,7 @@ class Vocabulary(SavedTokens):
         return (
             type(self) is type(other)
             and torch.equal(self.base_tokens, other.base_tokens)
-            and self.fresh_symbols == other.fresh_symbols
+            and (self.fresh and self.fresh.numbers) == (other.fresh and other.fresh.numbers)
             and self.dictionary.sorts == other.dictionary.sorts
         )
 

@@ -1,12 +1,12 @@
 """Random renaming of training pairs, the data augmentation of the alpha-renaming baseline."""
 
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import numpy
 import torch
 from torch import Tensor
 
-from sit_fairseq.symbols.renaming import Renaming, rename_sample
+from sit_fairseq.symbols.renaming import rename_sample
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -29,19 +29,19 @@ class AlphaRenaming:
     def rename(self, sample: Dict[str, Any], epoch: int) -> Dict[str, Any]:
         """A copy of a batch of fairseq's with new names, the same in source and target of a
         sentence."""
-        indices = sample["id"]
-        tables = torch.stack([self._table(index, epoch) for index in indices.tolist()])
+        indices, known, sort = sample["id"], self.dictionary.known_symbols(), self.dictionary.sort
+        sorts = [
+            torch.tensor([self.dictionary.indices[name] for name in known if sort(name) == number])
+            for number in range(len(self.dictionary.sorts))
+        ]
+        tables = torch.stack([self._table(index, epoch, sorts) for index in indices.tolist()])
         tables = tables.to(indices.device, non_blocking=True)
         return rename_sample(sample, lambda tokens: tables.gather(1, tokens))
 
-    def _table(self, index: int, epoch: int) -> Tensor:
-        """(V,) the new index of each token of the dictionary."""
+    def _table(self, index: int, epoch: int, sorts: List[Tensor]) -> Tensor:
+        """(V,) the new index of each token of the dictionary, given the symbols of each sort."""
         rng = numpy.random.default_rng((self.seed, epoch, index))
-        names = {}
-        for sort in range(len(self.dictionary.sorts)):
-            symbols = [
-                s for s in self.dictionary.known_symbols() if self.dictionary.sort(s) == sort
-            ]
-            order = rng.permutation(len(symbols)).tolist()
-            names.update((old, symbols[new]) for old, new in zip(symbols, order))
-        return Renaming(names).table(self.dictionary)
+        table = torch.arange(len(self.dictionary))
+        for symbols in sorts:
+            table[symbols] = symbols[torch.from_numpy(rng.permutation(len(symbols)))]
+        return table

@@ -59,8 +59,7 @@ class AdaCosCriterion(CrossEntropyCriterion):
         scale = getattr(model.decoder, "output_scale", None)
         if scale is None:
             raise UserError(
-                "adacos and minimum_risk scale cosines, which this model has none of; choose "
-                "another criterion, or a cosine head",
+                "adacos and minimum_risk scale cosines, which this model has none of",
                 "criterion output_head",
             )
         if model.training:

@@ -106,24 +106,26 @@ class MinimumRiskCriterion(AdaCosCriterion):
         judged = self._judged(sample, self._answers(plain, sample))
         kinds = [{refused for _, refused in answers} for answers in judged]
         mixed = [place for place, kind in enumerate(kinds) if len(kind) > 1]
-        risk = float(sum(False not in kind for kind in kinds))
+        risk = float(kinds.count({True}))
         if mixed:
             sources = sample["net_input"]["src_tokens"][mixed]
             risks = self._risk(plain, sources, [judged[place] for place in mixed])
             loss = loss + self._weight * risks.sum()
             risk += float(risks.detach().sum())
-        logging_output.update(risk=risk, mixed=len(mixed))
+        decided = len(kinds) - kinds.count(set())
+        logging_output.update(risk=risk, mixed=len(mixed), decided=decided)
         return loss, sample_size, logging_output
 
     @classmethod
     def reduce_metrics(cls, logging_outputs) -> None:
-        """Logs as ``adacos``, and the mean risk and the share of sentences that taught by it."""
+        """Logs as ``adacos``, and of the sentences about whose answers the judge decided the mean
+        risk and the share that taught by it."""
         super().reduce_metrics(logging_outputs)
-        if not any("risk" in log for log in logging_outputs):
-            return
-        number = sum(utils.item(log["nsentences"]) for log in logging_outputs)
-        for key in ("risk", "mixed"):
-            total = sum(utils.item(log.get(key, 0)) for log in logging_outputs)
+        number, *totals = (
+            sum(utils.item(log.get(key, 0)) for log in logging_outputs)
+            for key in ("decided", "risk", "mixed")
+        )
+        for key, total in zip(("risk", "mixed"), totals if number else ()):
             metrics.log_scalar(key, total / number, number, round=3)
 
     @torch.no_grad()

@@ -10,6 +10,7 @@ from fairseq.optim import FairseqOptimizer, register_optimizer
 from omegaconf import II
 from torch import nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.training.muon import MuonAndAdamW, groups_by_decay
 
 
@@ -44,9 +45,14 @@ class FairseqAdamW(FairseqOptimizer):
     @property
     def optimizer_config(self) -> Dict[str, Any]:
         """Options of AdamW, as ``torch.optim`` takes them."""
-        betas = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
-        betas = ast.literal_eval(betas) if isinstance(betas, str) else betas
-        return {"lr": self.cfg.lr[0], "betas": tuple(betas), "eps": self.cfg.adam_eps}
+        given = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
+        try:
+            betas = tuple(ast.literal_eval(given) if isinstance(given, str) else given)
+        except (SyntaxError, TypeError, ValueError):
+            betas = ()
+        if len(betas) != 2:
+            raise UserError(f"{given!r} are not two numbers such as (0.9, 0.95)", "adam_betas")
+        return {"lr": self.cfg.lr[0], "betas": betas, "eps": self.cfg.adam_eps}
 
     def load_state_dict(
         self, state_dict: Dict[str, Any], optimizer_overrides: Optional[Dict[str, Any]] = None

@@ -157,7 +157,11 @@ def test_random_renaming_stays_within_sorts(write, tmp_path):
 @pytest.mark.parametrize(
     "symbols, names, message",
     [
-        ("[a-z]", "p", "line 1: 2 symbols cannot have different ones of 1 names; .* --names"),
+        (
+            "[a-z]",
+            "p",
+            "line 1: 2 symbols need as many different names, but only 1 can; .* --names",
+        ),
         ("[a-z]", "x,&", "'&' is no symbol; change --names or --symbols"),
         ("[a", "p,q", "is not a regular expression"),
     ],

@@ -86,7 +86,7 @@ def test_typed_lines(binding, tmp_path, capsys):
     few = ("--fresh-names", "a,b", *SHORT)
     with pytest.raises(UserError, match="1 of 4 lines could not be answered"):
         interactive(binding.data, binding.model, lines, tmp_path, *few)
-    assert "leaves 1 names for the 2 symbols" in capsys.readouterr().out
+    assert "leaves 1 names for the 2 fresh symbols" in capsys.readouterr().out
 
 
 def test_in_python(binding):

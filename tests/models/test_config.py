@@ -43,6 +43,9 @@ REFUSED = [
     (dict(output_head="other"), "is none of cosine, linear"),
     (dict(layer_norm_eps=0.0), "add 0.0, which must be positive"),
     (dict(layer_norm_eps=float("nan")), "add nan, which must be positive"),
+    (dict(encoder_layers=0, decoder_layers=1), "have 0 and 1 layers, but each needs one"),
+    (dict(decoder_layers=0), "have 6 and 0 layers"),
+    (dict(activation_dropout=-0.5), "-0.5 is not in .0, 1.*--activation-dropout"),
     (dict(tree_depth=-1), "cannot be -1 operators deep"),
     (dict(fresh_symbols=-1), "fresh symbols -1 are neither a number nor such as table=1,column=2"),
     (dict(fresh_symbols="t=1,t=2"), "neither a number nor"),
@@ -60,7 +63,10 @@ REFUSED = [
         for pattern in ("EP-DP-EA-CP", "EP-DP-DA-CP", "EP-DP-CP-CA")
     ),
     *(
-        (dict(ONE_STREAM, symbol_embedding=kind, fresh_symbols=3), f"which {kind} symbols have not")
+        (
+            dict(ONE_STREAM, symbol_embedding=kind, fresh_symbols=3),
+            f"which models of {kind} symbols lack",
+        )
         for kind in BASELINES
     ),
     (dict(ONE_STREAM, symbol_embedding="random", share_embeddings="decoder"), "must be the same"),
@@ -91,7 +97,7 @@ def test_what_is_refused_is_allowed_elsewhere():
     model = make_model(encoder_embed_dim=21, encoder_positions="none", decoder_positions="none")
     assert model.encoder.embed_tokens.weight.size(1) == 21
     for kind in BASELINES:
-        make_model(symbol_embedding=kind, stream_attention="DP-CP")
+        make_model(symbol_embedding=kind, stream_attention="DP-CP", fresh_symbols="0")
 
 
 def test_the_decoder_is_as_large_as_the_encoder_where_nothing_else_is_said():

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_sample
-from fairseq.search import Sampling
+from fairseq.search import DiverseBeamSearch, Sampling
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
@@ -183,6 +183,29 @@ def test_ensembles_of_unequal_columns_are_refused():
     models = [build(make_dictionary(), fresh_symbols=number) for number in (1, 2)]
     with pytest.raises(UserError, match="another number of fresh symbols.*--path"):
         StreamSequenceGenerator(models, make_dictionary())
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"beam_size": 0}, "a beam of 0 holds no answer; change --beam"),
+        ({"temperature": 0}, "a temperature of 0 is not positive; change --temperature"),
+        ({"max_len_b": -1}, "at most -1 tokens; change --max-len-a or --max-len-b"),
+        ({"match_source_len": True}, "has 9 tokens, but the model writes at most 3; .*--match-so"),
+    ],
+)
+def test_searches_that_can_find_nothing_are_refused(options, reason):
+    dictionary = make_dictionary()
+    model = build(dictionary, max_target_positions=4)
+    with pytest.raises(UserError, match=reason):
+        generate([model], dictionary, make_sample(dictionary), **options)
+
+
+def test_groups_of_a_beam_are_of_equal_size():
+    dictionary = make_dictionary()
+    strategy = DiverseBeamSearch(dictionary, num_groups=2, diversity_strength=0.5)
+    with pytest.raises(UserError, match="5 cannot be divided into 2 groups.*--diverse-beam-groups"):
+        generate([build(dictionary)], dictionary, None, beam_size=5, search_strategy=strategy)
 
 
 def test_special_tokens_are_no_answers_in_a_new_model():

@@ -54,7 +54,7 @@ def test_random_formulas_agree_with_the_recursion():
 )
 def test_malformed(wrong):
     arity = torch.tensor([[0, 0, 0, 0], wrong + [0] * (4 - len(wrong))])
-    with pytest.raises(ValueError, match="well-formed"):
+    with pytest.raises(ValueError, match="sentence 2 is not one formula"):
         tree_paths(arity, torch.tensor([1, len(wrong)]))
 
 
@@ -170,4 +170,8 @@ def test_rotary_tables_follow_length_and_dtype_and_are_not_saved():
     expected = literal.rotate(torch.ones(50, 4).double(), literal.rotary_angles(50, 4))
     torch.testing.assert_close(double, expected, rtol=1e-12, atol=1e-12)
     assert rotary(torch.ones(3, 4).bfloat16()).dtype == torch.bfloat16
+    assert rotary._cos.size(0) == 50  # another type is no reason to grow
+    with torch.inference_mode():
+        rotary(torch.ones(3, 4))
+    rotary(torch.ones(3, 4, requires_grad=True)).sum().backward()
     assert not rotary.state_dict()

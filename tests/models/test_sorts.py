@@ -184,10 +184,18 @@ def test_sorts_that_cannot_be(pattern, reason):
         make_model(make_dictionary(["x1", "x", "y"], BASE, pattern), **ROPE)
 
 
+def test_models_with_fresh_symbols_of_other_sorts_do_not_vote_together():
+    numbers = ("table=1,column=2", "table=2,column=1")
+    one, other = (make_model(dictionary(), fresh_symbols=n, **ROPE).vocabulary for n in numbers)
+    assert one.same_columns(one) and not one.same_columns(other)
+
+
 def test_fresh_symbols_of_a_sort_that_is_none():
-    with pytest.raises(UserError, match="name no sort of symbols; the sorts are table, column"):
+    with pytest.raises(
+        UserError, match="of sorts that the pattern lacks; it has the sorts table, column"
+    ):
         make_model(dictionary(), fresh_symbols="colum=2", **ROPE)
-    with pytest.raises(UserError, match="name no sort"):
+    with pytest.raises(UserError, match="of sorts that the pattern lacks"):
         make_model(dictionary(), fresh_symbols=2, **ROPE)
 
 
@@ -213,15 +221,16 @@ def test_checkpoints_keep_their_sorts(kind):
         make_model(dictionary(r"[Tcvs]\d+"), **options).load_state_dict(first.state_dict())
 
 
-def test_canonical_symbols_are_numbered_within_their_sort():
+def test_canonical_symbols_are_numbered_within_their_sort(caplog):
     words = make_dictionary(["T0", "T1", "c0", "c1", "c2"], BASE, PATTERN)
     model = make_model(words, symbol_embedding="canonical", stream_attention="EP-DP-CP", **ROPE)
     vocabulary = model.vocabulary
     assert vocabulary.rows_of_sorts == [2, 3, 0, 0]
-    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 T9 s1"]))
+    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
     base, unk = vocabulary.num_base, words.unk()
-    assert canonical[0, :7].tolist() == [base + n for n in (2, 0, 2, 1, 3)] + [unk, unk]
-    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "<unk>"]
+    assert canonical[0, :8].tolist() == [base + n for n in (2, 0, 2, 1, 3, 4)] + [unk, unk]
+    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
+    assert "has 3 different symbols of a sort" in caplog.text and "trained with 2" in caplog.text
 
 
 def test_random_vectors_share_the_part_of_their_sort():

@@ -36,7 +36,7 @@ def test_names_go_on_with_numbers_whatever_the_pattern(pattern):
     assert names(table, fresh.name([table.index("v1")])) == ["v1", "c", "a", "b"]
     own = list(map(table.index, ["c", "v0", "b", "a"]))
     assert names(table, fresh.name(own)[4:]) == ["v1", "v2", "v3"]
-    assert fresh.enough_for(1000) and fresh.lacking(own) is None
+    assert fresh.lacking(own) is None
     assert table.is_symbol("v12") and not table.is_symbol("v") and not table.is_symbol("&")
 
 
@@ -55,11 +55,17 @@ def test_base_tokens_give_no_names():
     assert table.base_tokens() == ["v1", "v_x"]
 
 
+def test_numbered_names_are_of_no_other_sort():
+    table = TokenTable(("c1",), "var=x[0-9]+\nx=c[0-9]+")
+    assert table.add_numbered_symbols(1) == "x_"
+    assert (table.sort("x0"), table.sort("x_0")) == (0, 1)
+
+
 def test_given_names():
     table, fresh = build(2, given="b,a")
     b, a = map(table.index, "ba")
     assert fresh.name([]) == [b, a] and fresh.name([b]) == [b, a]
-    assert fresh.enough_for(0) and not fresh.enough_for(1)
+    assert fresh.lacking([]) is None and "leaves 1 names for the 2 fresh" in fresh.lacking([b])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,7 @@ def test_names_that_cannot_be_given(given, reason):
 def test_too_few_names():
     table, fresh = build(3, given="c,a,b")
     assert fresh.lacking([]) is None
-    assert fresh.lacking([table.index("b")]).startswith("leaves 2 names for the 3 symbols")
+    assert fresh.lacking([table.index("b")]).startswith("leaves 2 names for the 3 fresh symbols")
 
 
 def test_slots_are_taken_in_their_order():

@@ -53,26 +53,6 @@ def test_symbols_must_not_merge():
         Renaming({"a": "&"})("& a c")
 
 
-def test_composition_is_one_after_the_other():
-    first, second = Renaming({"a": "b", "b": "a", "c": "x"}), Renaming({"a": "c", "x": "y"})
-    both = second.after(first)
-    for sentence in ("& a b", "b c", "& c d", "d d"):
-        assert both(sentence) == second(first(sentence))
-    assert Renaming({"x": "y"}).after(Renaming({"a": "b"}))("a x") == "b y"
-    renaming = Renaming({"a": "b", "b": "c"})
-    assert renaming.inverse().after(renaming)("& a b") == "& a b"
-    with pytest.raises(ValueError, match="merge"):
-        Renaming({"b": "c"}).after(Renaming({"a": "c"}))
-
-
-def test_the_renaming_between_two_sentences():
-    renaming = Renaming.between("& a | b a", "& b | c b")
-    assert renaming.mapping == {"a": "b", "b": "c"}
-    for other in ("& b | b b", "& b | c a", "& b | c"):
-        with pytest.raises(ValueError, match="no renaming"):
-            Renaming.between("& a | b a", other)
-
-
 def test_indices_are_renamed_as_text_is():
     dictionary = make_dictionary()
     renaming = Renaming({"a": "b", "b": "a", "c": "z"})

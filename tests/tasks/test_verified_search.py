@@ -180,6 +180,8 @@ def test_widths(given, widths):
 def test_widths_that_are_none(given):
     with pytest.raises(UserError, match="from narrow to wide.*; change --verify-beams"):
         beam_widths(given, 7)
+    with pytest.raises(UserError, match="not 0; change --beam"):
+        beam_widths(None, 0)
 
 
 def test_options_that_contradict_each_other(searching):

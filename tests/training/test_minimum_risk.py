@@ -197,6 +197,9 @@ def test_undecided_answers_are_neither_accepted_nor_refused(build, monkeypatch, 
     judged = criterion._judged(sample, answers)
     assert [len(nbest) for nbest in answers] == [4] * len(answers)
     assert judged == [[(nbest[1], False), (nbest[2], True)] for nbest in answers]
+    monkeypatch.setattr(criterion._judges, "verify_all", lambda pairs: [undecided] * len(pairs))
+    _, _, log = criterion(model, sample)
+    assert (log["risk"], log["mixed"], log["decided"]) == (0, 0, 0)
 
 
 def test_answers_with_an_unknown_token_are_not_compared(build, monkeypatch):

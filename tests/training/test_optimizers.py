@@ -162,6 +162,12 @@ def test_betas_may_be_a_text_or_a_list(network, betas):
     assert {group["betas"] for group in optimizer.param_groups} == {(0.8, 0.9)}
 
 
+@pytest.mark.parametrize("betas", ["0.9", "0.9 0.95", "(0.9,)", 0.9])
+def test_betas_that_are_not_two_numbers_are_refused(network, betas):
+    with pytest.raises(UserError, match="not two numbers such as .*--adam-betas"):
+        built("adamw", network, adam_betas=betas)
+
+
 # Which parameters decay, and which are Muon's.
 
 
