@@ -1,4 +1,4 @@
-"""The commands of the page on training, on less data."""
+"""The commands of the page on training and those of the front page, on less data."""
 
 import os
 import re
@@ -22,14 +22,15 @@ def test_commands_run_as_printed(tmp_path):
     for name in ("sit_fairseq", "scripts"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    result = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
+
+    def run(commands):
+        options = {"cwd": tmp_path, "env": {**os.environ, "PYTHONWARNINGS": "ignore"}}
+        words = ["bash", "-euo", "pipefail", "-c", commands]
+        result = subprocess.run(words, **options, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr[-3000:]
+        return result
+
+    result = run(commands)
     assert re.search(r"Generate test with beam=3: correct [\d.]+ %", result.stdout)
     answer = re.search(r"H-0\t\S+\t(.*)", result.stdout.split("S-0\t<ent17> met Ada in <ent99>")[1])
     known = {
@@ -37,3 +38,11 @@ def test_commands_run_as_printed(tmp_path):
     }
     names = {token for token in known if token.startswith("<ent")}
     assert set(answer.group(1).split()) <= known - names | {"<ent17>", "Ada", "<ent99>"}
+
+    (front,) = re.findall(
+        r"```bash\n(fairseq-preprocess.*?)```", (ROOT / "README.md").read_text(), re.S
+    )
+    front = front.replace("--testpref my/test", "--testpref my/valid").replace("my/bin", "my/front")
+    front = front.replace("--max-update 3000", "--max-update 4 --cpu --num-workers 1")
+    front = front.replace("checkpoint_best.pt", "checkpoint_best.pt --cpu --max-len-b 15")
+    assert "Generate test with beam=5" in run(front.replace("my/model", "my/front_model")).stdout
