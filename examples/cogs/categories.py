@@ -42,7 +42,8 @@ def main(folder: Path) -> None:
         right = right_answers(path)
         for name, indices in members.items():
             share = mean(right[index] for index in indices)
-            shares.setdefault(path.parts[-3], {}).setdefault(name, []).append(share)
+            model = path.parts[-3].replace("_", " ")
+            shares.setdefault(model, {}).setdefault(name, []).append(share)
     rows = [["Category", *shares]]
     for name in sorted(members, key=lambda name: (name.startswith("all"), group_of(name), name)):
         rows.append([name, *(f"{mean(of[name]):.1%}" for of in shares.values())])
