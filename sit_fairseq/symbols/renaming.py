@@ -111,13 +111,16 @@ class Renaming:
         """The renaming that undoes this one.
 
         Old names that are no new names could occur in no renamed sentence, but a model may
-        produce one. They get the remaining names in turn, so that sentences that differ
-        still differ afterwards.
+        produce one. Each gets the remaining name at the end of the chain that it begins, which
+        is of its sort, so that sentences that differ still differ afterwards.
         """
         undone = {new: old for old, new in self.mapping.items()}
-        given_up = [old for old in self.mapping if old not in undone]
-        taken_up = [new for new in undone if new not in self.mapping]
-        return Renaming({**undone, **dict(zip(given_up, taken_up))})
+        for name in [old for old in self.mapping if old not in undone]:
+            last = name
+            while last in self.mapping:
+                last = self.mapping[last]
+            undone[name] = last
+        return Renaming(undone)
 
 
 def rename(tokens: "Tensor", table: "Tensor") -> "Tensor":

@@ -25,6 +25,10 @@ def test_inverse_merges_no_names_that_a_model_made_up():
     assert chain("b c e") == "a b d"
 
 
+def test_names_that_a_model_made_up_stay_in_their_sort():
+    assert Renaming({"b": "c", "P": "Q", "a": "b"}).inverse()("a P") == "c Q"
+
+
 @pytest.mark.parametrize("most", [60, 120])
 def test_all_renamings_where_they_are_not_too_many(most):
     found = renamings_into("xyz", "abcde", most, random.Random(1))

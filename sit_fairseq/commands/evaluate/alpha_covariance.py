@@ -62,11 +62,9 @@ def main(args: argparse.Namespace) -> None:
     problems = choose_problems(sources, pattern, *choice)
     if asked is None:
         targets = {source: target for source, target in reversed(read_pairs(args.prefix))}
-        questions = [
-            (renaming(problem.source), renaming(targets[problem.source]))
-            for problem in problems
-            for renaming in problem.renamings
-        ]
+        # Twice inverted, it renames also what a target calls by one of the new names.
+        whole = [(p.source, r.inverse().inverse()) for p in problems for r in p.renamings]
+        questions = [(renamed(source), renamed(targets[source])) for source, renamed in whole]
         write_pairs(args.questions, questions)
         print(f"{len(questions)} problems in {args.questions}.src and .tgt")
         return
