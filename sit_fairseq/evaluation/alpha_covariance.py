@@ -61,7 +61,7 @@ def choose_problems(
     """
     others = [name for name in names if not pattern.is_symbol(name)]
     if others:
-        raise UserError(f"{others[0]!r} is no symbol of the model", "names symbols")
+        raise UserError(f"{others[0]!r} is no symbol", "names symbols")
     rng = random.Random(seed)
     found: Dict[int, List[RenamedProblem]] = {count: [] for count in counts}
     for source in sources:
@@ -107,20 +107,20 @@ def measure_alpha_covariance(
         fresh: see :meth:`RenamedProblem.undone`.
 
     Returns:
-        For each count the number of samples and of renamings of each, the mean (None without
-        samples) and the proportion of samples whose answers all agree.
+        For each count the number of samples, the fewest and the most renamings of one, the mean
+        (None without samples) and the proportion of samples whose answers all agree.
     """
     covariances: Dict[int, List[float]] = {count: [] for count in counts}
-    renamings = dict.fromkeys(counts, 0)
+    renamings: Dict[int, List[int]] = {count: [] for count in counts}
     rest = iter(answers)
     for problem in problems:
         own = problem.undone([next(rest) for _ in problem.renamings], fresh)
         covariances[problem.num_symbols].append(alpha_covariance(own))
-        renamings[problem.num_symbols] = len(problem.renamings)
+        renamings[problem.num_symbols].append(len(problem.renamings))
     return {
         str(count): {
             "samples": len(found),
-            "renamings": renamings[count],
+            "renamings": [min(renamings[count]), max(renamings[count])] if found else None,
             "mean": sum(found) / len(found) if found else None,
             "all_agree": Proportion(found.count(1.0), len(found)),
         }
@@ -134,6 +134,7 @@ def alpha_covariance_table(result: Dict[str, Dict[str, Any]]) -> List[List[Any]]
     for count, found in result.items():
         row = [count, found["samples"], "", "", ""]
         if found["samples"]:
-            row[2:] = [found["renamings"], f"{100 * found['mean']:.2f} %", found["all_agree"]]
+            renamings = "–".join(map(str, sorted(set(found["renamings"]))))
+            row[2:] = [renamings, f"{100 * found['mean']:.2f} %", found["all_agree"]]
         rows.append(row)
     return rows

@@ -43,7 +43,7 @@ def test_definition():
 def test_covariance_of_a_model_that(answer, covariance):
     result = measured(answer, ["! a"])["1"]
     assert result["mean"] == covariance and result["all_agree"].share == (covariance == 1)
-    assert (result["samples"], result["renamings"]) == (1, 3)
+    assert (result["samples"], result["renamings"]) == (1, [3, 3])
 
 
 def test_means_by_number_of_symbols():
@@ -55,7 +55,7 @@ def test_means_by_number_of_symbols():
     sources = ["a", "& a b", "| a a", "& a & b c"]
     result = measured(answer, sources, counts=(1, 2))
     assert [result[k]["samples"] for k in ("1", "2")] == [2, 1]
-    assert [result[k]["renamings"] for k in ("1", "2")] == [3, 6]
+    assert [result[k]["renamings"] for k in ("1", "2")] == [[3, 3], [6, 6]]
     assert [result[k]["mean"] for k in ("1", "2")] == [1.0, 1.0]  # an answer without names is fine
 
 
@@ -70,7 +70,7 @@ def test_the_inverses_are_those_of_the_renamings_that_were_applied():
         names="abcdef",
         max_renamings=50,
     )
-    assert result["5"] == {**result["5"], "renamings": 50, "mean": 1.0}
+    assert result["5"] == {**result["5"], "renamings": [50, 50], "mean": 1.0}
 
 
 def test_the_first_samples_with_so_many_symbols_are_taken():
@@ -94,7 +94,7 @@ def test_a_count_that_no_sentence_has_is_reported_as_such():
         ((1,), "", "1 symbols need as many different names, but only 0 can; .*--names"),
         ((1,), "a", "1 names allow for no two renamings of 'a'; change --names or --counts"),
         ((2,), "abc", "no sentence has 2 distinct symbols; change --counts"),
-        ((1,), "ax", "'x' is no symbol of the model; change --names or --symbols"),
+        ((1,), "ax", "'x' is no symbol; change --names or --symbols"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(counts, names, words):
@@ -122,6 +122,15 @@ def test_fresh_symbols_may_have_any_names():
     assert covariance(answers) == 1.0
     assert covariance([answers[0], answers[1].split()[0] * 2]) == 0.0
     assert covariance([answers[0], " ".join(answers[1].split()[::-1])]) == 0.0
+
+
+def test_problems_of_several_sorts_may_have_different_numbers_of_renamings():
+    pattern = SymbolPattern("small=[a-c]\nlarge=[A-B]")
+    options = {"counts": (2,), "names": "abcAB", "pattern": pattern}
+    result = measured(lambda source: source, ["a b", "a B"], **options)
+    assert result["2"]["renamings"] == [6, 6] and result["2"]["mean"] == 1.0
+    result = measured(lambda source: source, ["a B", "A B", "a b"], **options)
+    assert alpha_covariance_table(result)[1][:3] == ["2", 3, "2–6"]
 
 
 @pytest.mark.parametrize("most, found", [(120, 6), (5, 5)])

@@ -223,7 +223,11 @@ def test_alpha_covariance(evaluate, prefix, tmp_path):
     assert found["samples"] == 4 * 30 + 120
     for count, samples, renamings in (("2", 4, 30), ("3", 1, 120)):
         entry = found["result"][count]
-        assert (entry["samples"], entry["renamings"], entry["mean"]) == (samples, renamings, 1.0)
+        assert (entry["samples"], entry["renamings"], entry["mean"]) == (
+            samples,
+            [renamings] * 2,
+            1.0,
+        )
     assert "| 3 | 1 | 120 | 100.00 % |" in table
     fewer, _ = evaluate(
         "alpha-covariance",
@@ -254,6 +258,14 @@ def test_alpha_covariance_of_whoever_has_no_checkpoint(evaluate, tmp_path, capsy
         sit("evaluate", *chosen, "--generated", tmp_path / "lines")
     with pytest.raises(UserError, match="which tokens are symbols; change --symbols"):
         sit("evaluate", *chosen[:-2], "--questions", tmp_path / "renamed")
+
+
+def test_what_a_target_binds_gives_way_to_the_new_names(tmp_path):
+    prefix = write(tmp_path, ["f a"], ["let b = f a"])
+    words = ("--counts", "1", "--names", "a,b,c", "--symbols", "[a-c]")
+    sit("evaluate", "alpha-covariance", prefix, *words, "--questions", tmp_path / "renamed")
+    lines = (tmp_path / "renamed.tgt").read_text().splitlines()
+    assert sorted(lines) == ["let a = f b", "let b = f a", "let b = f c"]
 
 
 def test_top_n(evaluate, tmp_path, prefix, journal):
