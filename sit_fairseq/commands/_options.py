@@ -23,6 +23,11 @@ def at_least(least: float, kind: Callable[[str], float] = int) -> Callable[[str]
     return number
 
 
+def numbers(text: str) -> List[int]:
+    """The type of distinct positive numbers separated by commas, in ascending order."""
+    return sorted(set(map(at_least(1), text.split(","))))
+
+
 def range_from(least: int) -> Callable[[str], Tuple[int, int]]:
     """The type of a number from ``least`` on, or of a range of them: ``4`` or ``4-5``."""
 
@@ -66,8 +71,10 @@ def symbols(least: int) -> Callable[[str], List[str]]:
     def read(text: str) -> List[str]:
         numbered = text.isdecimal()
         found = symbol_names(int(text)) if numbered else list(map(str.strip, text.split(",")))
-        if len(found) < least or len(set(found)) < len(found):
-            raise argparse.ArgumentTypeError(f"{text} has too few symbols, or one of them twice")
+        if len(found) < least:
+            raise argparse.ArgumentTypeError(f"{text} gives fewer than {least} symbols")
+        if len(set(found)) < len(found):
+            raise argparse.ArgumentTypeError(f"{text} has a symbol twice")
         for name in found:
             if name in ARITY or not name.isidentifier():
                 raise argparse.ArgumentTypeError(
@@ -86,17 +93,12 @@ def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = Fa
     parser.add_argument("--symbols", **more, help=help_)
 
 
-def add_semantics(parser: argparse.ArgumentParser) -> None:
-    """Adds what sentences mean."""
-    help_ = f"what sentences mean ({', '.join(JUDGES)}; or MODULE:CLASS, a judge of your own)"
-    parser.add_argument("--semantics", required=True, help=help_)
-
-
 def add_judge(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
     """Adds what sentences mean (``semantics``), who judges answers, and how long that may take."""
-    if semantics:
-        add_semantics(parser)
     add = parser.add_argument
+    if semantics:
+        help_ = f"what sentences mean ({', '.join(JUDGES)}; or MODULE:CLASS, a judge of your own)"
+        add("--semantics", required=True, help=help_)
     choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
     add("--judge", help=f"who decides, by default the first ({choices})")
     seconds = at_least(0.001, float)

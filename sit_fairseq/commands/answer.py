@@ -24,6 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Iterable, Iterator, List
 
+from sit_fairseq.commands._options import numbers
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.storage.journal import Journal
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
     add(
         "--beams",
+        type=numbers,
         default="3,10,25",
         metavar="3,10,25",
         help="widths of the search: wider ones for formulas without a verified answer",
@@ -51,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.evaluation.formula_answers import shipped_model
+
     formulas = _formulas(args)
+    args.path = args.path or str(shipped_model(args.logic) / "model.pt")
     answers = _kept(args, formulas) if args.output else _answers(args, formulas)
     lacking = 0
     for answer in answers:
@@ -78,17 +83,18 @@ def _formulas(args: argparse.Namespace) -> List[str]:
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
     """The answers as plain data, as they come."""
     from sit_fairseq.evaluation.decoding import load_checkpoint
-    from sit_fairseq.evaluation.formula_answers import answer_formulas, shipped_model
+    from sit_fairseq.evaluation.formula_answers import answer_formulas
     from sit_fairseq.judging.judge import accepting_judge
     from sit_fairseq.judging.pool import JudgePool
     from sit_fairseq.symbols.saved_tokens import saved_vocabulary
     from sit_fairseq.tasks.file_options import read_state
     from sit_fairseq.tasks.python_interface import StreamHubInterface
 
-    path = args.path or str(shipped_model(args.logic) / "model.pt")
-    if saved_vocabulary(read_state(path)["model"]) is None:
-        raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
-    cfg, task, trained = load_checkpoint(path)
+    if saved_vocabulary(read_state(args.path)["model"]) is None:
+        raise UserError(
+            f"{args.path} knows no symbols; sit convert makes a model that does", "path"
+        )
+    cfg, task, trained = load_checkpoint(args.path)
     model = StreamHubInterface(cfg, task, [trained])
     with JudgePool(accepting_judge(args.logic)) as judges:
         for answer in answer_formulas(formulas, args.logic, model, judges, args.beams):
@@ -97,7 +103,10 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
 
 def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
     """The same, noted as they come, and written as pairs at the end."""
-    depends = {"logic": args.logic, "path": args.path, "formulas": formulas}
+    from sit_fairseq.evaluation.result_file import sha256_of_file
+
+    depends = {"logic": args.logic, "beams": args.beams, "model": sha256_of_file(args.path)}
+    depends["formulas"] = formulas
     name, advice = f"{args.output}.journal", "pass --restart to begin anew"
     options = {"advice": advice, "where": "--output", "restart": args.restart}
     with Journal(name, "answers", depends, **options) as journal:

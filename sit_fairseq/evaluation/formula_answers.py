@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Optional
+from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
@@ -66,7 +66,7 @@ def split_formulas(text: str) -> List[str]:
 
 
 def answer_formulas(
-    formulas: Iterable[str], logic: str, model: Any, judges: JudgePool, beams: str
+    formulas: Iterable[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
 ) -> Iterator[FormulaAnswer]:
     """Answers formulas, in order.
 
@@ -75,7 +75,7 @@ def answer_formulas(
         logic: ``prop`` or ``ltl``.
         model: as ``from_pretrained`` returns it.
         judges: of the logic.
-        beams: widths of the search, from narrow to wide, separated by commas.
+        beams: widths of the search, from narrow to wide.
     """
     rest = iter(formulas)
     while batch := list(islice(rest, _BATCH)):

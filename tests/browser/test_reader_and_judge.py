@@ -167,7 +167,7 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
     model = SimpleNamespace(translate=lambda sources, **_: [next(answers) for _ in sources])
     judges = SimpleNamespace(solvable=lambda sources: [])
     texts = [text for text, _ in asked]
-    expected = [one.text for one in answer_formulas(texts, logic, model, judges, "3")]
+    expected = [one.text for one in answer_formulas(texts, logic, model, judges, [3])]
     script = """(source, answer, temporal) => {
         const {names} = reader.readFormula(source, temporal);
         return reader.text(reader.answerForPeople(answer, temporal), names);

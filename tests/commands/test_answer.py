@@ -128,9 +128,22 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         sit("answer", "prop", *files)
     assert not (tmp_path / "out.src").exists()
+    (tmp_path / "other.pt").write_text("another model")
+    for option, value, words in (
+        ("--beams", "1", r"beams \[3, 10, 25\], not \[1\]"),
+        ("--path", tmp_path / "other.pt", "other model"),
+    ):
+        with pytest.raises(UserError, match=f"answers of another run .{words}"):
+            sit("answer", "prop", *files, option, value)
     lines, status = answer("prop", *files)
     assert status == 0 and len(lines) == 4
     assert asked == ["a", "!a", "a & b", "a | b", "a & b", "a | b"]
+
+
+def test_widths_are_checked_as_they_are_read(capsys):
+    with pytest.raises(SystemExit):
+        sit("answer", "prop", "a", "--beams", "0")
+    assert "argument --beams: 0 is less than 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

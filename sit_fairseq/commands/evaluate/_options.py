@@ -31,11 +31,6 @@ _OF_MODELS = (
 _OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
 
-def numbers(text: str) -> List[int]:
-    """The type of distinct positive numbers separated by commas, in ascending order."""
-    return sorted(set(map(at_least(1), text.split(","))))
-
-
 def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
     """Adds the result file, and how to come to it."""
     add = parser.add_argument

@@ -14,7 +14,7 @@ the same options:
 
 import argparse
 
-from sit_fairseq.commands._options import at_least
+from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, count = parser.add_argument, {"metavar": "N"}
     add("prefix", metavar="PREFIX", help="problems in PREFIX.src, text")
     help_ = "numbers of distinct symbols (default: %(default)s)"
-    add("--counts", type=options.numbers, default="3,4,5", help=help_)
+    add("--counts", type=numbers, default="3,4,5", help=help_)
     help_ = "problems for each (default: %(default)s)"
     add("--samples", type=at_least(1), default=1000, **count, help=help_)
     help_ = "a,b,c,...: rename to these (default: the symbols in PREFIX.src)"

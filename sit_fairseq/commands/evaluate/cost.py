@@ -10,7 +10,7 @@ import random
 
 import torch
 
-from sit_fairseq.commands._options import at_least
+from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
@@ -20,7 +20,7 @@ from sit_fairseq.evaluation.cost import cost_series, cost_table, measure_cost, s
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, count = parser.add_argument, {"type": at_least(1), "metavar": "N"}
     help_ = "numbers of symbols (default: %(default)s)"
-    add("--counts", type=options.numbers, default="1,2,5,10,20", help=help_)
+    add("--counts", type=numbers, default="1,2,5,10,20", help=help_)
     add("--samples", **count, default=64, help="sentences for each (default: %(default)s)")
     add("--repetitions", **count, default=5, help="measurements (default: %(default)s)")
     help_ = "tokens per sentence (default: 35, more if symbols need it)"

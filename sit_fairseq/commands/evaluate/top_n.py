@@ -14,6 +14,7 @@ the shares within and beyond the sizes of the training data:
 import argparse
 import os
 
+from sit_fairseq.commands._options import numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.datasets.pair_files import read_pairs
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("prefix", metavar="PREFIX", help="problems in PREFIX.src, or a grid")
     help_ = "the beam is as wide as the largest (default: %(default)s)"
-    add("--n", type=options.numbers, default="1,3,10,25", help=help_)
+    add("--n", type=numbers, default="1,3,10,25", help=help_)
     help_ = "share of the first colour of heat maps (default: %(default)s, as in the paper)"
     add("--lowest", type=float, default=0.8, help=help_)
     options.add_box(parser)
