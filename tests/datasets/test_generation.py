@@ -175,18 +175,14 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_written(kind, options, mess
     [
         ("prop", ["--symbols", "a,U"], "--symbols: 'U' cannot be a symbol"),
         ("prop", ["--symbols", "a,b c"], "--symbols: 'b c' cannot"),
-        (
-            "prop",
-            ["--symbols", "a,b,a"],
-            "--symbols: a,b,a has too few symbols, or one of them twice",
-        ),
-        ("prop", ["--symbols", "0"], "--symbols: 0 has too few"),
+        ("prop", ["--symbols", "a,b,a"], "--symbols: a,b,a has a symbol twice"),
+        ("prop", ["--symbols", "0"], "--symbols: 0 gives fewer than 1 symbols"),
         ("prop", ["--size", "0"], "--size: 0 is less than 1"),
         ("prop", ["--size", "some"], "--size: invalid int value: 'some'"),
         ("prop", ["--distinct-symbols", "0-2"], "--distinct-symbols: 0-2 is no number from 1 on"),
         ("ltl", ["--distinct-symbols", "3-2"], "--distinct-symbols: 3-2 is no number from 0 on"),
-        ("ltl", ["--operators", "F Q"], "--operators: 'Q' is unknown or named twice"),
-        ("ltl", ["--operators", "F F"], "--operators: 'F' is unknown or named twice"),
+        ("ltl", ["--operators", "F Q"], "--operators: 'Q' is none of ! X F"),
+        ("ltl", ["--operators", "F F"], "--operators: 'F' is named twice"),
         ("ltl", ["--operators", "&"], "--operators: none of '&' is unary"),
         ("ltl", ["--timeout", "0"], "--timeout: 0 is less than 0.001"),
         (

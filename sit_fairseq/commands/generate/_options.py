@@ -87,9 +87,11 @@ def _some_of(operators: Sequence[str]) -> Callable[[str], List[str]]:
 
     def read(text: str) -> List[str]:
         named = text.replace(",", " ").split()
-        wrong = [name for name in named if name not in operators or named.count(name) > 1]
-        if wrong:
-            raise argparse.ArgumentTypeError(f"{wrong[0]!r} is unknown or named twice")
+        for name in named:
+            if name not in operators:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {' '.join(operators)}")
+            if named.count(name) > 1:
+                raise argparse.ArgumentTypeError(f"{name!r} is named twice")
         if not any(ARITY[name] == 1 for name in named):
             raise argparse.ArgumentTypeError(f"none of {text!r} is unary")
         return named
