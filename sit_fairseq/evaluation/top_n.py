@@ -39,7 +39,7 @@ def measure_top_n_by_cell(
 def top_n_table(result: Mapping[str, Proportion]) -> List[List[Any]]:
     """The rows of a table for people, of :func:`measure_top_n`."""
     rows = [["first n", "sentences", "share and 95 % interval"]]
-    return rows + [[n, found.count, found] for n, found in result.items()]
+    return rows + [[n, found.total, found] for n, found in result.items()]
 
 
 def top_n_grid_table(result: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:

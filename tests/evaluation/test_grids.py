@@ -41,7 +41,7 @@ def test_one_right_answer_among_the_first_n():
     ]
     result = measure_top_n(verdicts, [1, 2, 3])
     assert result == {"1": Proportion(1, 5), "2": Proportion(2, 5), "3": Proportion(3, 5)}
-    assert [row[:2] for row in top_n_table(result)[1:]] == [["1", 1], ["2", 2], ["3", 3]]
+    assert [row[:2] for row in top_n_table(result)[1:]] == [["1", 5], ["2", 5], ["3", 5]]
 
 
 def test_right_answers_among_the_first_n_of_each_cell():
