@@ -8,6 +8,7 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.commands.evaluate import real as verb
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.real import measure_real, real_table
 from sit_fairseq.judging.verdict import Verdict
 
@@ -25,7 +26,7 @@ def few(monkeypatch):
 
 
 def test_formulas_are_counted_by_set_and_listed_for_the_hub(few, tmp_path):
-    result, listed = tmp_path / "real.json", tmp_path / "results.yaml"
+    result, listed = tmp_path / "real.json", tmp_path / ".eval_results" / "real.yaml"
     files = ("--result", result, "--eval-results", listed)
     sit("evaluate", "real", "prop", "--path", SHIPPED, *files, "--workers", 0)
     found = json.loads(result.read_text())["result"]
@@ -41,9 +42,25 @@ def test_formulas_are_counted_by_set_and_listed_for_the_hub(few, tmp_path):
 def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_path, capsys):
     result = tmp_path / "real.json"
     sit("evaluate", "real", "prop", "--path", models.stream, "--result", result, "--workers", 0)
-    wide = json.loads(result.read_text())["result"]["wide"]["verified"]
+    found = json.loads(result.read_text())
+    wide = found["result"]["wide"]["verified"]
     assert wide["total"] == 2 and wide["count"] < 2
+    journals = [tmp_path / f"real.{part}.answers.jsonl" for part in ("beam", "verified")]
+    kept = [json.loads(line) for path in journals for line in path.read_text().splitlines()[1:]]
+    assert found["samples"] == 3 and len(kept) > 3, "some are searched for twice"
+    assert found["seconds"] == pytest.approx(sum(entry["seconds"] for entry in kept))
     assert capsys.readouterr().out.count("verified") == 1
+
+
+def test_a_measurement_is_not_lost_where_results_for_the_hub_cannot_be_written(few, tmp_path):
+    result = tmp_path / "real.json"
+    words = ("--path", SHIPPED, "--result", result, "--workers", 0, "--eval-results")
+    with pytest.raises(UserError, match="real.py is a file|Cannot make .*real.py"):
+        sit("evaluate", "real", "prop", *words, f"{__file__}/x.yaml")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UserError, match=f"Cannot write {tmp_path}: Is a directory"):
+        sit("evaluate", "real", "prop", *words, tmp_path)
+    assert result.exists()
 
 
 def test_what_cannot_be_asked_counts_as_wrong():

@@ -69,8 +69,8 @@ def prefix(tmp_path):
 
 
 def test_correct(evaluate, models, prefix, journal):
-    found, table = evaluate("correct", prefix, *PROP, "--seed", 7)
-    assert found["metric"] == "correct" and found["seed"] == 7 and found["samples"] == 8
+    found, table = evaluate("correct", prefix, *PROP)
+    assert found["metric"] == "correct" and found["samples"] == 8 and "seed" not in found
     assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "correct"]
     assert set(found["versions"]) == {"sit_fairseq", "fairseq", "torch", "spot", "python"}
     for path in (f"{prefix}.src", f"{prefix}.tgt", models.stream):
@@ -228,7 +228,7 @@ def test_alpha_covariance(evaluate, prefix, tmp_path):
             [renamings] * 2,
             1.0,
         )
-    assert "| 3 | 1 | 120 | 100.00 % |" in table
+    assert "| 3 | 1 | 120 | 100.00 % |" in table and found["seed"] == 1
     fewer, _ = evaluate(
         "alpha-covariance",
         *(prefix, *SHORT, "--counts", "2", "--samples", 2, "--max-renamings", 7),
@@ -349,6 +349,8 @@ def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
         patch.setattr(CheckpointDecoder, "decode", interrupted)
         with pytest.raises(UserError, match="Interrupted; the same command goes on"):
             evaluate("correct", prefix, *PROP)
+        with pytest.raises(UserError, match="Interrupted$"):  # times are not kept
+            evaluate("cost", *SHORT)
     (kept,) = journal()
     assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
 
@@ -385,5 +387,6 @@ def test_mistakes_are_told(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="20 symbols need at least 39 tokens; change --length"):
         evaluate("cost", *SHORT, "--length", 9)
     given = ("--generated", f"{prefix}.tgt")
-    with pytest.raises(UserError, match="file are not searched for; change --verify or --gen"):
-        evaluate("correct", prefix, *PROP, "--verify", "prop", path=given)
+    for option in ("--verify", "--verify-beams", "--constrained"):
+        with pytest.raises(UserError, match=f"file are not searched for; change {option} or --gen"):
+            evaluate("correct", prefix, *PROP, option, "3", path=given)

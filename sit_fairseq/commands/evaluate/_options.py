@@ -31,12 +31,18 @@ _OF_MODELS = (
 _OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
 
-def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Adds the result file, and how to come to it."""
+def add_result(parser: argparse.ArgumentParser, required: bool = True, kept: bool = True) -> None:
+    """Adds the result file and, where answers are ``kept`` beside it, how to discard them."""
     add = parser.add_argument
     add("--result", required=required, metavar="FILE", help="the JSON file to write")
-    add("--seed", type=int, default=1, help="of what is drawn at random (default: %(default)s)")
-    add("--restart", action="store_true", help="discard the answers of an interrupted run")
+    if kept:
+        add("--restart", action="store_true", help="discard the answers of an interrupted run")
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Adds the seed of verbs that draw something."""
+    help_ = "of what is drawn at random (default: %(default)s)"
+    parser.add_argument("--seed", type=int, default=1, help=help_)
 
 
 def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = False) -> Any:
@@ -90,15 +96,17 @@ def run(args: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
+        goes_on = "; the same command goes on with the answers it has so far."
+        raise UserError("Interrupted" + goes_on * hasattr(args, "restart"))
 
 
 def answerer(args: argparse.Namespace) -> Answerer:
     """The model that the command line names, or the file of answers."""
     if getattr(args, "generated", None) is None:
         return CheckpointDecoder(args.path, **_given(args, _OF_MODELS))
-    if getattr(args, "verify", None) is not None:
-        raise UserError("answers of a file are not searched for", "verify generated")
+    for name in ("verify", "verify_beams", "constrained"):
+        if getattr(args, name, None) is not None:
+            raise UserError("answers of a file are not searched for", f"{name} generated")
     if getattr(args, "semantics", None) == "alpha" and args.symbols is None:
         raise UserError("a file of answers does not say which tokens are symbols", "symbols")
     return GivenAnswers(args.generated, args.symbols)
@@ -151,8 +159,7 @@ def report(
     files: Sequence[str],
     result: Dict[str, Any],
     table: Sequence[Sequence[Any]],
-    samples: int,
-    seconds: float,
+    seconds: Sequence[float],
 ) -> None:
     """Writes the result file and prints a table.
 
@@ -162,17 +169,16 @@ def report(
         files: read beside models and answers.
         result: the numbers.
         table: rows for people.
-        samples: sentences that were answered.
-        seconds: for answering and judging them, over all interrupted runs.
+        seconds: for answering and judging each sentence, over all interrupted runs.
     """
     content = {
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
-        "seed": args.seed,
+        **_given(args, ["seed"]),
         "files": {path: sha256_of_file(path) for path in (*files, args.path or args.generated)},
         "options": _settings(args),
-        "samples": samples,
-        "seconds": seconds,
+        "samples": len(seconds),
+        "seconds": sum(seconds),
         "result": result,
         "versions": result_file.versions(),
     }

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "or write the renamed problems to OUT_PREFIX.src and .tgt, and ask nobody"
     answers.add_argument("--questions", metavar="OUT_PREFIX", help=help_)
     options.add_result(parser, required=False)
+    options.add_seed(parser)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -74,6 +75,5 @@ def main(args: argparse.Namespace) -> None:
     fresh = pattern if asked.fresh_symbols else None
     answers = [entry.answers[0] for entry in answered]
     result = measure_alpha_covariance(problems, answers, args.counts, fresh)
-    table = alpha_covariance_table(result)
-    seconds = sum(entry.seconds for entry in answered)
-    options.report(args, "alpha-covariance", [path], result, table, len(answered), seconds)
+    table, seconds = alpha_covariance_table(result), [entry.seconds for entry in answered]
+    options.report(args, "alpha-covariance", [path], result, table, seconds)

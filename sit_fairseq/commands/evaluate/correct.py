@@ -37,5 +37,5 @@ def main(args: argparse.Namespace) -> None:
     verdicts = [entry.verdicts[0] for entry in answered]
     result = measure_correct(judge, problems, answers, verdicts)
     files = [f"{args.prefix}.src", f"{args.prefix}.tgt"]
-    seconds = sum(entry.seconds for entry in answered)
-    options.report(args, "correct", files, result, correct_table(result), len(answered), seconds)
+    seconds = [entry.seconds for entry in answered]
+    options.report(args, "correct", files, result, correct_table(result), seconds)

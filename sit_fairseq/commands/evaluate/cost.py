@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "tokens per sentence (default: 35, more if symbols need it)"
     add("--length", **count, help=help_)
     options.add_model(parser)
-    options.add_result(parser)
+    options.add_result(parser, kept=False)
+    options.add_seed(parser)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -45,6 +46,5 @@ def main(args: argparse.Namespace) -> None:
         }
         result = measure_cost(asked, sentences, args.repetitions, torch.device(args.device))
     plots.draw_cost(args.counts, cost_series(result), options.figure(args))
-    seconds = args.samples * sum(sum(found["seconds"]) for found in result.values())
-    samples = args.samples * len(args.counts)
-    options.report(args, "cost", [], result, cost_table(result), samples, seconds)
+    seconds = args.samples * [sum(found["seconds"]) for found in result.values()]
+    options.report(args, "cost", [], result, cost_table(result), seconds)

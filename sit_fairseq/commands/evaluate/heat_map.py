@@ -31,5 +31,5 @@ def main(args: argparse.Namespace) -> None:
     result = measure_heat_map(grid.cells, verdicts, box)
     plots.draw_heat_maps({"Correct": result}, options.figure(args))
     files = options.grid_files(args.folder)
-    seconds = sum(entry.seconds for entry in answered)
-    options.report(args, "heat-map", files, result, heat_map_table(result), len(answered), seconds)
+    seconds = [entry.seconds for entry in answered]
+    options.report(args, "heat-map", files, result, heat_map_table(result), seconds)

@@ -9,15 +9,17 @@ or operators, counts as wrong.
 """
 
 import argparse
-import time
+import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.real import LONGEST, real_sets
 from sit_fairseq.evaluation import real
+from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.files import make_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,39 +36,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    sets, begun = real_sets(args.semantics), time.monotonic()
+    if args.eval_results:
+        make_folder(os.path.dirname(args.eval_results) or ".")
+    sets = real_sets(args.semantics)
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
-        first = argparse.Namespace(**{**vars(args), "verify": None, "verify_beams": None})
-        asked = options.answerer(first)
+        beam_only = argparse.Namespace(**{**vars(args), "verify": None, "verify_beams": None})
+        asked = options.answerer(beam_only)
         sources = real.readable_sources(asked, formulas)
-        correct = _verdicts(first, asked, judges, sources, ".beam")
+        once = _answered(beam_only, asked, judges, sources, ".beam")
+        correct = [entry and entry.verdicts[0] for entry in once]
         left = [
             None if verdict is Verdict.satisfied else source
             for source, verdict in zip(sources, correct)
         ]
         args.verify = args.semantics
         asked = options.answerer(args)
-        again = _verdicts(args, asked, judges, left, ".verified")
-    verified = [found if found else first for found, first in zip(again, correct)]
+        again = _answered(args, asked, judges, left, ".verified")
+    verified = [second.verdicts[0] if second else first for second, first in zip(again, correct)]
     results = real.measure_real(sets, correct, verified)
+    seconds = [
+        sum(entry.seconds for entry in pair if entry) for pair in zip(once, again) if pair[0]
+    ]
+    options.report(args, "real", [], results, real.real_table(results, args.beam), seconds)
     if args.eval_results:
         real.write_eval_results(args.eval_results, args.semantics, results)
-    table, seconds = real.real_table(results, args.beam), time.monotonic() - begun
-    options.report(args, "real", [], results, table, len(formulas), seconds)
 
 
-def _verdicts(
+def _answered(
     args: argparse.Namespace,
     asked: CheckpointDecoder,
     judges: JudgePool,
     sources: Sequence[Optional[str]],
     part: str,
-) -> List[Optional[Verdict]]:
-    """The verdict on the first answer to each source, None where there is no source."""
+) -> List[Optional[Answered]]:
+    """What became of each source, None where there is no source."""
     lines = [source for source in sources if source is not None]
     if not lines:
         return [None] * len(sources)
     problems = judges.judge.problems(lines, None, asked.symbols)
-    verdicts = iter(options.answer(args, asked, problems, judges, part))
-    return [None if source is None else next(verdicts).verdicts[0] for source in sources]
+    found = iter(options.answer(args, asked, problems, judges, part))
+    return [None if source is None else next(found) for source in sources]

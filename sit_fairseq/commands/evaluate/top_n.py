@@ -63,5 +63,4 @@ def main(args: argparse.Namespace) -> None:
         table = top_n.top_n_grid_table(result)
         titles = {f"Correct among the first {n}": found for n, found in result.items()}
         plots.draw_heat_maps(titles, options.figure(args), args.lowest)
-    seconds = sum(entry.seconds for entry in answered)
-    options.report(args, "top-n", files, result, table, len(answered), seconds)
+    options.report(args, "top-n", files, result, table, [entry.seconds for entry in answered])
