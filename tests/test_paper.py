@@ -180,6 +180,7 @@ def test_a_command_that_fails_is_not_done(tmp_path):
         (["none"], "no task none, but conversion, copying, ltl, prop"),
         (["prop", "huge"], "no scale huge, but mini, medium, paper, tiny"),
         (["prop", "mini", "none"], "no step none, but model, results, ablation"),
+        (["prop", "mini", "model", "lables=spot"], "prop has no value lables"),
     ],
 )
 def test_what_there_is_not_is_named(words, reason, tmp_path, monkeypatch):

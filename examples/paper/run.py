@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from omegaconf import OmegaConf
+from omegaconf.errors import ConfigKeyError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -25,6 +26,7 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 
 from pace import updates_within  # noqa: E402
 
+from sit_fairseq.commands._options import at_least  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
 from sit_fairseq.evaluation.experiment_runs import run_experiments  # noqa: E402
 from sit_fairseq.evaluation.experiments import make_experiments  # noqa: E402
@@ -41,7 +43,7 @@ def read_task(task: str, scale: str, settings: List[str], out: Path) -> Dict[str
         out: the folder of the results, ``${out}`` in the file.
 
     Raises:
-        UserError: there is no such task or scale.
+        UserError: there is no such task, scale or value.
     """
     path = HERE / f"{task}.yaml"
     if not path.is_file() or task == "logic":
@@ -54,7 +56,12 @@ def read_task(task: str, scale: str, settings: List[str], out: Path) -> Dict[str
     if scale not in scales:
         raise UserError(f"{task} has no scale {scale}, but {', '.join(scales)}")
     places = {"root": str(ROOT), "out": str(out)}
-    found = OmegaConf.merge(found, scales[scale], OmegaConf.from_dotlist(settings), places)
+    found = OmegaConf.merge(found, scales[scale], places)
+    OmegaConf.set_struct(found, True)
+    try:
+        found = OmegaConf.merge(found, OmegaConf.from_dotlist(settings), places)
+    except ConfigKeyError as error:
+        raise UserError(f"{task} has no value {error.full_key}")
     content = OmegaConf.to_container(found, resolve=True)
     for step, lines in content["steps"].items():
         content["steps"][step] = [" ".join(line.split()) for line in lines]
@@ -155,7 +162,9 @@ def main() -> None:
     parser.add_argument("step", metavar="STEP", nargs="?", default="model")
     parser.add_argument("settings", metavar="NAME=VALUE", nargs="*")
     parser.add_argument("--out", type=Path, metavar="DIR", help="(default: outputs/TASK-SCALE)")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time (default: 2)")
+    parser.add_argument(
+        "--jobs", type=at_least(1), default=2, help="trainings at a time (default: 2)"
+    )
     parser.add_argument("--minutes", type=float, help="train the model for so long at most")
     args = parser.parse_args()
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
