@@ -28,17 +28,18 @@ A file says what to do like this::
       training:
         columns: {After 500: validation.500.correct, CPU minutes: {number: cpu_minutes}}
 
-``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the data of
-its condition. A measurement may have
-``models`` and ``conditions``, for those it is meant for. The measurement
-``training`` needs no command: it has ``validation.UPDATES.METRIC``, what fairseq-train printed of
-the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the process that ended the
-training, and ``parameters``. A column that is no share is written ``{number: PATH}``.
+``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the
+data of its condition. A measurement may have ``models`` and ``conditions``, for those it is meant
+for. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
+fairseq-train printed of the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the
+process that ended the training, and ``parameters``. A column that is no share is written
+``{number: PATH}``.
 """
 
 import argparse
 from pathlib import Path
 
+from sit_fairseq.commands._options import at_least
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiment_runs import run_experiments
 from sit_fairseq.evaluation.experiments import read_experiments
@@ -48,12 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("experiments", metavar="FILE.yaml", help="what to run")
     add("folder", metavar="DIR", help="has the data, and gets the results")
-    add("--jobs", type=int, default=1, help="runs at a time (default: %(default)s)")
+    add("--jobs", type=at_least(1), default=1, help="runs at a time (default: %(default)s)")
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.jobs < 1:
-        raise UserError(f"{args.jobs} runs at a time", "jobs")
     experiments = read_experiments(args.experiments)
     folder, name = Path(args.folder).resolve(), Path(args.experiments).stem
     table, failed = run_experiments(experiments, folder, name, args.jobs)

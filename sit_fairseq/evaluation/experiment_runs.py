@@ -15,6 +15,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from glob import escape
 from pathlib import Path
 from threading import Lock
 from typing import Any, Callable, Dict, List, Sequence, Tuple
@@ -24,6 +25,7 @@ from omegaconf import OmegaConf
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiments import (
+    TRAINING,
     Experiments,
     Results,
     Run,
@@ -36,9 +38,6 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import end_with_parent
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.storage.journal import Journal
-
-# The measurement that a training makes by itself.
-TRAINING = "training"
 
 _PACKAGE = Path(sit_fairseq.__file__).parent
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
@@ -186,15 +185,16 @@ class Runner:
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
-            # What has been removed has not changed.
+            # What has been removed has not changed; earlier versions added --restart.
             same = all(
                 sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
             )
             if same and [word for word in found["command"][1:] if word != "--restart"] == words:
                 return found["result"]
-            words.append("--restart")
-        elif begun.exists() and begun.read_text(encoding="utf-8") != command:
-            words.append("--restart")  # the answers are to another command
+        if path.exists() or begun.exists() and begun.read_text(encoding="utf-8") != command:
+            # Of another command or other files; what is begun anew goes on after an interruption.
+            for old in (*run.folder.glob(f"{escape(name)}.*answers.jsonl"), path):
+                old.unlink(missing_ok=True)
         begun.write_text(command, encoding="utf-8")
         words = [sys.executable, "-m", "sit_fairseq", *words]
         self._call(run.folder / f"{name}.log", words, lambda line: None)

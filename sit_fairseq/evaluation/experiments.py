@@ -11,6 +11,9 @@ from omegaconf import MISSING, OmegaConf
 
 from sit_fairseq.errors import UserError
 
+# The measurement that a training makes by itself.
+TRAINING = "training"
+
 # The result of each measurement of a run, by its name; None if the run failed.
 Results = Optional[Dict[str, Dict[str, Any]]]
 
@@ -97,6 +100,14 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
     asked.update(c for m in found.measurements.values() for c in m.conditions or ())
     if asked - known:
         raise UserError(f"{name} has no models or conditions {', '.join(sorted(asked - known))}")
+    if not make_runs(found, folder):
+        raise UserError(f"{name} has nothing to train or to measure")
+    for measured, measurement in found.measurements.items():
+        if not measurement.command and measured != TRAINING:
+            raise UserError(f"{name} has no command for the measurement {measured}")
+        for title, path in measurement.columns.items():
+            if not isinstance(_path(path), str):
+                raise UserError(f"{name}: the column {title} is no PATH and no {{number: PATH}}")
     return found
 
 
@@ -163,10 +174,14 @@ def experiments_table(
     for key, group in groups.items():
         rows.append([*key])
         for name, _, path in columns:
-            share = isinstance(path, str)
-            path = path if share else path["number"]
-            rows[-1].append(_cell([_value_at(r[name], path) for r in group if name in r], share))
+            values = [_value_at(result[name], _path(path)) for result in group if name in result]
+            rows[-1].append(_cell(values, isinstance(path, str)))
     return rows
+
+
+def _path(column: Any) -> Any:
+    """The path of a column, ``PATH`` or ``{number: PATH}``; of anything else no text."""
+    return column.get("number") if isinstance(column, dict) else column
 
 
 def _value_at(result: Mapping[str, Any], path: str) -> Optional[float]:

@@ -24,6 +24,7 @@ LOG = """a warning
 [2026][valid][INFO] - {"valid_correct": "54.5", "valid_timeout": "0", "valid_num_updates": "500"}
 [2026][valid][INFO] - {"valid_correct": "60", "valid_num_updates": "1000"}
 """
+ANSWERS = ".part.answers.jsonl"  # as a metric in parts names them
 # Of one condition and seed, so that a table is two trainings and three measurements.
 ONE = {"conditions": {"All": {"data": "bin"}}, "seeds": [1]}
 
@@ -49,7 +50,9 @@ def calls(monkeypatch):
         calls.append(log.stem)
         log.write_text(LOG)
         if "--result" in words:
-            calls[-1] += " anew" * ("--restart" in words)
+            kept = log.with_suffix(ANSWERS)
+            calls[-1] += " on" * kept.exists()
+            kept.write_text("")
             files = {"x.src": sha256_of_file(str(self._folder / "x.src"))}
             result = {"correct": {"share": 0.5}, "3": {"mean": 1.0}}
             found = {"command": ["sit", *words[3:]], "files": files, "result": result}
@@ -104,20 +107,27 @@ def test_each_seed_may_have_data_of_its_own(folder, calls):
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     carry_out(folder, calls)
     (folder / "x.src").write_text("b\n")
-    assert carry_out(folder, calls) == ["test anew", "test anew", "covariance anew"]
+    assert carry_out(folder, calls) == ["test", "test", "covariance"]
     test = {"command": "correct y", "columns": {"Correct": "correct.share"}}
     other = {**CONTENT["measurements"], "test": test}
-    assert carry_out(folder, calls, measurements=other) == ["test anew", "test anew"]
+    assert carry_out(folder, calls, measurements=other) == ["test", "test"]
     assert carry_out(folder, calls, measurements=other) == []
 
 
-@pytest.mark.parametrize("command, called", [("correct x", "test"), ("correct y", "test anew")])
-def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, calls, command, called):
+@pytest.mark.parametrize("before", [False, True], ids=["the first", "in the place of another"])
+@pytest.mark.parametrize("command, called", [("correct x", "test on"), ("correct y", "test")])
+def test_an_interrupted_measurement_goes_on_unless_it_is_another(
+    folder, calls, command, called, before
+):
+    if before:
+        carry_out(folder, calls)
+        (folder / "x.src").write_text("b\n")
     runner = Runner(experiments(folder, **ONE), folder, 1)
     call = runner._call
 
     def interrupted(log, *arguments):
         if log.stem == "test":
+            log.with_suffix(ANSWERS).write_text("")
             raise KeyboardInterrupt
         return call(log, *arguments)
 
@@ -126,7 +136,7 @@ def test_an_interrupted_measurement_goes_on_unless_it_is_another(folder, calls, 
         runner(runner.runs[0])
     test = {**CONTENT["measurements"]["test"], "command": command}
     found = carry_out(folder, calls, measurements={**CONTENT["measurements"], "test": test})
-    assert found == [called, "train", "test", "covariance"]
+    assert found == [called, *([] if before else ["train"]), "test", "covariance"]
 
 
 @pytest.mark.parametrize("changed", ["configuration", "overrides", "data", "content of the data"])

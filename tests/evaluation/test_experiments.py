@@ -45,6 +45,11 @@ def test_a_model_may_be_a_checkpoint():
         ({"measurements": {"test": ["correct"]}}, "ListConfig|measurements"),
         ({"measurements": {"test": {"models": ["C"]}}}, "no models or conditions C"),
         ({"measurements": {"test": {"conditions": ["A b"]}}}, "no models or conditions A b"),
+        ({"conditions": {"All": {"data": "bin"}}, "models": {}, "measurements": {}}, "nothing to"),
+        ({"seeds": []}, "nothing to train or to measure"),
+        ({"measurements": {"test": {"columns": {}}}}, "no command for the measurement test"),
+        ({"measurements": {"training": {"columns": {"X": {"count": "a"}}}}}, "the column X is no"),
+        ({"measurements": {"training": {"columns": {"X": {"number": 3}}}}}, "the column X is no"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(parts, words):
@@ -104,7 +109,7 @@ def test_plain_numbers_are_no_percentages(values, cell):
 
 @pytest.mark.parametrize("path", ["correct.shares", "correct", "word", "right", "correct.share.x"])
 def test_a_column_that_the_measurement_lacks_is_named(path):
-    some = experiments(measurements={"test": {"columns": {"Correct": path}}})
+    some = experiments(measurements={"test": {"command": "x", "columns": {"Correct": path}}})
     found = [{"test": {"correct": {"share": 0.5}, "word": "x", "right": True}}]
     with pytest.raises(UserError, match=f"'{path}'"):
         experiments_table(some, make_runs(some, OUT), found)
