@@ -32,9 +32,9 @@ def pieces(text):
     for side in (".src", ".tgt"):
         sit(
             *("sentencepiece", "--encode", directory / "spm.model"),
-            *(text.with_suffix(side), directory / f"pieces{side}"),
+            *(text.with_suffix(side), directory / "pieces" / f"train{side}"),
         )
-    return directory / "pieces"
+    return directory / "pieces" / "train"
 
 
 def test_symbols_stay_whole(text, pieces):
@@ -48,9 +48,12 @@ def test_symbols_stay_whole(text, pieces):
 def test_the_same_text_gives_the_same_model_wherever_it_lies(text, pieces, tmp_path):
     sources = [shutil.copy(text.with_suffix(side), tmp_path) for side in (".src", ".tgt")]
     options = ("--vocab-size", 90, "--symbols", "<ent0>..<ent30>")
-    sit("sentencepiece", *sources, "--model-prefix", tmp_path / "other", *options)
+    sit("sentencepiece", *sources, "--model-prefix", tmp_path / "new" / "spm", *options)
     for ending in (".model", ".vocab"):
-        made = [path.with_suffix(ending) for path in (pieces.parent / "spm", tmp_path / "other")]
+        made = [
+            path.with_suffix(ending)
+            for path in (pieces.parents[1] / "spm", tmp_path / "new" / "spm")
+        ]
         assert made[0].read_bytes() == made[1].read_bytes()
 
 
@@ -64,7 +67,7 @@ def test_interactive_reads_and_prints_plain_text_with_symbols_never_seen(pieces,
     capsys.readouterr()
     interactive(
         *(data, tmp_path / "model" / "checkpoint_last.pt", ["<ent27> called <ent30>"], tmp_path),
-        *("--bpe", "sentencepiece", "--sentencepiece-model", pieces.parent / "spm.model"),
+        *("--bpe", "sentencepiece", "--sentencepiece-model", pieces.parents[1] / "spm.model"),
         *("--max-len-b", 20),
     )
     printed = capsys.readouterr().out
