@@ -119,9 +119,12 @@ def test_a_grid_of_own_pairs_is_a_random_choice_of_a_seed(own, tmp_path):
         (["--from", "own"], "need --symbols"),
         (["--from", "own", "--symbols", "("], "is not a regular expression"),
         (["--from", "nowhere", "--symbols", "T"], "nowhere.src"),
+        (["--from", "own", "--symbols", "T", "--max-length", 3], "not drawn; change --max-length"),
+        (["--from", "own", "--symbols", "T", "--restart"], "not drawn; change --restart"),
+        (["--semantics", "copy", "--symbols", "T"], "of their own; change --symbols"),
     ],
 )
-def test_own_pairs_that_cannot_be_used(own, options, message, tmp_path, monkeypatch):
+def test_options_that_cannot_be_used(own, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
         sit("generate", "grid", "grid", *options)

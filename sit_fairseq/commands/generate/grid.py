@@ -42,6 +42,9 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 # Most symbols, tokens and samples of a cell of the published grids.
 _PUBLISHED = {"prop": (10, 50, 100), "ltl": (10, 50, 100), "copy": (160, 160, 20)}
 _SIZES = ("max_symbols", "max_length", "per_cell")
+# Options of drawn samples, with their defaults.
+_BOUNDS = {"max_symbols": None, "max_length": None, "step": 1}
+_DRAWING = {"exclude": [], "workers": 2, "timeout": 10.0, "restart": False}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,10 +63,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument("--max-length", type=at_least(1), help=length_help)
     step_help = "only numbers of symbols and lengths that it divides (default: %(default)s)"
     drawn.add_argument("--step", type=at_least(1), default=1, help=step_help)
-    add_options(drawn, exclude=[], workers=2, timeout=10.0, restart=False)
+    add_options(drawn, **_DRAWING)
 
 
 def main(args: argparse.Namespace) -> None:
+    unused, reason = {**_BOUNDS, **_DRAWING}, "pairs of a file are not drawn"
+    if args.prefix is None:
+        unused, reason = {"symbols": None}, "drawn samples have symbols of their own"
+    for name, default in unused.items():
+        if getattr(args, name) != default:
+            raise UserError(reason, name)
     for name, value in zip(_SIZES, _PUBLISHED[args.semantics or "prop"]):
         if getattr(args, name) is None:
             setattr(args, name, value)
