@@ -127,6 +127,17 @@ def test_peak_memory():
     assert MEASURING.peak_memory(allocating, 64) == pytest.approx(64 * MIB, rel=0.1)
 
 
+@pytest.mark.parametrize("peak, shown", [(3 * MIB, "| 3 | 3 | 1.00 |"), (None, "unknown |")])
+def test_a_peak_that_cannot_be_told_is_unknown(monkeypatch, peak, shown):
+    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: peak)
+    monkeypatch.setattr(BENCHMARK, "DATA", {"some": ()})
+    bench = SimpleNamespace(found={}, args=SimpleNamespace(batch_size=1), options=lambda *args: [])
+    bench.table = lambda head, rows: tables.extend(rows)
+    tables = []
+    BENCHMARK.compare_memory(bench)
+    assert f"| {' | '.join(tables[1])} |".endswith(shown)
+
+
 @pytest.mark.parametrize("part", ["models", "growth"])
 def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     """At a size at which figures mean nothing."""

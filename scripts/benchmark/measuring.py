@@ -5,7 +5,7 @@ import statistics
 import time
 import warnings
 from multiprocessing import get_context
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
@@ -45,18 +45,19 @@ def operations(case: Callable[[], object]) -> int:
 
     Custom backward passes may compute things twice: count a forward pass.
     """
+
+    def count(query: Any, key: Any, value: Any, *args: Any, **kwargs: Any) -> int:
+        return sdpa_flop_count(query, key, value)
+
     # The kernel that torch's counter does not know.
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    count = lambda query, key, value, *args, **kwargs: sdpa_flop_count(
-        query, key, value
-    )  # noqa: E731
     with FlopCounterMode(display=False, custom_mapping={fused: count}) as counter:
         case()
     return counter.get_total_flops()
 
 
-def peak_memory(prepare: Callable[..., Any], *args: Any) -> int:
-    """The most bytes that a case needs beyond what it was prepared with.
+def peak_memory(prepare: Callable[..., Any], *args: Any) -> Optional[int]:
+    """The most bytes that a case needs beyond what it was prepared with; None if it cannot be told.
 
     Measured in a process of its own, since memory that was freed is not given back.
 
@@ -68,7 +69,7 @@ def peak_memory(prepare: Callable[..., Any], *args: Any) -> int:
         return pool.apply(_peak_memory, (prepare, torch.get_num_threads(), args))
 
 
-def _peak_memory(prepare: Callable[..., Any], threads: int, args: Any) -> int:
+def _peak_memory(prepare: Callable[..., Any], threads: int, args: Any) -> Optional[int]:
     be_quiet()
     torch.set_num_threads(threads)
     case, device = prepare(*args)

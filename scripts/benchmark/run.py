@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
@@ -172,6 +172,10 @@ def training_case(options: List[str], size: int):
     return lambda: subject.train(batches), subject.device
 
 
+def _mebibytes(size: Optional[int]) -> str:
+    return "unknown" if size is None else f"{size / MIB:.0f}"
+
+
 def compare_memory(bench: Bench) -> None:
     """The peak of training."""
     found = bench.found["memory"] = {}
@@ -181,8 +185,9 @@ def compare_memory(bench: Bench) -> None:
             kind: peak_memory(training_case, bench.options(kind, name), bench.args.batch_size)
             for kind in KINDS
         }
-        cells = [f"{sizes[kind] / MIB:.0f}" for kind in KINDS]
-        rows.append([name, *cells, f"{sizes['package'] / sizes['literal']:.2f}"])
+        package, literal = sizes["package"], sizes["literal"]
+        ratio = f"{package / literal:.2f}" if package and literal else "unknown"
+        rows.append([name, *(_mebibytes(sizes[kind]) for kind in KINDS), ratio])
     bench.table("Memory beyond the model", rows)
 
 
@@ -224,7 +229,7 @@ def measure_growth(bench: Bench) -> None:
         seconds = bench.time({str(n): lambda b=b: case(b) for n, b in batches.items()})
         memory = {str(n): peak_memory(growth_case, options, job, n) for n in GROWTH}
         for row, count in zip(rows[1:], map(str, GROWTH)):
-            row += [f"{1000 * seconds[count]:.0f}", f"{memory[count] / MIB:.0f}"]
+            row += [f"{1000 * seconds[count]:.0f}", _mebibytes(memory[count])]
         found[job] = {"seconds": seconds, "bytes": memory}
     bench.table(f"One formula of {LENGTH} tokens, answers of 20 tokens", rows)
 
