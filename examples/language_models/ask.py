@@ -16,7 +16,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 from tqdm import tqdm
 
@@ -25,6 +25,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 from prompts import LISTINGS, answer_format, prompt, read_answer  # noqa: E402
 
 from sit_fairseq.errors import UserError  # noqa: E402
+from sit_fairseq.logic.syntax import read_sentences  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
 
@@ -175,7 +176,7 @@ def main() -> None:
     add("--timeout", type=float, default=600.0, help="seconds an answer (default: %(default)s)")
     add("--max-retries", type=int, default=5, help="of each request (default: %(default)s)")
     args = parser.parse_args()
-    sources: List[str] = Path(f"{args.prefix}.src").read_text(encoding="utf-8").splitlines()
+    sources = read_sentences(f"{args.prefix}.src")
     requests = {}
     for source in sources:
         messages = [{"role": "user", "content": prompt(source, args.semantics)}]
