@@ -3,8 +3,8 @@
     sit generate binding data/train --variables 1-4 --binders 0-3
     sit generate binding data/more --variables 5-10 --binders 4-6 --exclude data/train
 
-writes ``data/train.src`` (``f ( g ( a , b ) , h ( a ) )``) and ``data/train.tgt`` (``let x = g a b
-; let y = h a ; f x y``). Binders are symbols that the term lacks; they get the first names of
+writes ``data/train.src`` (``f ( g ( a , b ) , h ( a ) )``) and ``data/train.tgt`` (``let c = g a b
+; let d = h a ; f c d``). Binders are symbols that the term lacks; they get the first names of
 ``--symbols`` that are left. Variables are drawn among all of them. No term is a renaming of
 another, nor of one in the files of ``--exclude``.
 """
