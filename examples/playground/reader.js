@@ -22,14 +22,18 @@ const RIGHT_ASSOCIATIVE = ["U", "W", "R", "M", "->", "<->"];
 const each = (words, token) => words.split(" ").map((word) => [word, token]);
 const SIGNS = [
   ...each("! ~ ¬", "!"),
-  ...each("& && /\\ ∧", "&"),
-  ...each("| || \\/ ∨", "|"),
-  ...each("-> => --> → ⇒", "->"),
-  ...each("<-> <=> <--> ↔ ⇔", "<->"),
-  ...each("^ ⊕", "xor"),
-  ...[["(", "("], [")", ")"]],
+  ...each("& && /\\ * ∧ ∩ ⋀", "&"),
+  ...each("| || \\/ + ∨ ∪ ⋁", "|"),
+  ...each("-> => --> → ⟶ ⇒ ⟹", "->"),
+  ...each("<-> <=> <--> ↔ ⇔ ⟺ ≡", "<->"),
+  ...each("^ ⊕ ⊻", "xor"),
+  ...[["⊤", "1"], ["⊥", "0"], ["(", "("], [")", ")"]],
 ];
-const TEMPORAL_SIGNS = [...each("[] □", "G"), ...each("<> ◇", "F"), ...each("() ○", "X")];
+const TEMPORAL_SIGNS = [
+  ...each("[] □ ⬜ ◻", "G"),
+  ...each("<> ◇ ⋄ ♢", "F"),
+  ...each("() ○ ◯", "X"),
+];
 const WORDS = [
   ...[["not", "!"], ["and", "&"], ["or", "|"], ["xor", "xor"], ["implies", "->"], ["iff", "<->"]],
   ...[["true", "1"], ["false", "0"], ["1", "1"], ["0", "0"]],
@@ -37,10 +41,20 @@ const WORDS = [
 const TEMPORAL_WORDS = [...TEMPORAL.map((letter) => [letter, letter]), ["V", "R"]];
 
 const WORD = "[\\p{L}\\p{N}_][\\p{L}\\p{N}_.]*";
-// GFa and Xp0, as Spot prints them; but Grant may be G rant or a name.
+// GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 const RUN_TOGETHER = /^([XFG]+)([a-z]\p{Nd}*)?$/u;
-const PERHAPS_RUN_TOGETHER = /^[XFG]+[a-z_][\p{L}\p{N}_]*$/u;
-const PLAIN_NAME = /^(?!(true|false)$)[a-z_][a-zA-Z0-9_]*$/;
+const PERHAPS_RUN_TOGETHER =
+  /^([XFG]+[A-Za-z_][\p{L}\p{N}_.]*|[XFG]{2,}\p{Nd}[\p{L}\p{N}_.]*)$/u;
+const PLAIN_NAME = /^[a-z_][a-zA-Z0-9_]*$/;
+
+// What to do about the first character of a text that cannot be read.
+const ADVICE = new Map([
+  ["[", "; bounds such as X[3] are to be written out: X X X"],
+  ["=", "; for a = 1 and a = 0 write a and !a, for a = b write a <-> b"],
+]);
+
+// Said of a letter that stands where an operator should.
+const CAPITAL = ", as it is read as a name: temporal operators are X F G U W R M, in ltl alone";
 
 /** Reads a formula in infix or prefix notation; throws an Error that names the place in the text. */
 export function readFormula(text, temporal) {
@@ -53,20 +67,31 @@ export function readFormula(text, temporal) {
   return { tokens, names };
 }
 
-/** The tokens of a formula in prefix notation; null if the text is none. */
+/** The tokens of a formula in prefix notation; null if the text is none. A name is what the infix
+ * notation takes for one, too. */
 function inPrefix(text, temporal, slot) {
   const constants = new Map([["true", "1"], ["false", "0"]]);
   const split = text.split(/\s+/u).filter(Boolean);
-  const words = split.map((word) => constants.get(word) ?? word);
+  const words = split.map((word) => constants.get(word.toLowerCase()) ?? word);
   const operator = (word) => ARITY.has(word) && (temporal || !TEMPORAL.includes(word));
   const fixed = (word) => operator(word) || CONSTANTS.includes(word);
-  const name = new RegExp(`^${WORD}$`, "u");
   let missing = 1;
   for (const word of words) {
-    if (!missing || !(fixed(word) || name.test(word))) return null;
+    if (!missing || !(fixed(word) || isName(word, temporal))) return null;
     missing += (operator(word) ? ARITY.get(word) : 0) - 1;
   }
   return missing ? null : words.map((word) => (fixed(word) ? word : slot(word)));
+}
+
+/** Whether a text without white space is a name that needs no quotes. */
+function isName(word, temporal) {
+  const operators = () =>
+    new Map(TEMPORAL_WORDS).has(word) || RUN_TOGETHER.test(word) || PERHAPS_RUN_TOGETHER.test(word);
+  return (
+    new RegExp(`^(?!\\p{Nd})${WORD}$`, "u").test(word) &&
+    !new Map(WORDS).has(word.toLowerCase()) &&
+    !(temporal && operators())
+  );
 }
 
 const said = ({ text, place }) => `“${[...text].slice(0, 20).join("")}” at character ${place + 1}`;
@@ -88,7 +113,7 @@ function lexemes(text, temporal, slot) {
     const piece = match ? match[1] ?? match[2] : [...rest.trimEnd()].slice(0, 10).join("");
     const place = [...text.slice(0, text.length - rest.length)].length;
     const lexeme = { text: piece, place };
-    if (!match) throw new Error(`${said(lexeme)} cannot be read.`);
+    if (!match) throw new Error(`${said(lexeme)} cannot be read${ADVICE.get(rest[0]) ?? ""}.`);
     found.push(...tokensOf(lexeme, match[1], match[2]).map((token) => ({ ...lexeme, token })));
   }
   return found;
@@ -117,11 +142,12 @@ function toPrefix(found) {
   for (const lexeme of [...found].reverse()) {
     const { token } = lexeme;
     if (complete === (token === ")" || (!ARITY.has(token) && token !== "(")))
-      throw new Error(`${said(lexeme)}: an ${complete ? "operator" : "operand"} is missing after it.`);
-    if (token === ")") {
-      waiting.push(lexeme);
-      complete = false;
-    } else if (token === "(") {
+      throw new Error(
+        `${said(lexeme)}: an ${complete ? "operator" : "operand"} is missing after it` +
+          `${complete && /^[A-Z]$/.test(lexeme.text) ? CAPITAL : ""}.`,
+      );
+    if (token === ")") waiting.push(lexeme);
+    else if (token === "(") {
       while (waiting.length && waiting.at(-1).token !== ")") output.push(waiting.pop().token);
       if (!waiting.length) throw new Error(`${said(lexeme)} is never closed.`);
       waiting.pop();
@@ -182,7 +208,9 @@ function isPropositional(tokens) {
 
 /** A symbol, in double quotes if its name could be taken for something else. */
 export const quoted = (name) =>
-  PLAIN_NAME.test(name) ? name : `"${name.replace(/[\\"]/g, "\\$&")}"`;
+  PLAIN_NAME.test(name) && !new Map(WORDS).has(name.toLowerCase())
+    ? name
+    : `"${name.replace(/[\\"]/g, "\\$&")}"`;
 
 /** The pieces of a formula in infix notation. */
 export function infix(tokens) {

@@ -7,8 +7,10 @@ from typing import List, Mapping, Optional, Sequence
 from sit_fairseq.logic.syntax import CONSTANTS, Tree, parse
 
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
-# capital letter may be an operator (Ga is G a), and two words are constants of Spot.
-_PLAIN_NAME = re.compile(r"(?!(true|false)$)[a-z_][a-zA-Z0-9_]*", re.ASCII)
+# capital letter may be an operator (Ga is G a), and some words are ones or constants.
+_PLAIN_NAME = re.compile(
+    r"(?!(?i:true|false|not|and|or|xor|implies|iff)$)[a-z_][a-zA-Z0-9_]*", re.ASCII
+)
 
 
 def quoted(symbol: str) -> str:

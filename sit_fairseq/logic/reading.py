@@ -10,11 +10,11 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.logic.ltl import Trace, parse_trace
-from sit_fairseq.logic.propositional import OPERATORS
 from sit_fairseq.logic.syntax import (
     ARITY,
     CONSTANTS,
     CYCLE_START,
+    OPERATORS,
     TRACE_MARKS,
     MalformedAnswer,
     MalformedFormula,
@@ -29,17 +29,17 @@ _RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
 
 _SIGNS = {
     **dict.fromkeys(("!", "~", "¬"), "!"),
-    **dict.fromkeys(("&", "&&", "/\\", "∧"), "&"),
-    **dict.fromkeys(("|", "||", "\\/", "∨"), "|"),
-    **dict.fromkeys(("->", "=>", "-->", "→", "⇒"), "->"),
-    **dict.fromkeys(("<->", "<=>", "<-->", "↔", "⇔"), "<->"),
-    **dict.fromkeys(("^", "⊕"), "xor"),
-    **{"(": "(", ")": ")"},
+    **dict.fromkeys(("&", "&&", "/\\", "*", "∧", "∩", "⋀"), "&"),
+    **dict.fromkeys(("|", "||", "\\/", "+", "∨", "∪", "⋁"), "|"),
+    **dict.fromkeys(("->", "=>", "-->", "→", "⟶", "⇒", "⟹"), "->"),
+    **dict.fromkeys(("<->", "<=>", "<-->", "↔", "⇔", "⟺", "≡"), "<->"),
+    **dict.fromkeys(("^", "⊕", "⊻"), "xor"),
+    **{"⊤": "1", "⊥": "0", "(": "(", ")": ")"},
 }
 _TEMPORAL_SIGNS = {
-    **dict.fromkeys(("[]", "□"), "G"),
-    **dict.fromkeys(("<>", "◇"), "F"),
-    **dict.fromkeys(("()", "○"), "X"),
+    **dict.fromkeys(("[]", "□", "⬜", "◻"), "G"),
+    **dict.fromkeys(("<>", "◇", "⋄", "♢"), "F"),
+    **dict.fromkeys(("()", "○", "◯"), "X"),
 }
 _WORDS = {
     **{"not": "!", "and": "&", "or": "|", "xor": "xor", "implies": "->", "iff": "<->"},
@@ -49,9 +49,18 @@ _TEMPORAL_WORDS = {**{letter: letter for letter in "XFGUWRM"}, "V": "R"}
 
 _WORD = r"\w[\w.]*"
 _NAME = rf'"(?:[^"\\]|\\.)*"|{_WORD}'
-# GFa and Xp0, as Spot prints them; but Grant may be G rant or a name.
+# GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
-_PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[a-z_]\w*")
+_PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[A-Za-z_][\w.]*|[XFG]{2,}\d[\w.]*")
+
+# What to do about the first character of a text that cannot be read.
+_ADVICE = {
+    "[": "; bounds such as X[3] are to be written out: X X X",
+    "=": "; for a = 1 and a = 0 write a and !a, for a = b write a <-> b",
+}
+
+# Said of a letter that stands where an operator should.
+_CAPITAL = ", as it is read as a name: temporal operators are X F G U W R M, in ltl alone"
 
 _FIXED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
 
@@ -132,15 +141,26 @@ def read_infix_trace(text: str) -> Trace:
 
 
 def read_dimacs(text: str) -> Reading:
-    """Reads DIMACS CNF as a conjunction of disjunctions over x1, x2, ...
+    """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...
 
     Raises:
         MalformedFormula: it is no such text; the message names the line.
     """
     names: Dict[str, str] = {}
-    clauses: List[List[str]] = [[]]
+    clauses: List[List[str]] = [[]]  # the last one has no end yet
+    announced = None
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith(("c", "p", "%")):
+        if line.startswith("%"):
+            break
+        if line.startswith("p"):
+            header = re.fullmatch(r"p\s+cnf\s+\d+\s+(\d+)\s*", line)
+            if header is None:
+                raise MalformedFormula(
+                    f"line {number} of DIMACS is not 'p cnf VARIABLES CLAUSES', and no other kind "
+                    "is read"
+                )
+            announced = int(header[1])
+        if line.startswith(("c", "p")):
             continue
         for word in line.split():
             if not re.fullmatch(r"-?\d+", word):
@@ -150,14 +170,20 @@ def read_dimacs(text: str) -> Reading:
                 clauses[-1] += ["!"] * (literal < 0) + [_numbered(f"x{abs(literal)}", names)]
             else:
                 clauses.append([])
-    clauses = [clause for clause in clauses if clause]
-    if not clauses:
-        raise MalformedFormula("DIMACS without a clause")
+    rest = clauses.pop()
+    if announced is None:
+        raise MalformedFormula("DIMACS without a line 'p cnf VARIABLES CLAUSES'")
+    if rest or len(clauses) != announced:
+        raise MalformedFormula(
+            f"DIMACS announces {announced} clauses, and {len(clauses)} end with 0"
+            + (", but the last one does not" if rest else "")
+        )
     joined = []
     for number, clause in enumerate(clauses):
         literals = sum(token != "!" for token in clause)
-        joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1) + clause
-    return Reading(joined, list(names))
+        joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
+        joined += clause or ["0"]
+    return Reading(joined or ["1"], list(names))
 
 
 def compact_tokens(text: str) -> List[str]:
@@ -186,18 +212,32 @@ def _numbered(name: str, names: Dict[str, str]) -> str:
 
 
 def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optional[List[str]]:
-    """The tokens of a formula in prefix notation, None if the words are none."""
+    """The tokens of a formula in prefix notation, None if the words are none.
+
+    A name is what the infix notation takes for one, too.
+    """
     fixed = (*(ARITY if temporal else OPERATORS), *CONSTANTS)
-    if not all(word in fixed or re.fullmatch(_WORD, word) for word in words):
-        return None
     constants = {"true": "1", "false": "0"}
-    words = [constants.get(word, word) for word in words]
+    words = [constants.get(word.lower(), word) for word in words]
+    if not all(word in fixed or _is_name(word, temporal) for word in words):
+        return None
     tokens = [word if word in fixed else _numbered(word, names) for word in words]
     try:
         check_formula(tokens)
     except MalformedFormula:
         return None
     return tokens
+
+
+def _is_name(word: str, temporal: bool) -> bool:
+    """Whether a text without white space is a name that needs no quotes."""
+    others = (_RUN_TOGETHER, _PERHAPS_RUN_TOGETHER)
+    return bool(
+        re.fullmatch(_WORD, word)
+        and not word[0].isdigit()
+        and word.lower() not in _WORDS
+        and not (temporal and (word in _TEMPORAL_WORDS or any(o.fullmatch(word) for o in others)))
+    )
 
 
 def _lexemes(
@@ -213,7 +253,8 @@ def _lexemes(
         match = pattern.match(text, position)
         if match is None:
             place = len(text) - len(text[position:].lstrip())
-            raise MalformedFormula(f"{_Lexeme('', place, text[place:][:10])} cannot be read")
+            lexeme, advice = _Lexeme("", place, text[place:][:10]), _ADVICE.get(text[place], "")
+            raise MalformedFormula(f"{lexeme} cannot be read{advice}")
         lexeme = _Lexeme("", match.start(match.lastindex), match[match.lastindex])
         position = match.end()
         sign, word = match.groups()
@@ -249,7 +290,8 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
         token = lexeme.token
         if complete == (token == ")" or token not in ARITY and token != "("):
             lacking = "operator" if complete else "operand"
-            raise MalformedFormula(f"{lexeme}: an {lacking} is missing after it")
+            reason = _CAPITAL if complete and re.fullmatch("[A-Z]", lexeme.text) else ""
+            raise MalformedFormula(f"{lexeme}: an {lacking} is missing after it{reason}")
         if token == ")":
             waiting.append(lexeme)
         elif token == "(":

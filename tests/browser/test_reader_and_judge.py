@@ -121,7 +121,32 @@ ODD = [
     *("()", "a (b)", '"a', "Ga U Fb12", "GX", "x.1 & café", "Ω | 名 ^ λ", "🦊 & a", 'a & "🦊" = b'),
     *("U a b", "& | a b ! c", "& a", "X", "XF a", "p1 & p0", "constructor & __proto__", "1 & 0"),
     *("a\t&\nb", "a U b W c R d", "((((a))))", "& a & b", "xor a b", "iff a", "& a true", "false"),
-    *("| True a", "🦊🦊 & (b", "Xa", "Grant -> a"),
+    *(
+        "| True a",
+        "🦊🦊 & (b",
+        "Xa",
+        "Grant -> a",
+        "GFa",
+        "G Fa",
+        "G TRUE",
+        "! False",
+        "Grant",
+        "or",
+    ),
+    *(
+        "5",
+        "01",
+        "V",
+        "V a b",
+        "U a GFb",
+        "FB",
+        "GF1",
+        "Found.x",
+        "X1 & G0",
+        "a S b",
+        "G (a -> F b)",
+    ),
+    *("X[3] a", "a=1", "a*b+c∩d∪e⟶f⟹g", "◯⬜◻⋄♢a", "⊤ ⊻ ⊥ ⟺ a ≡ b ⋀ c ⋁ d", "& Not a", "U True a"),
 ]
 
 
@@ -160,8 +185,9 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
     for source in formulas(7, 300, temporal=logic == "ltl"):
         answer = label(source.split())
         if answer is not None:
-            # A name that needs no quotes, and one that does.
+            # A name that needs no quotes, and two that do.
             text = infix(source.split()).replace("p0", "req").replace("p1", '"Go 1"')
+            text = text.replace("p2", '"and"')
             asked.append((text, answer if logic == "prop" else " ".join(answer.tokens)))
     answers = iter([answer for _, answer in asked])
     model = SimpleNamespace(translate=lambda sources, **_: [next(answers) for _ in sources])

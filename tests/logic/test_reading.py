@@ -40,6 +40,14 @@ def read(text, temporal=True):
         ("U a b", "U a b"),
         ("& | a b ! c", "& | a b ! c"),
         ("a", "a"),
+        ("GFa", "G F a"),
+        ("G Fa", "G F a"),
+        ("G TRUE", "G 1"),
+        ("U False a", "U 0 a"),
+        ("& X1 G0", "& X1 G0"),
+        ("a * b + c ∩ d ∪ e", "| | & a b & c d e"),
+        ("⬜a ⟶ ◻◯b ⟹ ⋄c ∨ ♢d", "-> G a -> G X b | F c F d"),
+        ("⊤ U ⊥ ⟺ a ⋀ b ≡ c ⋁ d ⊻ e", "<-> U 1 0 <-> & a b | c xor d e"),
     ],
 )
 def test_temporal_formulas(text, prefix):
@@ -53,6 +61,8 @@ def test_temporal_formulas(text, prefix):
         ("U | Xa", "| U Xa"),
         ("& F G", "& F G"),
         ("TRUE -> x.1", "-> 1 x.1"),
+        ("! False", "! 0"),
+        ("GFa", "GFa"),
         (" ( a ) ", "a"),
         ("!a&b", "& ! a b"),
         ("!(a & b)", "! & a b"),
@@ -83,6 +93,17 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("a == b", "'== b' at character 3 cannot be read"),
         ("a & 3b", "'3b' at character 5 is neither a constant nor a name"),
         ("Grant -> a", "'Grant' at character 1 may be G rant or a name"),
+        ("Grant", "'Grant' at character 1 may be G rant or a name"),
+        ("a U FB", "'FB' at character 5 may be F B or a name"),
+        ("GF1", "'GF1' at character 1 may be G F1 or a name"),
+        ("Found.x", "'Found.x' at character 1 may be F ound.x or a name"),
+        ("not", "'not' at character 1: an operand is missing after it"),
+        ("OR", "'OR' at character 1: an operand is missing after it"),
+        ("V", "'V' at character 1: an operand is missing after it"),
+        ("01", "'01' at character 1 is neither a constant nor a name"),
+        ("a S b", "'S' at character 3: an operator is missing after it, as it is read as a name"),
+        ("X[3] a", r"'\[3\] a' at character 2 cannot be read; bounds such as X\[3\]"),
+        ("a=1", "'=1' at character 2 cannot be read; for a = 1 and a = 0 write a and !a"),
         ("()", r"'\(\)' at character 1: an operand is missing after it"),
         ("a (b)", "'a' at character 1: an operator is missing after it"),
         ('"a', "'\"a' at character 1 cannot be read"),
@@ -91,6 +112,11 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
 def test_what_cannot_be_read_is_said_with_its_place(text, message):
     with pytest.raises(MalformedFormula, match=message.replace("'|'", r"'\|'")):
         read(text)
+
+
+def test_temporal_operators_in_propositional_formulas_are_named():
+    with pytest.raises(MalformedFormula, match="'F' at character 9.*X F G U W R M, in ltl alone"):
+        read("G (a -> F b)", temporal=False)
 
 
 def test_what_is_written_for_people_is_read_back():
@@ -118,10 +144,24 @@ def test_dimacs():
     text = "c comment\np cnf 12 3\n1 -12 0\n3\n0 -1 2 3 0\n"
     assert read_dimacs(text).names == ["x1", "x12", "x3", "x2"]
     assert " ".join(read_dimacs(text).tokens) == "& | p0 ! p1 & p2 | | ! p0 p3 p2"
-    with pytest.raises(MalformedFormula, match="line 2 of DIMACS: 'x' is no number"):
-        read_dimacs("p cnf 1 1\nx 0\n")
-    with pytest.raises(MalformedFormula, match="without a clause"):
-        read_dimacs("c nothing\n")
+    assert read_dimacs("p cnf 2 1\n2\n0\n%\n0\n") == (["p0"], ["x2"])
+    assert read_dimacs("p cnf 1 2\n1 0\n0\n") == (["&", "p0", "0"], ["x1"])  # an empty clause
+    assert read_dimacs("p cnf 3 0\n") == (["1"], [])
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("p cnf 1 1\nx 0\n", "line 2 of DIMACS: 'x' is no number"),
+        ("c nothing\n", "without a line 'p cnf VARIABLES CLAUSES'"),
+        ("c 1\np wcnf 1 1 2\n2 1 0\n", "line 2 of DIMACS is not 'p cnf VARIABLES CLAUSES'"),
+        ("p cnf 2 2\n1 0\n", "announces 2 clauses, and 1 end with 0$"),
+        ("p cnf 2 2\n1 0\n-2 1", "and 1 end with 0, but the last one does not"),
+    ],
+)
+def test_faults_of_dimacs_are_named(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        read_dimacs(text)
 
 
 @pytest.mark.slow
