@@ -74,10 +74,10 @@ def _formulas(args: argparse.Namespace) -> List[str]:
     if args.formulas:
         return args.formulas
     try:
-        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8")
+        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{args.input} cannot be read: {error}", "input")
-    return split_formulas(text)
+    return split_formulas(text.lstrip("\ufeff"))
 
 
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
@@ -131,6 +131,6 @@ def _line(args: argparse.Namespace, answer: dict) -> str:
         return json.dumps(answer, ensure_ascii=False)
     if answer["status"] == "verified":
         return answer["answer"] if args.prefix else answer["text"]
-    if answer["status"] in ("cannot be read", "cannot be answered"):
-        return f"{answer['status']}: {answer['reason']}"
-    return answer["status"]
+    if answer["status"] == "no answer exists":
+        return answer["status"]
+    return f"{answer['status']}: {answer['reason']}"

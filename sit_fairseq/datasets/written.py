@@ -8,6 +8,8 @@ requirements joined, and the negations of all that. These are drawn here from a 
 from random import Random
 from typing import Callable, Dict, List, Sequence, Tuple
 
+from sit_fairseq.logic.syntax import halved
+
 Tokens = List[str]
 Rule = Tuple[float, Callable[[], Tokens]]  # weight, and what draws
 
@@ -90,7 +92,7 @@ class WrittenFormulas:
             return [operator] * (len(parts) - 1) + [token for part in parts for token in part]
         if shape == 1:
             return [t for part in parts[:-1] for t in (operator, *part)] + parts[-1]
-        return _halved(operator, parts)
+        return halved(operator, parts)
 
     def _junction(self, part: Callable[[], Tokens], more: float) -> Tokens:
         """Two or more parts joined by ``&`` or ``|``."""
@@ -307,10 +309,3 @@ class WrittenFormulas:
 
 def _negated(literal: Tokens) -> Tokens:
     return literal[1:] if literal[0] == "!" else ["!", *literal]
-
-
-def _halved(operator: str, parts: Sequence[Tokens]) -> Tokens:
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    return [operator, *_halved(operator, parts[:half]), *_halved(operator, parts[half:])]

@@ -5,22 +5,27 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import Any, Iterable, Iterator, List, Optional, Sequence
+from string import ascii_lowercase
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix, quoted
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula
+from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula, balanced
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
 
 _BATCH = 64
-_DIMACS = re.compile(r"^p\s+cnf\s", re.MULTILINE)
+_DIMACS = re.compile(r"^p\s+(w?cnf|sat[ex]*)\s", re.MULTILINE)
+
+# Words that no symbol is called in a data set, lest they are read as something else.
+_RESERVED = frozenset((*ARITY, *CONSTANTS, *TRACE_MARKS))
 
 
 class Status(str, Enum):
@@ -39,8 +44,9 @@ class FormulaAnswer:
 
     formula: str  # as it was given
     status: Status
+    # As in data sets; over p0, p1, ... by first appearance, where a name is no single word.
     source: str = ""  # the formula in prefix notation
-    answer: str = ""  # as in data sets, if it is verified
+    answer: str = ""  # if it is verified
     text: str = ""  # the same for people
     reason: str = ""  # why there is no answer
 
@@ -80,19 +86,53 @@ def answer_formulas(
     rest = iter(formulas)
     while batch := list(islice(rest, _BATCH)):
         read = [_read(formula, logic) for formula in batch]
-        known = [one for one in read if isinstance(one, Reading)]
-        sources = [" ".join(reading.tokens) for reading in known]
-        found = model.translate(sources, verify=logic, verify_beams=beams) if sources else []
-        # No answer, or one that is not verified, is false; a right one may be the empty text.
-        left = [source for source, answer in zip(sources, found) if type(answer) is not str]
-        solvable, answers = iter(judges.solvable(left)), iter(found)
+        sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
+        answers = iter(_answers(sources, logic, model, judges, beams))
         for formula, one in zip(batch, read):
-            if not isinstance(one, Reading):
+            if isinstance(one, Reading):
+                yield _answered(formula, one, logic, *next(answers))
+            else:
                 yield FormulaAnswer(formula, Status.unreadable, reason=one)
-                continue
-            answer = next(answers)
-            possible = type(answer) is str or next(solvable)
-            yield _answered(formula, one, logic, answer, possible)
+
+
+def _answers(
+    sources: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: str
+) -> List[Tuple[Any, Optional[bool]]]:
+    """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
+    found = _translated(sources, logic, model, beams)
+    # No answer, or one that is not verified, is false; a right one may be the empty text.
+    left = [place for place, answer in enumerate(found) if type(answer) is not str]
+    possible: List[Optional[bool]] = [True] * len(found)
+    for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
+        possible[place] = solvable
+    # Models know flat trees better than long chains.
+    unknown = [place for place in left if possible[place] is not False]
+    flat = {place: " ".join(balanced(sources[place].split())) for place in unknown}
+    flat = {place: source for place, source in flat.items() if source != sources[place]}
+    again = zip(flat, _translated(list(flat.values()), logic, model, beams))
+    right = [(place, answer) for place, answer in again if type(answer) is str]
+    verdicts = judges.verify_all((sources[place], answer) for place, answer in right)
+    for (place, answer), verdict in zip(right, verdicts):
+        if verdict is Verdict.satisfied:
+            found[place] = answer
+    return list(zip(found, possible))
+
+
+def _translated(sources: Sequence[str], logic: str, model: Any, beams: str) -> List[Any]:
+    """The same, with p0, p1, ... called as the model's pattern has it."""
+    if not sources:
+        return []
+    numbers = [int(number) for source in sources for number in _SYMBOL.findall(source)]
+    own = [f"p{number}" for number in range(max(numbers, default=-1) + 1)]
+    names = dict(zip(own, filter(model.src_dict.is_symbol, (*own, *ascii_lowercase))))
+    back = {name: symbol for symbol, name in names.items()}
+    asked = [_renamed(source, names) for source in sources]
+    found = model.translate(asked, verify=logic, verify_beams=beams)
+    return [_renamed(answer, back) if type(answer) is str else answer for answer in found]
+
+
+def _renamed(sentence: str, names: Mapping[str, str]) -> str:
+    return " ".join(names.get(token, token) for token in sentence.split())
 
 
 def _read(formula: str, logic: str) -> Any:
@@ -108,12 +148,15 @@ def _read(formula: str, logic: str) -> Any:
 def _answered(
     formula: str, reading: Reading, logic: str, answer: Any, possible: Optional[bool]
 ) -> FormulaAnswer:
-    source = " ".join(_word(reading, token) for token in reading.tokens)
+    symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
+    plain = all(map(_is_word, reading.names))
+    source = " ".join(reading.tokens)
+    source = _renamed(source, symbols) if plain else source
     if type(answer) is str:
         tokens = answer.split()
         text = _trace_text(tokens) if logic == "ltl" else _assignment_text(tokens)
-        text = _SYMBOL.sub(lambda match: quoted(reading.names[int(match[1])]), text)
-        words = " ".join(_word(reading, token) for token in tokens)
+        text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
+        words = _renamed(answer, symbols) if plain else answer
         return FormulaAnswer(formula, Status.verified, source, words, text)
     if possible is False:
         status, reason = Status.impossible, "the formula is unsatisfiable"
@@ -121,17 +164,15 @@ def _answered(
         status, reason = Status.unanswered, answer.reason
     else:
         status, reason = Status.unverified, "no hypothesis of the search was accepted"
+        if answer.verdict in (Verdict.timeout, Verdict.error, Verdict.unavailable):
+            reason = f"the judge could not decide on the best hypothesis ({answer.verdict})"
     return FormulaAnswer(formula, status, source, reason=reason)
 
 
-def _word(reading: Reading, token: str) -> str:
-    """A token as people call it; names that could be taken for something else are in quotes."""
-    match = _SYMBOL.fullmatch(token)
-    if match is None:
-        return token
-    name = reading.names[int(match[1])]
-    reserved = name in ARITY or name in CONSTANTS or name in TRACE_MARKS
-    return name if re.fullmatch(r"\w[\w.]*", name) and not reserved else quoted(name)
+def _is_word(name: str) -> bool:
+    """Whether a symbol of a data set may be called so."""
+    reserved = name in _RESERVED or name.lower() in ("true", "false")
+    return re.fullmatch(r"\w[\w.]*", name) is not None and not reserved
 
 
 def _trace_text(tokens: List[str]) -> str:

@@ -1,6 +1,5 @@
 """Propositional logic: the rules for its answers, and the fast judge, by truth tables."""
 
-import logging
 from abc import abstractmethod
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -8,15 +7,13 @@ from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.propositional import (
     MAX_VARIABLES,
-    OPERATORS,
     all_ones,
     check_propositional,
     parse_assignment,
     truth_table,
+    without_constants,
 )
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, formula_symbols
-
-logger = logging.getLogger(__name__)
+from sit_fairseq.logic.syntax import ARITY, CONSTANTS, OPERATORS, TRACE_MARKS, formula_symbols
 
 # The tables of a formula and of its parts are in memory at once: at most 256 MiB.
 _MOST_BITS = 1 << 31
@@ -36,7 +33,7 @@ class PropJudge(FormulaJudge):
       violated otherwise.
 
     Repeating a literal is harmless, and the empty answer is right exactly for a tautology. So a
-    formula has a right answer just if it is satisfiable.
+    formula has a right answer exactly if it is satisfiable.
     """
 
     semantics = "prop"
@@ -69,7 +66,6 @@ class BitsJudge(PropJudge):
     def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
         found = _table([assignment.get(token, token) for token in formula])
         if found is None:
-            logger.warning("a truth table has no room for: %s (aiger has)", " ".join(formula))
             return Verdict.unavailable
         table, always = found
         return Verdict.satisfied if table == always else Verdict.violated
@@ -82,6 +78,13 @@ class BitsJudge(PropJudge):
 def _table(formula: Sequence[str]) -> Optional[Tuple[int, int]]:
     """The truth tables of a formula and of the constant true; None if they are too large."""
     symbols = formula_symbols(formula)
-    if len(symbols) > MAX_VARIABLES or len(formula) << len(symbols) > _MOST_BITS:
-        return None
+    if not _has_room(formula, symbols):
+        formula = without_constants(formula)
+        symbols = formula_symbols(formula)
+        if not _has_room(formula, symbols):
+            return None
     return truth_table(formula, symbols), all_ones(len(symbols))
+
+
+def _has_room(formula: Sequence[str], symbols: Sequence[str]) -> bool:
+    return len(symbols) <= MAX_VARIABLES and len(formula) << len(symbols) <= _MOST_BITS

@@ -81,7 +81,7 @@ class SpotJudge(FormulaJudge):
 
     A trace may constrain symbols that the formula does not have, as in the paper's example ``a ; &
     a ! b ; { c }`` for ``U 1 c`` (appendix C.2): inclusion is all that counts. A formula has a
-    right answer just if it is satisfiable. Spot gets to see ``p0``, ``p1``, ... in place of the
+    right answer exactly if it is satisfiable. Spot gets to see ``p0``, ``p1``, ... in place of the
     symbols.
     """
 

@@ -16,6 +16,7 @@ from sit_fairseq.logic.syntax import (
     OPERATORS,
     MalformedAnswer,
     MalformedFormula,
+    Tree,
     check_formula,
     formula_symbols,
 )
@@ -124,6 +125,29 @@ def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int
 def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
     """The truth table of a formula, see :func:`subformula_tables`."""
     return subformula_tables(tokens, symbols)[0]
+
+
+def without_constants(tokens: Sequence[str]) -> List[str]:
+    """An equivalent formula that has no constants, or is one: ``! a`` for ``-> a & b 0``."""
+    stack: List[Tree] = []
+    for token in reversed(tokens):
+        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+        left = [operand for operand in operands if operand not in CONSTANTS]
+        if len(left) == len(operands):
+            stack.append((token, *operands) if operands else token)
+            continue
+        values = [operand if operand in CONSTANTS else "x" for operand in operands]
+        table = truth_table([token, *values], ["x"])  # the lower bit for x = 0
+        if table in (0, 3):
+            stack.append("01"[table & 1])
+        else:
+            stack.append(left[0] if table == 2 else ("!", left[0]))
+    found: List[str] = []
+    while stack:
+        tree = stack.pop()
+        found.append(tree if isinstance(tree, str) else tree[0])
+        stack += () if isinstance(tree, str) else tree[:0:-1]
+    return found
 
 
 def is_contingent(tokens: Sequence[str]) -> bool:

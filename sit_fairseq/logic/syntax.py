@@ -113,6 +113,28 @@ def parse(tokens: Sequence[str]) -> Tree:
     return stack[0]
 
 
+def halved(operator: str, parts: Sequence[List[str]]) -> List[str]:
+    """Formulas joined by an operator, the tree as flat as it can be."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return [operator, *halved(operator, parts[:half]), *halved(operator, parts[half:])]
+
+
+def balanced(tokens: Sequence[str]) -> List[str]:
+    """A well-formed formula whose chains of ``&`` and of ``|`` are :func:`halved`: ``& & a b & c
+    d`` for ``& & & a b c d``."""
+    stack: List[Tuple[str, List[List[str]]]] = []  # of each operand its operator and its parts
+    for token in reversed(tokens):
+        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+        if token in ("&", "|"):
+            parts = [x for own in operands for x in (own[1] if own[0] == token else [halved(*own)])]
+            stack.append((token, parts))
+        else:
+            stack.append(("", [[token, *(x for own in operands for x in halved(*own))]]))
+    return halved(*stack[0])
+
+
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
     """The symbols of a formula, the leaves that are no constants, by first appearance."""
     return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))

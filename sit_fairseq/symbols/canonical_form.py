@@ -11,7 +11,7 @@ def canonical_form(
 ) -> str:
     """Numbers the symbols of a sentence by first appearance.
 
-    Two sentences have the same form just if an injective renaming of symbols within their sorts
+    Two sentences have the same form exactly if an injective renaming of symbols within their sorts
     turns one into the other.
 
     Args:

@@ -19,6 +19,7 @@ from sit_fairseq.logic.propositional import OPERATORS, random_formula
 from sit_fairseq.logic.reading import read_formula
 from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula
 from sit_fairseq.logic.tableau import depth_first_trace
+from sit_fairseq.symbols.tokens import TokenTable
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"
 
@@ -190,8 +191,11 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
             text = text.replace("p2", '"and"')
             asked.append((text, answer if logic == "prop" else " ".join(answer.tokens)))
     answers = iter([answer for _, answer in asked])
-    model = SimpleNamespace(translate=lambda sources, **_: [next(answers) for _ in sources])
-    judges = SimpleNamespace(solvable=lambda sources: [])
+    model = SimpleNamespace(
+        translate=lambda sources, **_: [next(answers) for _ in sources],
+        src_dict=TokenTable(pattern=r"p\d+"),
+    )
+    judges = SimpleNamespace(solvable=lambda sources: [], verify_all=lambda pairs: [])
     texts = [text for text, _ in asked]
     expected = [one.text for one in answer_formulas(texts, logic, model, judges, [3])]
     script = """(source, answer, temporal) => {

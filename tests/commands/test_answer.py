@@ -13,6 +13,7 @@ from sit_fairseq.evaluation import formula_answers
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.reading import read_formula
+from sit_fairseq.symbols.saved_tokens import text_buffer
 
 DIMACS = "c two clauses\np cnf 3 2\n1 -2 0\n-1 3 0\n"
 
@@ -41,8 +42,8 @@ def test_formulas_of_any_notation_and_names(answer):
         assert line["formula"] == formula and line["status"] == "verified"
         reading = read_formula(formula, temporal=False)
         numbers = {name: f"p{number}" for number, name in enumerate(reading.names)}
-        words = line["answer"].replace('"my event"', numbers.get("my event", "")).split()
-        tokens = [numbers.get(word, word) for word in words]
+        numbers = {} if "my event" in numbers else numbers
+        tokens = [numbers.get(word, word) for word in line["answer"].split()]
         verdict = make_judge("prop").verify(" ".join(reading.tokens), " ".join(tokens))
         assert verdict is Verdict.satisfied
 
@@ -51,6 +52,8 @@ def test_answers_for_people_and_as_in_data_sets(answer):
     assert answer("prop", "a & !b") == (["a & !b"], 0)
     assert answer("prop", "a & !b", "--prefix") in [(["a 1 b 0"], 0), (["b 0 a 1"], 0)]
     assert answer("prop", "true", "& true 1") == (["anything"] * 2, 0)
+    assert answer("prop", '!"true"', "--prefix") == (["p0 0"], 0)
+    assert answer("prop", '!"true"') == (['!"true"'], 0)
 
 
 @needs_spot
@@ -74,22 +77,51 @@ def test_what_cannot_be_read_is_told_with_its_place(answer):
 def test_what_the_search_does_not_find_is_not_verified(answer, monkeypatch):
     judge = type(make_judge("prop"))
     monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict.violated)
-    assert answer("prop", "a | b", "--beams", "1") == (["not verified"], 1)
+    line = "not verified: no hypothesis of the search was accepted"
+    assert answer("prop", "a | b", "--beams", "1") == ([line], 1)
+    monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict.timeout)
+    line = "not verified: the judge could not decide on the best hypothesis (timeout)"
+    assert answer("prop", "a | b", "--beams", "1") == ([line], 1)
+
+
+def test_more_names_than_a_truth_table_has_room_for(answer):
+    (line,), status = answer("prop", " | ".join(f"a{number}" for number in range(30)))
+    assert status == 0 and line.lstrip("!a").isdigit()
+
+
+def test_long_chains_are_answered_as_flat_trees(answer):
+    literals = " & ".join("!" * (number % 3 == 0) + f"a{number}" for number in range(28))
+    (line,), status = answer("prop", literals)
+    assert status == 0 and sorted(line.split(" & ")) == sorted(literals.split(" & "))
 
 
 def test_a_file_and_its_pairs(answer, tmp_path):
-    (tmp_path / "formulas").write_text("a & b\n\nalpha & !alpha\n(b\n!req\n")
+    text = '\ufeffa & b\n\nalpha & !alpha\n(b\n!req\n"door open" & !b\n'
+    (tmp_path / "formulas").write_text(text)
     files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
     lines, status = answer("prop", *files)
-    assert len(lines) == 4 and status == 1
-    assert (tmp_path / "out.src").read_text() == "& a b\n! req\n"
-    assert (tmp_path / "out.tgt").read_text().splitlines()[1] == "req 0"
+    assert len(lines) == 5 and status == 1
+    assert (tmp_path / "out.src").read_text() == "& a b\n! req\n& p0 ! p1\n"
+    assert (tmp_path / "out.tgt").read_text().splitlines()[1:] == ["req 0", "p0 1 p1 0"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["formulas", "out.src", "out.tgt"]
 
 
 def test_a_checkpoint_needs_nothing_beside_it(answer, tmp_path):
     shutil.copy(ROOT / "checkpoints/prop/model.pt", tmp_path / "own.pt")
     assert answer("prop", "--path", tmp_path / "own.pt", "!req") == (["!req"], 0)
+
+
+def test_a_model_is_asked_by_names_that_it_takes(answer, tmp_path):
+    state = torch.load(ROOT / "checkpoints/prop/model.pt", weights_only=True)
+    for name in state["model"]:
+        if name.endswith("vocabulary.symbols"):
+            state["model"][name] = text_buffer("[a-z]")
+    torch.save(state, tmp_path / "letters.pt")
+    lines, status = answer("prop", "--path", tmp_path / "letters.pt", "p3 & !req", "--prefix")
+    assert lines in (["p3 1 req 0"], ["req 0 p3 1"]) and status == 0
+    wide = " & ".join(f"x{number}" for number in range(27))
+    (line,), status = answer("prop", "--path", tmp_path / "letters.pt", wide)
+    assert line.startswith("cannot be answered: unknown token 'p26'") and status == 1
 
 
 def test_fairseqs_own_model_is_refused(tmp_path):

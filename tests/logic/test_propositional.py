@@ -15,8 +15,10 @@ from sit_fairseq.logic.propositional import (
     smallest_answer,
     smallest_assignment,
     truth_table,
+    without_constants,
 )
 from sit_fairseq.logic.syntax import (
+    OPERATORS,
     MalformedAnswer,
     MalformedFormula,
     check_formula,
@@ -186,6 +188,17 @@ def test_parse_assignment():
 def test_malformed_assignments(text, message):
     with pytest.raises(MalformedAnswer, match=message):
         parse_assignment(text.split())
+
+
+def test_formulas_without_constants_are_equivalent():
+    rng, symbols, constant = Random(4), ["a", "b"], 0
+    for _ in range(2000):
+        formula = random_formula(rng, rng.randint(1, 15), symbols, OPERATORS)
+        found = without_constants(formula)
+        assert truth_table(found, symbols) == truth_table(formula, symbols), formula
+        assert len(found) == 1 or not {"0", "1"} & set(found), formula
+        constant += found in (["0"], ["1"])
+    assert constant > 100
 
 
 @pytest.mark.parametrize(

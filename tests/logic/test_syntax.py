@@ -5,6 +5,7 @@ import pytest
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import (
     MalformedFormula,
+    balanced,
     formula_symbols,
     parse,
     read_formulas,
@@ -81,6 +82,14 @@ def test_unreadable_files_are_the_users_mistake(tmp_path):
         path.write_bytes(data)
         with pytest.raises(UserError, match=message):
             read_sentences(str(path))
+
+
+def test_chains_are_balanced_and_nothing_else():
+    assert " ".join(balanced("& & & a b c d".split())) == "& & a b & c d"
+    assert " ".join(balanced("| a | b | c | d e".split())) == "| | a b | c | d e"
+    assert " ".join(balanced("& | a X & b & c & d e ! 1".split())) == "& | a X & & b c & d e ! 1"
+    assert " ".join(balanced("U a U b c".split())) == "U a U b c"
+    assert balanced(["a"]) == ["a"]
 
 
 def test_read_formulas(tmp_path):

@@ -26,7 +26,7 @@ import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
 from sit_fairseq.datasets.prop import LABELS, generate_prop
-from sit_fairseq.logic.propositional import OPERATORS
+from sit_fairseq.logic.syntax import OPERATORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
