@@ -7,8 +7,8 @@
     sit judge --semantics alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
 
 With exact an answer is right if it equals its reference, and the references take the place of the
-problems; with alpha, if it does up to the names of the symbols that its problem lacks. The last
-line ends with the mean edit distance of exact and copy. The time it took goes to standard error.
+problems; with alpha, if it does up to the names of the symbols that its problem lacks. A judge of
+your own gets references if it has ``on_references = True``, and may get the symbols. The last line ends with the mean edit distance of exact and copy. The time it took goes to standard error.
 """
 
 import argparse
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
     add_judge(parser)
-    add("--references", metavar="FILE", help="alpha: a right answer to each")
-    add_pattern(parser, "alpha: matches the interchangeable tokens in full")
+    add("--references", metavar="FILE", help="alpha, own judges: a right answer to each")
+    add_pattern(parser, "alpha, own judges: matches the interchangeable tokens in full")
     help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
     add("--memory", type=at_least(0.1, float), default=4.0, help=help_)
     help_ = "processes; 0 judges in this one, without limits (default: %(default)s)"
@@ -75,15 +75,19 @@ def _lines(path: str, args: argparse.Namespace, sources: Sequence[str]) -> List[
 
 def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) -> List[Problem]:
     """What answers are judged against."""
-    given = args.references is not None, args.symbols is not None
-    if args.semantics != "alpha":
-        if any(given):
-            raise UserError("--references and --symbols are for --semantics alpha; leave them out.")
-        return judge.problems(sources, sources if judge.on_references else None)
-    if not all(given):
-        raise UserError("--semantics alpha needs --references FILE and --symbols REGEX.")
-    references = _lines(args.references, args, sources)
-    return judge.problems(sources, references, SymbolPattern(args.symbols).text)
+    semantics = args.semantics
+    compares = judge.on_references and semantics != "exact"
+    named = semantics == "alpha" or ":" in semantics
+    uses = (("references", compares, compares), ("symbols", named, semantics == "alpha"))
+    for name, taken, needed in uses:
+        given = getattr(args, name) is not None
+        if given and not taken:
+            raise UserError(f"--semantics {semantics} has no use for --{name}; leave it out.")
+        if needed and not given:
+            raise UserError(f"--semantics {semantics} needs --{name}.")
+    references = _lines(args.references, args, sources) if compares else sources
+    pattern = None if args.symbols is None else SymbolPattern(args.symbols).text
+    return judge.problems(sources, references if judge.on_references else None, pattern)
 
 
 def _speed(seconds: Sequence[float], elapsed: float) -> str:

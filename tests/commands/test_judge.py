@@ -19,6 +19,19 @@ COUNTS = (
     "2/5 correct; satisfied 2, violated 1, vacuous 1, invalid 1, timeout 0, error 0, unavailable 0"
 )
 
+OWN = """
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+
+class Comparing(Judge):
+    on_references = True
+
+    def verify(self, problem, answer):
+        if problem.symbols is None:
+            return Verdict.unavailable
+        return Verdict.satisfied if answer == problem.reference else Verdict.violated
+"""
+
 
 def run_command(*arguments):
     """Runs the verb as a command; the result has returncode, stdout and stderr."""
@@ -66,13 +79,32 @@ def test_alpha_compares_with_references_up_to_fresh_names(tmp_path, capsys):
     given = ("--references", tmp_path / "right", "--symbols", "[a-eg-z]")
     sit("judge", *options, *given)
     assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "violated"]
-    with pytest.raises(UserError, match="alpha needs --references FILE and --symbols REGEX"):
+    with pytest.raises(UserError, match="--semantics alpha needs --symbols"):
         sit("judge", *options, *given[:2])
-    with pytest.raises(UserError, match="are for --semantics alpha"):
+    with pytest.raises(UserError, match="--semantics alpha needs --references"):
+        sit("judge", *options, *given[2:])
+    with pytest.raises(UserError, match="--semantics exact has no use for --references"):
         sit("judge", "--semantics", "exact", *paths, *given)
+    with pytest.raises(UserError, match="--semantics exact has no use for --symbols"):
+        sit("judge", "--semantics", "exact", *paths, *given[2:])
     (tmp_path / "right").write_text("let x = a\n")
     with pytest.raises(UserError, match="2 lines but .*right has 1"):
         sit("judge", *options, *given)
+
+
+def test_a_judge_of_ones_own_gets_references_and_symbols(tmp_path, capsys, monkeypatch):
+    (tmp_path / "comparing.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    paths = write(tmp_path, "f\ng\n", "a\nb\n")
+    (tmp_path / "right").write_text("a\na\n")
+    own = ("judge", "--semantics", "comparing:Comparing", *paths, "--workers", 0)
+    given = ("--references", tmp_path / "right", "--symbols", "[a-z]")
+    sit(*own, *given)
+    assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "violated"]
+    sit(*own, *given[:2])
+    assert capsys.readouterr().out.splitlines()[:2] == ["unavailable", "unavailable"]
+    with pytest.raises(UserError, match="comparing:Comparing needs --references"):
+        sit(*own)
 
 
 @pytest.mark.parametrize(
