@@ -37,7 +37,7 @@ DRAWS_PER_CHECK = 20000
 
 @dataclass
 class Recipe:
-    """What random pairs depend on: the options of ``sit generate``, of which a generator has some.
+    """The options of ``sit generate``; each generator uses some of them.
 
     Attributes:
         out_prefix: names the files ``OUT_PREFIX.src`` and ``OUT_PREFIX.tgt``.
@@ -70,6 +70,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.written and self.distinct_symbols:
             raise UserError("written formulas have any number of symbols", "distinct_symbols")
+        if self.written and not self.symbols:
+            raise UserError("written formulas need a symbol", "symbols")
 
 
 def determining(recipe: Any) -> Dict[str, Any]:

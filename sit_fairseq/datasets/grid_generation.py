@@ -209,10 +209,12 @@ def generate_grid(recipe: GridRecipe) -> Grid:
         kind = _kind(recipe, stack)
         excluded = excluded_keys(recipe.exclude, kind.symbols_of)
         filled = partial(fill, kind, recipe, excluded=excluded)
-        journal = stack.enter_context(open_journal(f"{recipe.folder}/grid", "cells", recipe))
         sizes = range(0, recipe.max_symbols + 1, recipe.step)
         lengths = range(recipe.step, recipe.max_length + 1, recipe.step)
         places = [(k, length) for k in sizes for length in lengths if kind.feasible(k, length)]
+        if not places:
+            raise UserError("the grid has no cell with samples", "max_symbols max_length step")
+        journal = stack.enter_context(open_journal(f"{recipe.folder}/grid", "cells", recipe))
         done, rest = journal.entries, places[len(journal.entries) :]
         if recipe.semantics == "ltl":  # several processes label the formulas of one cell
             cells: Iterable[Dict] = map(filled, rest)

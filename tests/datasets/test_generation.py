@@ -150,6 +150,7 @@ def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
         ("prop", ["--distinct-symbols", "6"], "no such samples .* or --distinct-symbols"),
         ("prop", ["--distinct-symbols", 2, "--max-length", 101], "at most 100 tokens, not 101"),
         ("prop", ["--written", "--distinct-symbols", "2"], "any number of symbols"),
+        ("ltl", ["--written", "--symbols", 0], "written formulas need a symbol; change --symbols"),
         ("prop", ["--exclude", "nowhere"], "nowhere.src"),
         ("copy", ["--symbols", "99", "--distinct-symbols", "81"], "no such samples of 20 to 80"),
         ("copy", ["--symbols", 2, "--min-length", 1, "--max-length", 3], "only 7 samples"),
