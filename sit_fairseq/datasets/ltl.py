@@ -218,7 +218,7 @@ class LtlGeneration:
             self.left_out[label.fault] += 1
             self._quota.miss(length)
         elif len(self.pairs) < self._size:
-            self.pairs.append((formula, label.trace))
+            self.pairs.append((formula, label.target))
             self._seen.add(key)
             self._quota.hit(length)
 

@@ -36,7 +36,7 @@ _MAX_CHARACTERS = 2**28
 _NAMES = {"collections.defaultdict": defaultdict, "builtins.list": list, "__builtin__.list": list}
 
 
-def read_formula(text: str, semantics: str) -> List[str]:
+def compact_formula(text: str, semantics: str) -> List[str]:
     """The tokens of a formula in compact notation; a ValueError if it is none of the logic."""
     try:
         tokens = compact_tokens(text)
@@ -48,7 +48,7 @@ def read_formula(text: str, semantics: str) -> List[str]:
     return tokens
 
 
-def read_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
+def compact_answer(text: str, formula: Sequence[str], semantics: str) -> List[str]:
     """The tokens of the answer to a formula in compact notation.
 
     Raises:
@@ -90,14 +90,14 @@ def read_published_pairs(path: str, semantics: str, bad: List[str]) -> Iterator[
     for number, line in enumerate(lines, start=1):
         try:
             if not formula:
-                formula = read_formula(line, semantics)
+                formula = compact_formula(line, semantics)
                 continue
-            yield " ".join(formula), " ".join(read_answer(line, formula, semantics))
+            yield " ".join(formula), " ".join(compact_answer(line, formula, semantics))
             formula = []
         except ValueError as error:
             bad.append(f"line {number}: {error}")
             try:  # the formula of the next sample, where the answer is missing
-                formula = read_formula(line, semantics) if formula else []
+                formula = compact_formula(line, semantics) if formula else []
             except ValueError:
                 formula = []
     if formula:
@@ -210,8 +210,8 @@ def import_heat_map(
     bad: List[str] = []
     for number, (text, answer) in enumerate(read_pickled_heat_map(source), start=1):
         try:
-            formula = read_formula(text, semantics)
-            pairs.append((" ".join(formula), " ".join(read_answer(answer, formula, semantics))))
+            formula = compact_formula(text, semantics)
+            pairs.append((" ".join(formula), " ".join(compact_answer(answer, formula, semantics))))
         except ValueError as error:
             bad.append(f"sample {number}: {error}")
     pairs = _checked(pairs, bad, source, skip_malformed)

@@ -35,7 +35,8 @@ class CopyJudge(Judge):
     quick = True
 
     def verify(self, problem: str, answer: str) -> Verdict:
-        return Verdict.violated if self.distance(problem, answer) else Verdict.satisfied
+        right = self.right(problem).split()
+        return Verdict.satisfied if right == answer.split() else Verdict.violated
 
     def distance(self, problem: str, answer: str) -> int:
         right, given = self.right(problem).split(), answer.split()

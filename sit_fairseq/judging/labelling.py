@@ -18,12 +18,12 @@ class Label(NamedTuple):
     """What came of labelling a formula.
 
     Attributes:
-        trace: the text of a trace, empty if there is none.
+        target: the text of the answer, empty if there is none.
         fault: why it is of no use: ``timeout``, ``error``, ``unsatisfiable`` or, as LTLRandom35 has
             no such traces, ``zero_in_trace``; None for a label of use.
     """
 
-    trace: str
+    target: str
     fault: Optional[str]
 
     @property

@@ -137,10 +137,11 @@ def _unless_spot_fails(ask: Callable[[], T], formula: Sequence[str]) -> Optional
 def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
     """Labels a well-formed formula by the rule of LTLRandom35 (DeepLTL, Hahn et al. 2021).
 
-    The label is an accepting run of the formula's automaton, which there was shrunk with all that
-    Spot has to offer. Here it is not: about one label in four differs, none takes minutes, and the
-    label depends on nothing but the formula (Spot's reductions make some depend on the formulas
-    before it). Symbols have canonical names, so a renamed formula gets the renamed label.
+    The label is an accepting run of the formula's automaton. DeepLTL first shrinks the automaton by
+    all of Spot's reductions. We do not: with them some formulas take minutes, and some labels
+    depend on the formulas labelled before. So about one label in four differs from DeepLTL's; ours
+    depends on the formula alone. Symbols have canonical names, so a renamed formula gets the
+    renamed label.
 
     Returns:
         The trace; None if the formula is unsatisfiable.
