@@ -13,6 +13,9 @@ Each formula gets one line, in order: its answer; or *no answer exists*, where t
 that; or *not verified*, where the search found nothing that the judge accepts; or why it cannot be
 read. The exit status is 0 if every formula has its answer or can have none, and 1 otherwise.
 
+With ``--prefix`` and in data, a formula with a name that is no single word is over p0, p1, ..., by
+first appearance.
+
 With ``--output`` the verified pairs go to OUT.src and OUT.tgt, data for fairseq-preprocess; an
 interrupted run goes on where it stopped.
 """
@@ -74,10 +77,10 @@ def _formulas(args: argparse.Namespace) -> List[str]:
     if args.formulas:
         return args.formulas
     try:
-        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8-sig")
+        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{args.input} cannot be read: {error}", "input")
-    return split_formulas(text.lstrip("\ufeff"))
+    return split_formulas(text.lstrip("\ufeff"))  # the byte order mark of Windows
 
 
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:

@@ -96,7 +96,7 @@ def answer_formulas(
 
 
 def _answers(
-    sources: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: str
+    sources: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
 ) -> List[Tuple[Any, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
     found = _translated(sources, logic, model, beams)
@@ -106,11 +106,12 @@ def _answers(
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
     # Models know flat trees better than long chains.
-    unknown = [place for place in left if possible[place] is not False]
-    flat = {place: " ".join(balanced(sources[place].split())) for place in unknown}
-    flat = {place: source for place, source in flat.items() if source != sources[place]}
-    again = zip(flat, _translated(list(flat.values()), logic, model, beams))
-    right = [(place, answer) for place, answer in again if type(answer) is str]
+    flat = {place: " ".join(balanced(sources[place].split())) for place in left}
+    again = [
+        place for place in left if possible[place] is not False and flat[place] != sources[place]
+    ]
+    more = zip(again, _translated([flat[place] for place in again], logic, model, beams))
+    right = [(place, answer) for place, answer in more if type(answer) is str]
     verdicts = judges.verify_all((sources[place], answer) for place, answer in right)
     for (place, answer), verdict in zip(right, verdicts):
         if verdict is Verdict.satisfied:
@@ -118,7 +119,7 @@ def _answers(
     return list(zip(found, possible))
 
 
-def _translated(sources: Sequence[str], logic: str, model: Any, beams: str) -> List[Any]:
+def _translated(sources: Sequence[str], logic: str, model: Any, beams: Sequence[int]) -> List[Any]:
     """The same, with p0, p1, ... called as the model's pattern has it."""
     if not sources:
         return []

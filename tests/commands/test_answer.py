@@ -140,6 +140,9 @@ def test_dimacs(answer, tmp_path):
     found = dict(zip(line.split()[::2], line.split()[1::2]))
     true = {name for name, value in found.items() if value == "1"}
     false = set(found) - true
+    (tmp_path / "x.cnf").write_text(DIMACS.replace("cnf", "wcnf"))
+    (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
+    assert line.startswith("cannot be read: line 2 of DIMACS is not 'p cnf") and status == 1
     assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
 
 
