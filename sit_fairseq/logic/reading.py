@@ -234,7 +234,7 @@ def _is_name(word: str, temporal: bool) -> bool:
     others = (_RUN_TOGETHER, _PERHAPS_RUN_TOGETHER)
     return bool(
         re.fullmatch(_WORD, word)
-        and not word[0].isdigit()
+        and not word[0].isdecimal()
         and word.lower() not in _WORDS
         and not (temporal and (word in _TEMPORAL_WORDS or any(o.fullmatch(word) for o in others)))
     )
@@ -270,7 +270,7 @@ def _lexemes(
                 f"{lexeme} may be {word[0]} {word[1:]} or a name: write a space, or the name in "
                 "double quotes"
             )
-        elif word[0].isdigit():
+        elif word[0].isdecimal():
             raise MalformedFormula(f"{lexeme} is neither a constant nor a name")
         else:
             if word.startswith('"'):
