@@ -129,7 +129,7 @@ def verified():
 def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
     monkeypatch, verified, tmp_path
 ):
-    command = SimpleNamespace(get_symbols_to_strip_from_output=None)
+    command = SimpleNamespace(__file__="fairseq_cli/generate.py")
     monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
     patch_command()
     patch_command()  # of a second task
@@ -144,6 +144,15 @@ def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
         *("S-12\t& a b", "V-12\tviolated\t5", "H-12\t-0.5\ta 1"),
         *("S-3\t! a", "V-3\tsatisfied\t2", "S-3\t! a", "S-4\ta", "one", "two", "Verified 1 of 2"),
     ]
+
+
+def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
+    script = SimpleNamespace(__file__="mine.py", make_batches=len, print=print)
+    script.get_symbols_to_strip_from_output = None
+    before = dict(vars(script))
+    monkeypatch.setitem(fairseq_patches.sys.modules, "__main__", script)
+    patch_command()
+    assert vars(script) == before
 
 
 def test_the_closing_line_is_logged_where_nothing_is_printed(verified, caplog):
