@@ -199,6 +199,11 @@ def test_same_file_every_time(vanilla, convert):
 # Dictionaries.
 
 
+def test_symbols_may_be_called_like_filler(vanilla, convert):
+    """Filler has no count in the dictionary of the data."""
+    assert convert(vanilla("shared"), "--symbols", "[a-e]|[a-z]+[0-9]+")[0].exists()
+
+
 def test_directory_of_the_dictionaries(vanilla, convert, data, tmp_path):
     def moved(state):
         state["cfg"]["task"]["data"] = str(tmp_path / "gone")

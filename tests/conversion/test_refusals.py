@@ -106,6 +106,7 @@ def test_no_moving_average(vanilla, convert):
         (("--actual", "&"), ("'&' is no symbol",)),
         (("--placeholder", "a"), ("both are 'a'", "change --actual or --placeholder")),
         (("--symbols", "one=[a-c]", "two=[de]"), ("a is not one=TOKEN two=TOKEN", "--actual")),
+        (("--actual", "a", "--actual", "c"), ("a c is not TOKEN, one of each sort; change --actual",)),
         (("--symbols", "[a-"), ("not a regular expression",)),
         (("--symbols", "[A-Z]"), ("matches nothing",)),
         (("--symbols", ".*"), ("special token '<s>'",)),
