@@ -7,11 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import yaml
 
-from sit_fairseq.conversion import writing
 from sit_fairseq.conversion.original import model_options
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import MODEL
-from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage import checkpoints, hub_folder
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.file_options import read_state
@@ -84,7 +83,7 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     # All that is taken from a file; fairseq's other options are of the machine.
     sections = ("model", "task", "criterion", "bpe", "tokenizer")
     cfg = {section: state["cfg"][section] for section in sections}
-    return writing.checkpoint(cfg, weights), vocabulary[0]
+    return checkpoints.minimal(cfg, weights), vocabulary[0]
 
 
 def write_folder(
@@ -105,7 +104,7 @@ def write_folder(
     make_folder(folder)
     with explaining_failure(folder), partial_files(*paths) as (weights, *partials):
         if texts is None:
-            writing.save(state, weights)
+            checkpoints.write(state, weights)
         else:
             hub_folder.write_weights(state["model"], weights)
         for partial, text in zip(partials, files.values()):
