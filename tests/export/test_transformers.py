@@ -348,8 +348,11 @@ def test_what_the_data_say_runs_nothing(change, folder, tmp_path):
 def test_hubs_read_the_results_in_tables_of_a_card():
     options = "# Mine\n\n| | |\n| --- | --- |\n| model | `tiny` |\n| layers | 3 |\n"
     assert model_index(options) == ""
+    assert model_index("# Mine\n\n```\nsit init x \\\n| tee log\n```\n") == ""
     table = "| test | correct | exact | n |\n| --- | --- | --- | --- |\n"
-    text = options + "\n" + table + "| short | 97.3 % | 91 % | 9 |\n| long | 5 [4, 6] | - | 9 |\n"
+    text = (
+        options + "\n" + table + "| short | 97.3 % | 91 % | 9 |\n| long | 5 [4, 6] | - | 9 |\n|\n"
+    )
     data = ModelCard(f"---\nlicense: mit\n{model_index(text)}---\n\n{text}").data
     found = [(r.dataset_name, r.metric_name, r.metric_value) for r in data.eval_results]
     assert data.model_name == "Mine" and found == [
