@@ -286,6 +286,19 @@ def test_a_model_that_goes_on_training_is_saved_for_both_sides(name, folder, tmp
     assert score == pytest.approx(float(again.sequences_scores), abs=1e-5)
 
 
+def test_targets_are_as_long_as_the_decoder_takes_them(folder):
+    tokenizer, model = load(folder("sinusoidal"))  # sources of 60 tokens, targets of 50
+    source, target, longer = (
+        tokenizer("a " * length, return_tensors="pt")["input_ids"] for length in (59, 49, 50)
+    )
+    assert model(source, labels=target).logits.size(1) == 50
+    for given in (dict(labels=longer), dict(decoder_input_ids=longer)):
+        with pytest.raises(ValueError, match="has 51 tokens, more than 50"):
+            model(source, **given)
+    with pytest.raises(ValueError, match="needs labels or decoder_input_ids"):
+        model(source)
+
+
 def test_names_of_a_call_are_forgotten(folder):
     tokenizer, model = load(folder("fresh sorts"))
     known = list(model.core.vocabulary.dictionary.symbols)
