@@ -4,6 +4,7 @@ import copy
 import gc
 import logging
 import pickle
+from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
@@ -44,6 +46,17 @@ def test_the_last_run_is_the_current_one_until_its_task_is_gone():
     del task
     gc.collect()
     assert no_current_run()
+
+
+def test_options_of_a_call_take_the_place_of_the_tasks():
+    def generator(**options):
+        cfg = StreamTranslationConfig(verify="prop", constrained="prop")
+        return Run(Namespace(**options), cfg, make_dictionary(), True, lambda _, grammar: grammar)
+
+    assert isinstance(generator().generator, runs.VerifiedGenerator)
+    assert isinstance(generator(verify=None).generator, GRAMMARS["prop"])
+    for none in (None, False, "none"):
+        assert generator(verify=None, constrained=none).generator is None
 
 
 def test_a_search_alone_begins_no_run():
