@@ -12,7 +12,7 @@ from sit_fairseq.errors import UserError
 OPERATORS = ["&", "|", "!", "xor"]
 SYMBOLS = list("abcde")
 REGEX = "[a-e]"
-CONVERSION = ["--symbols", REGEX, "--actual", "a", "--placeholder", "b"]
+CONVERSION = {"--symbols": REGEX, "--actual": "a", "--placeholder": "b"}
 
 SIZES = [
     *("--encoder-embed-dim", 16, "--encoder-ffn-embed-dim", 24, "--encoder-layers", 2),

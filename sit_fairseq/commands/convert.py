@@ -36,6 +36,7 @@ import shlex
 from typing import List
 
 import torch
+from omegaconf import OmegaConf
 
 from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.conversion import original, verification, writing
@@ -43,7 +44,7 @@ from sit_fairseq.conversion.baseline import read_baseline
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.checkpoints import moving_average
+from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import explaining_failure, partial_files
 from sit_fairseq.tasks.file_options import read_state
 
@@ -107,17 +108,23 @@ def main(args: argparse.Namespace) -> None:
         raise UserError(f"--data {args.data}: no such directory; name one that holds dict.*.txt")
     writing.check_destination(args.source, args.destination, args.overwrite)
     state = read_state(args.source)
+    average = checkpoints.moving_average(state)
+    if args.ema and average is None:
+        raise UserError(
+            f"{args.source} was trained without a moving average of its weights; leave out --ema"
+        )
     own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
-    if not args.ema and moving_average(state) is not None:
+    if average is not None and not args.ema:
         print("IN also holds a moving average of its weights; --ema converts that one")
     symbols = Symbols.named(args.symbols, actual=args.actual, placeholder=args.placeholder)
     arguments = writing.training_options(source, args.add)
     cfg = writing.configuration(source, symbols, arguments)
     model, account = convert(source, symbols, cfg.model)
     with explaining_failure(args.destination), partial_files(args.destination) as (partial,):
-        writing.save(writing.checkpoint(cfg, model.state_dict()), partial)
+        plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+        checkpoints.write(checkpoints.minimal(plain, model.state_dict()), partial)
         if args.verify:
             _verify(source, verification.load(partial, cfg), symbols, args.device)
     print(account)

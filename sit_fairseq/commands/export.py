@@ -7,8 +7,8 @@ fairseq-generate, fairseq-interactive and ``--finetune-from-model`` accept, and 
 base tokens that they ask for.
 
 --hub writes a folder that can be uploaded as it is: ``model.safetensors``, ``config.json``, the
-dictionaries and the card, which is ``README.md`` beside the checkpoint or a table of the model's
-options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
+dictionaries and the card, which is ``README.md`` in DIR, or beside the checkpoint, or a table of the
+model's options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
 ``--path DIR/model.safetensors``.
 
 --transformers writes the same with a tokenizer and the code of the model, for environments with

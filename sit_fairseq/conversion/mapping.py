@@ -44,11 +44,11 @@ class Symbols:
         """
         sorts, found = SymbolPattern(pattern).sorts, {}
         for option, texts in given.items():
-            pairs = dict(("", t) if sorts == [""] else t.partition("=")[::2] for t in texts)
-            if set(pairs) != set(sorts):
-                form = " ".join(f"{sort}=TOKEN" for sort in sorts)
-                raise UserError(f"{' '.join(texts)} is not {form}, of each sort", option)
-            found[option] = tuple(pairs[sort] for sort in sorts)
+            pairs = [("", t) if sorts == [""] else t.partition("=")[::2] for t in texts]
+            if sorted(sort for sort, _ in pairs) != sorted(sorts):
+                form = " ".join(f"{sort}=TOKEN".lstrip("=") for sort in sorts)
+                raise UserError(f"{' '.join(texts)} is not {form}, one of each sort", option)
+            found[option] = tuple(dict(pairs)[sort] for sort in sorts)
         return cls(pattern, **found)
 
 
@@ -99,11 +99,11 @@ def convert(
     base = [dictionary[index] for index in model.vocabulary.index_of_row.tolist()]
     source_only = torch.tensor([float(token in original.never_produced) for token in base])
     for name, value in list(state.items()):
-        if name.endswith(".vocabulary.source_only"):
-            state[name] = source_only
         if name.endswith(".vocabulary.source_only") and not source_only.any():
             del state[name]
         elif ".vocabulary." in name:
+            if name.endswith(".source_only"):
+                state[name] = source_only
             account["new"].append(name)
         elif ".aggregated_attn" in name:
             if ".out_proj." in name:
@@ -135,8 +135,8 @@ def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
     dictionary = StreamDictionary()
     sides = original.dictionaries.source, original.dictionaries.target
     for side in sides:
-        for token in side.symbols[side.nspecial :]:
-            dictionary.add_symbol(token)
+        for token, count in zip(side.symbols[side.nspecial :], side.count[side.nspecial :]):
+            dictionary.add_symbol(token, count)
     dictionary.set_pattern(symbols.pattern)
     known = [token for token in dictionary.known_symbols() if all(token in side for side in sides)]
     for sort, (actual, placeholder) in enumerate(zip(symbols.actual, symbols.placeholder)):

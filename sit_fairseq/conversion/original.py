@@ -73,11 +73,9 @@ def weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
     """The weights by name, in float32, or with ``ema`` their moving average.
 
     Raises:
-        UserError: there is no moving average, or they are of a sharded or wrapped model.
+        UserError: they are of a sharded or wrapped model.
     """
     chosen = moving_average(state) if ema else state["model"]
-    if chosen is None:
-        raise UserError(f"{path} was trained without a moving average of its weights", "ema")
     shards = [name for name in chosen if "flat_param" in name or "_fsdp_wrapped_module" in name]
     if shards or "fsdp_metadata" in state:
         raise UserError(

@@ -114,7 +114,9 @@ def _limits(original: Original) -> List[int]:
 def _of_split(original: Original, split: str, known: List[Set[str]], actual: str) -> Iterator[Pair]:
     """The pairs of a split that hold known tokens alone and, in the source, the symbol."""
     data, *languages = original.dictionaries[:3]
-    if not all(lang and os.path.isfile(dictionary_path(data, lang)) for lang in languages):
+    if not data or not all(
+        lang and os.path.isfile(dictionary_path(data, lang)) for lang in languages
+    ):
         return
     prefix = os.path.join(data, f"{split}.{'-'.join(languages)}")
     # Not those of a model that keeps its tokens in its checkpoint, in another order.

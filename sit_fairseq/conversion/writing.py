@@ -1,13 +1,11 @@
 """Writing a converted model as a checkpoint that fairseq's commands accept."""
 
-import io
 import os
-from typing import Any, Dict, List
+from typing import List
 
-import torch
 from fairseq import options
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 
 from sit_fairseq.conversion.mapping import Symbols
 from sit_fairseq.conversion.original import Original
@@ -41,25 +39,12 @@ def configuration(original: Original, symbols: Symbols, arguments: List[str]) ->
     with open_dict(cfg):
         # Set here, because fairseq's way from arguments to values alters some strings.
         cfg.task.update(original.task_options)
-        cfg.task.data = os.path.abspath(original.dictionaries.data)
+        data = original.dictionaries.data
+        cfg.task.data = os.path.abspath(data) if data else ""
         cfg.task.source_lang = original.dictionaries.source_lang
         cfg.task.target_lang = original.dictionaries.target_lang
         cfg.task.symbols = symbols.pattern
     return cfg
-
-
-def checkpoint(cfg: Any, weights: Dict[str, Any]) -> Dict[str, Any]:
-    """What fairseq needs to find in a checkpoint; training starts at update 0."""
-    history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
-    return {
-        "args": None,
-        "cfg": OmegaConf.to_container(OmegaConf.create(cfg), resolve=True, enum_to_str=True),
-        "model": weights,
-        "criterion": None,
-        "optimizer_history": [{**history, "num_updates": 0}],
-        "task_state": {},
-        "extra_state": {"train_iterator": {"epoch": 1}},
-    }
 
 
 def check_destination(source: str, destination: str, overwrite: bool) -> None:
@@ -79,11 +64,3 @@ def check_destination(source: str, destination: str, overwrite: bool) -> None:
         raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
     if not overwrite:
         raise UserError(f"{destination} exists; name another OUT, or overwrite it")
-
-
-def save(state: Dict[str, Any], path: str) -> None:
-    """Writes a checkpoint."""
-    data = io.BytesIO()  # of a disk that is full torch would not say so
-    torch.save(state, data)
-    with open(path, "wb") as file:
-        file.write(data.getbuffer())

@@ -23,7 +23,7 @@ import onnxruntime
 
 FORMATS = 1, 2  # of vocabulary.json; in the second, symbols are of several sorts
 
-# A folder may be a stranger's, and matching takes for ever by some patterns. Here a sentence is as
+# A folder may be a stranger's, and some patterns take for ever to match. Here a sentence is as
 # soon read as the folder is: no part in brackets is repeated or has alternatives, but for a first
 # (?!...), no more than three characters are repeated, and symbols are short.
 SIMPLE_PATTERN = re.compile(r"(\(\?![^()]*\))?[^()]{1,1000}")
@@ -364,15 +364,19 @@ def main():
         try:
             limits = (args.beam, args.lenpen, args.max_length)
             answer = model.answer(line, *limits, args.constrained)
-            print(f"{answer.score!s}\t{answer.text}" if args.scores else answer.text, flush=True)
+            text = f"{answer.score!s}\t{answer.text}" if args.scores else answer.text
         except CannotAnswer as error:
-            print(flush=True)
             print(f"line {number}: {error}", file=sys.stderr)
-            status = 1
+            text, status = "", 1
         except Exception as error:  # whatever networks of strangers end in
             sys.exit(f"{args.folder} cannot be used ({_reason(error)}); export the model again")
+        print(text, flush=True)
     sys.exit(status)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # as in `answer.py DIR | head`: nobody reads any further
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)  # as a shell says it

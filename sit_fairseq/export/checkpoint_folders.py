@@ -3,15 +3,14 @@
 import json
 import os
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import yaml
 
-from sit_fairseq.conversion import writing
 from sit_fairseq.conversion.original import model_options
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import MODEL
-from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage import checkpoints, hub_folder
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.file_options import read_state
@@ -42,13 +41,14 @@ def export(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    return write_folder(folder, *small_checkpoint(checkpoint))
+    small, tokens, _ = small_checkpoint(checkpoint)
+    return write_folder(folder, small, tokens)
 
 
 def export_hub(checkpoint: str, folder: str) -> str:
     """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.storage.hub_folder`.
 
-    ``README.md`` beside the checkpoint becomes its card.
+    Its card is the ``README.md`` that it has, or else the one beside the checkpoint.
 
     Returns:
         The name of the file of weights.
@@ -56,18 +56,17 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens = small_checkpoint(checkpoint)
-    path = os.path.join(os.path.dirname(checkpoint), hub_folder.CARD)
+    small, tokens, _ = small_checkpoint(checkpoint)
     texts = {
         hub_folder.CONFIG: json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n",
-        hub_folder.CARD: card(small["cfg"], path),
+        hub_folder.CARD: card(small["cfg"], (folder, os.path.dirname(checkpoint))),
     }
     return write_folder(folder, small, tokens, texts)
 
 
-def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
-    """A checkpoint with weights in half precision, the scale of the cosines excepted, and its base
-    tokens."""
+def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str], str]:
+    """A checkpoint with weights in half precision, the scale of the cosines excepted, its base
+    tokens, and its pattern."""
     state = read_state(checkpoint)
     own = model_options(state)["_name"] == MODEL
     vocabulary = saved_vocabulary(state["model"]) if own else None
@@ -84,7 +83,7 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str]]:
     # All that is taken from a file; fairseq's other options are of the machine.
     sections = ("model", "task", "criterion", "bpe", "tokenizer")
     cfg = {section: state["cfg"][section] for section in sections}
-    return writing.checkpoint(cfg, weights), vocabulary[0]
+    return checkpoints.minimal(cfg, weights), *vocabulary
 
 
 def write_folder(
@@ -105,7 +104,7 @@ def write_folder(
     make_folder(folder)
     with explaining_failure(folder), partial_files(*paths) as (weights, *partials):
         if texts is None:
-            writing.save(state, weights)
+            checkpoints.write(state, weights)
         else:
             hub_folder.write_weights(state["model"], weights)
         for partial, text in zip(partials, files.values()):
@@ -114,16 +113,20 @@ def write_folder(
     return paths[0]
 
 
-def card(cfg: Dict[str, Any], path: str, tags: str = TAGS, results: bool = False) -> str:
+def card(
+    cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS, results: bool = False
+) -> str:
     """The card with what hubs read at its head.
 
     Args:
         cfg: options of the checkpoint, a table of them if there is no card.
-        path: the card, which may have such a head.
+        folders: the first of them that has a card gives it; it may have such a head.
         tags: the head, in YAML, of a card that has none.
         results: the head lists the percentages in tables of the card, as ``model-index``.
     """
-    if os.path.isfile(path):
+    paths = [os.path.join(folder, hub_folder.CARD) for folder in folders]
+    path = next(filter(os.path.isfile, paths), None)
+    if path is not None:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         if text.startswith("---\n"):
@@ -143,11 +146,11 @@ def model_index(text: str) -> str:
     columns, of the data set that the first cell names. Without such a cell the text is empty.
     """
     results: List[Dict[str, Any]] = []
-    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+    for table in re.findall(r"^\|.*\n\|[ :|-]+\n(?:\|.*\n)*", text, flags=re.MULTILINE):
         heading, _, *rows = (
             [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
         )
-        for name, *cells in rows:
+        for name, *cells in filter(None, rows):
             numbers = [re.match(r"(\d+(?:\.\d+)?) (?:%|\[)", cell) for cell in cells]
             metrics = [
                 {"type": "accuracy", "name": column, "value": float(match[1])}

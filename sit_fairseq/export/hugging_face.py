@@ -152,14 +152,15 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             ``logits``, (B, T, V_n + S + R) over canonical ids, for the T tokens that L' ids spell;
             with labels ``loss``, the mean cross-entropy of a token.
         """
+        if labels is None and decoder_input_ids is None:
+            raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
             device = source.names.device
             if labels is None:
-                return Seq2SeqLMOutput(
-                    logits=self.core.decode(self._read(decoder_input_ids).to(device), source)
-                )
-            targets = self._read(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
+                previous = self._read_targets(decoder_input_ids).to(device)
+                return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
+            targets = self._read_targets(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
             right = self.core.vocabulary.targets(targets, source.names)
@@ -243,7 +244,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             sources = self._read(input_ids, attention_mask)
             prefix = None
             if decoder_input_ids is not None and decoder_input_ids.size(1) > 1:
-                prefix = self._read(decoder_input_ids[:, 1:])
+                prefix = self._read_targets(decoder_input_ids[:, 1:])
             found, verified = self._search(searches, sources, prefix, verify)
             answers = self._spell(found, num_return_sequences)
         answers.verified = None if verify is None else verified
@@ -294,9 +295,15 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
                 self._dictionary.forget_after(known)
                 self._dictionary.spelled.clear()
 
-    def _read(self, ids: Tensor, mask: Optional[Tensor] = None) -> Tensor:
-        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right."""
-        longest = self.core.encoder.cfg.max_positions
+    def _read_targets(self, ids: Tensor) -> Tensor:
+        return self._read(ids, longest=self.core.max_decoder_positions())
+
+    def _read(
+        self, ids: Tensor, mask: Optional[Tensor] = None, longest: Optional[int] = None
+    ) -> Tensor:
+        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
+        of sources."""
+        longest = longest or self.core.encoder.cfg.max_positions
         rows = []
         for number, row in enumerate(ids.tolist()):
             kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]

@@ -12,12 +12,14 @@ import warnings
 from typing import Any, Dict, Iterator, List, Tuple, Union
 
 import onnx
+import onnxscript  # noqa: F401  which torch.onnx.export needs
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.export.checkpoint_folders import small_checkpoint
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
@@ -100,6 +102,7 @@ def export_onnx(checkpoint: str, folder: str) -> Agreement:
         UserError: the checkpoint cannot be read or exported, or answers differ; then nothing is
             written.
     """
+    small_checkpoint(checkpoint)  # refuses what none of the formats can take
     decoder = CheckpointDecoder(checkpoint)
     check_exportable(decoder.model)
     make_folder(folder)  # before what takes minutes

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
@@ -14,7 +14,7 @@ from sit_fairseq.judging.grammars import grammar_of
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
-from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import buffer_text
 
 _TOKENIZER, _PIECES, _RESULTS = "tokenizer_config.json", "spm.model", ".eval_results"
 _MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
@@ -59,8 +59,8 @@ _EXAMPLES = {"prop": "xor a & b c", "ltl": "& a X U b c"}
 def export_transformers(checkpoint: str, folder: str) -> str:
     """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
 
-    Beside the checkpoint ``README.md`` becomes the card, the pieces of ``spm.model`` those of the
-    tokenizer, and ``.eval_results`` is copied.
+    Its card is the ``README.md`` that it has, or else the one beside the checkpoint; the pieces of
+    ``spm.model`` there become those of the tokenizer, and ``.eval_results`` is copied.
 
     Returns:
         The name of the file of weights.
@@ -68,17 +68,14 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens = small_checkpoint(checkpoint)
+    small, tokens, pattern = small_checkpoint(checkpoint)
     beside = os.path.dirname(checkpoint)
-    _, pattern = saved_vocabulary(small["model"])
     sorts, grammar = SymbolPattern(pattern).sorts, grammar_of(tokens)
     known = {"tokens": tokens, "symbols": pattern}
     contents = {
-        hub_folder.CONFIG: _json({**_config(small, sorts, grammar), **known}),
+        hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
         _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
-        hub_folder.CARD: _card(
-            small["cfg"], os.path.join(beside, hub_folder.CARD), pattern, grammar
-        ),
+        hub_folder.CARD: _card(small["cfg"], (folder, beside), pattern, grammar),
         **source_files(),
     }
     weights = write_folder(folder, small, tokens, contents)
@@ -109,11 +106,12 @@ def _flat(module: str) -> str:
     return module.split(".")[-1] + ".py"
 
 
-def _config(small: Dict[str, Any], sorts: List[str], grammar: Optional[str]) -> Dict[str, Any]:
+def _config(
+    small: Dict[str, Any], num_tokens: int, sorts: List[str], grammar: Optional[str]
+) -> Dict[str, Any]:
     """What ``config.json`` says beside the tokens."""
     prefix, weights = "encoder.embed_tokens.vocabulary.", small["model"]
     rows = weights.get(prefix + "symbol_rows")
-    num_base = len(SPECIAL_TOKENS) + len(saved_vocabulary(weights)[0])
     module = _MODEL.split(".")[-1]
     return {
         **hub_folder.config(small["cfg"]),
@@ -126,7 +124,7 @@ def _config(small: Dict[str, Any], sorts: List[str], grammar: Optional[str]) -> 
         "grammar": grammar,
         "masked": prefix + "source_only" in weights,
         "symbol_rows": None if rows is None else buffer_text(rows),
-        "vocab_size": num_base + 256 * (len(sorts) + 1),
+        "vocab_size": len(SPECIAL_TOKENS) + num_tokens + 256 * (len(sorts) + 1),
     }
 
 
@@ -135,7 +133,10 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
     found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
     if os.path.isfile(pieces):
-        from sentencepiece import sentencepiece_model_pb2
+        try:
+            from sentencepiece import sentencepiece_model_pb2
+        except ModuleNotFoundError:
+            raise UserError(f"{pieces} needs two packages: pip install sentencepiece protobuf")
 
         model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
@@ -146,10 +147,13 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     return {**found, "sorts": sorts}
 
 
-def _card(cfg: Dict[str, Any], path: str, pattern: str, grammar: Optional[str]) -> str:
-    """The card, with a snippet whose sentence is one that the card asks, if it asks one."""
+def _card(cfg: Dict[str, Any], folders: Sequence[str], pattern: str, grammar: Optional[str]) -> str:
+    """The card, with a snippet, if it has none, whose sentence is one that the card asks, if it
+    asks one."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
-    text = card(cfg, path, tags, results=True)
+    text = card(cfg, folders, tags, results=True)
+    if "AutoModelForSeq2SeqLM" in text:
+        return text
     asked = re.search(r"echo '([^']+)'", text)
     sentence = asked[1] if asked else _EXAMPLES.get(grammar, "...")
     constrained = "" if grammar is None else "`constrained=True`, "

@@ -1,10 +1,13 @@
-"""Reading checkpoints under ``torch.load(weights_only=True)``, torch's default."""
+"""Checkpoints: reading them under ``torch.load(weights_only=True)``, torch's default, and writing
+them."""
 
 import argparse
 import collections
 import contextlib
+import io
 import os
 import pickle
+import re
 import typing
 import zipfile
 from typing import Any, Dict, Iterator, Optional
@@ -16,26 +19,6 @@ from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage import hub_folder
-
-
-class UnreadableCheckpoint(UserError):
-    """A file that is no checkpoint fairseq can read.
-
-    Args:
-        path: the file.
-        error: what reading it ended in.
-        remedy: what to do about it.
-    """
-
-    def __init__(self, path: str, error: Exception, remedy: str) -> None:
-        self.path = path
-        self.reason = str(error).strip().split("\n")[0] or type(error).__name__
-        # Otherwise the file may be whole, and the machine at fault.
-        self.damaged = not isinstance(error, (MemoryError, OSError))
-        super().__init__(
-            f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
-            f"kind: {self.reason}); {remedy}"
-        )
 
 
 def _number_type(name: Any, *_: Any) -> numpy.dtype:
@@ -94,12 +77,18 @@ def register_safe_globals() -> None:
 
 @contextlib.contextmanager
 def explained(path: str, remedy: str) -> Iterator[None]:
-    """Context manager around the reading of a checkpoint: raises an UnreadableCheckpoint, which
-    names the file, in place of whatever a damaged or foreign one ends in."""
+    """Context manager around the reading of a checkpoint: raises a UserError, which names the file
+    and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
     try:
         yield
     except Exception as error:  # damaged bytes end in anything
-        raise UnreadableCheckpoint(path, error, remedy)
+        # torch's message begins and ends with advice to trust the file.
+        fact = re.split(r"WeightsUnpickler error:\s*", str(error))[-1].strip()
+        reason = fact.split("\n")[0].split(". Please")[0] or type(error).__name__
+        raise UserError(
+            f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
+            f"kind: {reason}); {remedy}"
+        )
 
 
 def read(path: str) -> Any:
@@ -108,7 +97,7 @@ def read(path: str) -> Any:
     The path is that of a file, or of the weights in a folder of ``sit export --hub``.
     """
     if path.endswith(".safetensors"):
-        return hub_folder.read_state(path)
+        return minimal(*hub_folder.read(path))
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > os.path.getsize(path):
@@ -141,6 +130,28 @@ def _refuse_disguises(state: Any) -> None:
             left.extend(one)
         elif isinstance(one, dict):
             left.extend(one.values())
+
+
+def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:
+    """What fairseq needs to find in a checkpoint; training starts at update 0."""
+    history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
+    return {
+        "args": None,
+        "cfg": cfg,
+        "model": weights,
+        "criterion": None,
+        "optimizer_history": [{**history, "num_updates": 0}],
+        "task_state": {},
+        "extra_state": {"train_iterator": {"epoch": 1}},
+    }
+
+
+def write(state: Dict[str, Any], path: str) -> None:
+    """Writes a checkpoint."""
+    data = io.BytesIO()  # of a disk that is full torch would not say so
+    torch.save(state, data)
+    with open(path, "wb") as file:
+        file.write(data.getbuffer())
 
 
 def incomplete(state: Any) -> Optional[str]:

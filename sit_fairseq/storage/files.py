@@ -50,9 +50,8 @@ def explaining_failure(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(
-            f"Cannot write {path}: {error.strerror}; make room, or write somewhere else"
-        )
+        room = "make room, or " * (error.errno in (errno.ENOSPC, errno.EDQUOT))
+        raise UserError(f"Cannot write {path}: {error.strerror}; {room}write somewhere else")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ They are read wherever fairseq reads a checkpoint, under the name of the file of
 
 import json
 import os
-from typing import Any, Dict
+from typing import Any, Dict, Tuple
 
 from torch import Tensor
 
@@ -37,9 +37,8 @@ def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
     return {"model_type": _MODEL_TYPE, "library_name": "sit_fairseq", "cfg": cfg}
 
 
-def read_state(path: str) -> Dict[str, Any]:
-    """A checkpoint as fairseq would have saved it, from its file of weights and the ``config.json``
-    beside it.
+def read(path: str) -> Tuple[Any, Dict[str, Tensor]]:
+    """The options and the weights of a folder, given the name of its file of weights.
 
     Raises:
         UserError: the folder lacks its options, or they are no JSON, or the weights are damaged.
@@ -56,23 +55,9 @@ def read_state(path: str) -> Dict[str, Any]:
         )
     safetensors = _safetensors()
     try:
-        weights = safetensors.torch.load_file(path)
+        return cfg, safetensors.torch.load_file(path)
     except safetensors.SafetensorError as error:
         raise UserError(f"{path} is damaged ({error}); name another file")
-    return {
-        "args": None,
-        "cfg": cfg,
-        "model": weights,
-        "extra_state": {"train_iterator": {"epoch": 1}},
-        "optimizer_history": [
-            {
-                "criterion_name": None,
-                "optimizer_name": None,
-                "lr_scheduler_state": {},
-                "num_updates": 0,
-            }
-        ],
-    }
 
 
 def weights_file(folder: str, name: str) -> str:

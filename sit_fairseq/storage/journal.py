@@ -101,7 +101,7 @@ class Journal:
         self.close()
 
     def append(self, *entries: Dict[str, Any]) -> None:
-        """Appends entries, as JSON; an interruption may keep but the first of them.
+        """Appends entries, as JSON; an interruption may keep only the first few of them.
 
         Raises:
             UserError: they cannot be written; the journal is then as it was before.

@@ -32,7 +32,7 @@ from collections import deque
 from functools import partial
 from itertools import islice
 from types import ModuleType
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from fairseq import checkpoint_utils
@@ -76,11 +76,12 @@ def patch_command() -> None:
     # As their entry points load them, and as ``python -m`` does.
     for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
         command = sys.modules.get(name)
-        if hasattr(command, "make_batches"):
+        file = getattr(command, "__file__", None) or ""
+        if file.endswith("fairseq_cli/generate.py"):
+            command.print = _print
+        elif file.endswith("fairseq_cli/interactive.py"):
             if not isinstance(command.make_batches, partial):
                 _Service(command)
-        elif hasattr(command, "get_symbols_to_strip_from_output"):
-            command.print = _print
 
 
 # Checkpoints.
@@ -171,6 +172,13 @@ class _Batches:
         self._ended()
 
 
+def _open(path: str, mode: str) -> IO[str]:
+    try:
+        return open(path, mode, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}", "input")
+
+
 class _Service:
     """Makes fairseq-interactive answer every line that can be answered.
 
@@ -195,8 +203,7 @@ class _Service:
         self._refused.clear()
         if input == "-":
             sys.stdin.reconfigure(errors="surrogateescape")  # bytes that are no text
-        hook = fileinput.hook_encoded("utf-8", "surrogateescape")
-        with fileinput.FileInput(files=[input], openhook=hook) as text:
+        with fileinput.FileInput(files=[input], openhook=_open) as text:
             while lines := [line.strip() for line in islice(text, buffer_size)]:
                 yield lines
                 # All its answers are printed.

@@ -110,7 +110,8 @@ def check(cfg: StreamTranslationConfig) -> None:
     if cfg.alpha_renaming and cfg.symbols is None:
         raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
     metric = cfg.best_checkpoint_metric
-    # An option that no command has filled in is the name of another one.
+    # Where no command has filled it in, the value is still the text ``${...}`` that names another
+    # option; hence ``is False``.
     if metric in ("correct", "exact") and cfg.maximize_best_checkpoint_metric is False:
         raise UserError(
             f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "

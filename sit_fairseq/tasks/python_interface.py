@@ -69,9 +69,11 @@ class StreamHubInterface(GeneratorHubInterface):
             sentences: one sentence, or a list of them.
             beam: hypotheses kept at each step.
             verbose: log sources, answers and scores.
-            strict: raise where a sentence cannot be answered. **kwargs: options of generation, as
-            in fairseq; and ``verify="prop"``, ``verify_beams=[3, 25]``, see ``--verify``, and
-            ``constrained=True``, or the name of a grammar, see ``--constrained``.
+            strict: raise where a sentence cannot be answered.
+            **kwargs: options of generation, as in fairseq; and ``verify="prop"``,
+                ``verify_beams=[3, 25]``, see ``--verify``, and ``constrained=True``, or the name of
+                a grammar, see ``--constrained``. They take the place of those of
+                ``from_pretrained``, also where they are None or False.
 
         Returns:
             The answer to each sentence, or :class:`Unanswered`; with ``verify`` :class:`Unverified`

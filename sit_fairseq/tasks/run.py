@@ -33,7 +33,7 @@ class Run:
             of the task's.
         cfg: options of the task.
         dictionary: of sources and answers.
-        streams: whether the models have streams, so that their answers can be constrained.
+        ours: whether the models are of this package, so that they search in slot space.
         build: makes a generator from options, and the ``grammar`` of its answers, which may be
             None.
 
@@ -51,7 +51,7 @@ class Run:
         options: Any,
         cfg: Any,
         dictionary: StreamDictionary,
-        streams: bool,
+        ours: bool,
         build: Callable[..., Any],
     ) -> None:
         global _current
@@ -61,11 +61,11 @@ class Run:
         self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
         semantics, beams, constrained = (
-            getattr(options, name, None) or getattr(cfg, name)
+            getattr(options if hasattr(options, name) else cfg, name)
             for name in ("verify", "verify_beams", "constrained")
         )
         if semantics is not None:
-            if constrained is None and streams and semantics in GRAMMARS:
+            if constrained is None and ours and semantics in GRAMMARS:
                 constrained = semantics
             judge = self._judge(semantics)
             grammar = self._grammar(constrained)
@@ -84,7 +84,7 @@ class Run:
         return judge
 
     def _grammar(self, constrained: Any) -> Optional[Grammar]:
-        if constrained in (None, "none"):
+        if constrained in (None, False, "none"):
             return None
         name = "auto" if constrained is True else constrained  # in Python
         return make_grammar(name, self.dictionary.base_tokens())

@@ -149,10 +149,11 @@ class Sentences:
         if too_many:
             sorts = enumerate(self._dictionary.sorts)
             needed = [f"{sort}={dataset.most_fresh[number]}".lstrip("=") for number, sort in sorts]
+            training = f", or train with --fresh-symbols {','.join(needed)}"
             raise UserError(
                 f"{too_many}, which its source does not: it is a fresh symbol, of which this model "
-                f"has {self.fresh_symbols}; remove such pairs, narrow --symbols so that such a "
-                f"token is a base token, or train with --fresh-symbols {','.join(needed)}"
+                f"has {self.fresh_symbols}; remove such pairs, or narrow --symbols so that such a "
+                f"token is a base token{'' if self._one_stream else training}"
             )
         if unknown:
             logger.warning(

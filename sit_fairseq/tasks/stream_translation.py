@@ -109,6 +109,12 @@ class StreamTranslationTask(TranslationTask):
             )
         if cfg.source_lang is None or cfg.target_lang is None:
             cfg.source_lang, cfg.target_lang = data_utils.infer_language_pair(folder)
+        if cfg.source_lang is None:
+            raise UserError(
+                f"{folder} holds no binarised data to tell the source language from the target "
+                "language",
+                "source_lang target_lang",
+            )
         files = [f"{folder}/dict.{side}.txt" for side in (cfg.source_lang, cfg.target_lang)]
         dictionary, of_targets = map(cls.load_dictionary, files)
         if dictionary != of_targets:
@@ -300,7 +306,7 @@ class StreamTranslationTask(TranslationTask):
         def build(args, grammar):
             return self.generator(models, args, *given, grammar=grammar, **more)
 
-        self._run = Run(args, self.cfg, self.src_dict, _have_streams(models), build)
+        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build)
         return self._run.generator
 
     def generator(
@@ -313,7 +319,7 @@ class StreamTranslationTask(TranslationTask):
         grammar: Optional[Grammar] = None,
     ):
         """Makes what searches for answers, see :meth:`build_generator`; ``grammar`` is theirs."""
-        if _have_streams(models):
+        if _are_ours(models):
             refuse_given(args, "constraints", "print_alignment", "retain_dropout")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
@@ -322,10 +328,10 @@ class StreamTranslationTask(TranslationTask):
                 return StreamSequenceScorer(self.target_dictionary)
             if seq_gen_cls is None:
                 seq_gen_cls = StreamSequenceGenerator
-                ours = {"nbest": getattr(args, "nbest", 1), "grammar": grammar}
-                extra_gen_cls_kwargs = {**ours, **(extra_gen_cls_kwargs or {})}
+                added = {"nbest": getattr(args, "nbest", 1), "grammar": grammar}
+                extra_gen_cls_kwargs = {**added, **(extra_gen_cls_kwargs or {})}
         elif grammar is not None:
-            raise unsupported("--constrained for models without streams")
+            raise unsupported("--constrained for fairseq's own models")
         try:
             return super().build_generator(
                 models, args, seq_gen_cls, extra_gen_cls_kwargs, prefix_allowed_tokens_fn
@@ -355,7 +361,8 @@ class StreamTranslationTask(TranslationTask):
         self._logged_dictionary = True
 
 
-def _have_streams(models: Sequence[Any]) -> bool:
+def _are_ours(models: Sequence[Any]) -> bool:
+    """Whether the models are of this package, so that they search in slot space."""
     return all(isinstance(model, SymbolInvariantTransformer) for model in models)
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import shutil
+import sys
 
 import pytest
 import torch
@@ -39,8 +40,9 @@ def test_weights_are_halved_and_paths_left_out(tmp_path, capsys):
     assert "MiB, sha256 " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("options", [(), ("--onnx",)])
 @pytest.mark.parametrize("disguised", [False, True])
-def test_what_cannot_be_exported_is_refused(tmp_path, disguised):
+def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     state = {
         "model": {"weight": torch.zeros(1)},
         "cfg": {"model": "transformer", "task": "translation"},
@@ -49,8 +51,24 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised):
         state["model"] = load(SHIPPED / "model.pt")["model"]
     torch.save(state, tmp_path / "other.pt")
     with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
-        sit("export", tmp_path / "other.pt", tmp_path / "small")
+        sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
+    (tmp_path / "other.pt").write_bytes(b"")
+    with pytest.raises(UserError, match="other.pt is not a readable .*; name another file$"):
+        sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
+    with pytest.raises(UserError, match="gone.pt does not exist or is no file; name another file$"):
+        sit("export", tmp_path / "gone.pt", tmp_path / "small", *options)
     assert not (tmp_path / "small").exists()
+
+
+@pytest.mark.parametrize(
+    "option, model, package",
+    [("onnx", "prop", "onnxscript"), ("transformers", "entities", "sentencepiece")],
+)
+def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, option, model, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "sit_fairseq.export.onnx_files", raising=False)
+    with pytest.raises(UserError, match=f" needs .*: pip install .*{package}"):
+        sit("export", ROOT / "checkpoints" / model / "model.pt", tmp_path / "out", f"--{option}")
 
 
 @pytest.mark.parametrize("options", [(), ("--hub",), ("--onnx",)])
@@ -75,9 +93,7 @@ def little_room():
 def test_no_room_for_the_files(tmp_path, little_room, options):
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "model.pt").write_text("before")
-    with pytest.raises(
-        UserError, match="Cannot write .*small: File too large; make room, or write"
-    ):
+    with pytest.raises(UserError, match="Cannot write .*small: File too large; write somewhere"):
         sit("export", SHIPPED / "model.pt", tmp_path / "small", *options)
     assert [path.name for path in (tmp_path / "small").iterdir()] == ["model.pt"]
     assert (tmp_path / "small" / "model.pt").read_text() == "before"
@@ -145,6 +161,18 @@ def test_a_card_keeps_its_head_and_is_made_where_there_is_none(tmp_path, card):
     else:
         assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
         assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
+
+
+@pytest.mark.parametrize("option", ["--hub", "--transformers"])
+def test_a_card_that_was_edited_is_kept(tmp_path, option):
+    sit("export", SHIPPED / "model.pt", tmp_path / "out", option)
+    card = tmp_path / "out" / "README.md"
+    edited = card.read_text() + "\n## Use\n\nas you like\n"
+    card.write_text(edited)
+    sit("export", SHIPPED / "model.pt", tmp_path / "out", option)
+    assert card.read_text() == edited
+    sit("export", tmp_path / "out" / "model.safetensors", tmp_path / "copy", option)
+    assert (tmp_path / "copy" / "README.md").read_text() == edited
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,6 @@ def test_a_second_writer_ends(inputs, words, first):
 
 def test_an_export_is_there_as_a_whole_or_not(tmp_path):
     (tmp_path / "out" / "dict.tgt.txt").mkdir(parents=True)  # cannot become a file
-    with pytest.raises(UserError, match="Is a directory; make room, or write"):
+    with pytest.raises(UserError, match="Is a directory; write somewhere"):
         sit("export", SHIPPED / "model.pt", tmp_path / "out")
     assert os.listdir(tmp_path / "out") == ["dict.tgt.txt"]

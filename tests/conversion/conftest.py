@@ -61,11 +61,13 @@ def vanilla(data, once):
 
 @pytest.fixture
 def convert(tmp_path, capsys):
-    """Runs the verb; gives what it wrote and what it printed."""
+    """Runs the verb, with the options of ``CONVERSION`` that are not given; returns what it wrote
+    and what it printed."""
 
     def call(source: Path, *options, out: str = "stream.pt"):
         capsys.readouterr()
-        sit("convert", source, tmp_path / out, *CONVERSION, *options)
+        added = [word for pair in CONVERSION.items() if pair[0] not in options for word in pair]
+        sit("convert", source, tmp_path / out, *added, *options)
         return tmp_path / out, capsys.readouterr().out
 
     return call

@@ -147,12 +147,18 @@ def test_fine_tuning_under_adacos(baseline, convert, formulas, tmp_path, capsys,
         assert not torch.equal(tuned["model"][name], before[name]), name
 
 
-def test_data_need_not_be_there_any_more(baseline, convert, formulas, tmp_path):
+@pytest.mark.parametrize("recorded", ["gone", ""])
+def test_data_need_not_be_there_any_more(
+    baseline, convert, formulas, tmp_path, monkeypatch, recorded
+):
+    monkeypatch.chdir(formulas.data)  # which no name is not
+
     def moved(state):
-        state["cfg"]["task"]["data"] = str(tmp_path / "gone")
+        state["cfg"]["task"].update(data=recorded, source_lang="src", target_lang="tgt")
 
     path = edited(baseline("projected"), tmp_path / "moved.pt", moved)
-    _, printed = convert(path, "--verify")
+    out, printed = convert(path, "--verify")
+    assert load(out)["cfg"]["task"]["data"] == (recorded and str(formulas.data / recorded))
     assert "compared on 256 sentences" in printed and "from random sentences" in printed
     assert "from the" not in printed
     _, printed = convert(path, "--verify", "--data", formulas.data, out="data.pt")

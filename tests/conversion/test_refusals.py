@@ -96,7 +96,9 @@ def test_merged_dictionaries(vanilla, convert, data, tmp_path):
 
 
 def test_no_moving_average(vanilla, convert):
-    failing(lambda: convert(vanilla("plain"), "--ema"), "without a moving average", "change --ema")
+    failing(
+        lambda: convert(vanilla("plain"), "--ema"), "without a moving average", "leave out --ema"
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,6 +108,10 @@ def test_no_moving_average(vanilla, convert):
         (("--actual", "&"), ("'&' is no symbol",)),
         (("--placeholder", "a"), ("both are 'a'", "change --actual or --placeholder")),
         (("--symbols", "one=[a-c]", "two=[de]"), ("a is not one=TOKEN two=TOKEN", "--actual")),
+        (
+            ("--actual", "a", "--actual", "c"),
+            ("a c is not TOKEN, one of each sort; change --actual",),
+        ),
         (("--symbols", "[a-"), ("not a regular expression",)),
         (("--symbols", "[A-Z]"), ("matches nothing",)),
         (("--symbols", ".*"), ("special token '<s>'",)),

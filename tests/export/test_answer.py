@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,15 @@ def test_bytes_that_are_no_text():
     result = subprocess.run(command, input=b"\xff\n! c\n", capture_output=True)
     assert result.stdout == b"\nc 0\n" and result.returncode == 1
     assert result.stderr.startswith(b"line 1: '\\\\xff' is no symbol")
+
+
+def test_a_closed_pipe_ends_it_in_silence():
+    reader, writer = os.pipe()
+    os.close(reader)
+    given = dict(input="! c\n! %\n", text=True, stdout=writer, stderr=subprocess.PIPE)
+    result = subprocess.run([sys.executable, PROGRAM, MODEL], **given)
+    os.close(writer)
+    assert (result.stderr, result.returncode) == ("", 141)
 
 
 def test_options_are_checked():

@@ -286,6 +286,19 @@ def test_a_model_that_goes_on_training_is_saved_for_both_sides(name, folder, tmp
     assert score == pytest.approx(float(again.sequences_scores), abs=1e-5)
 
 
+def test_targets_are_as_long_as_the_decoder_takes_them(folder):
+    tokenizer, model = load(folder("sinusoidal"))  # sources of 60 tokens, targets of 50
+    source, target, longer = (
+        tokenizer("a " * length, return_tensors="pt")["input_ids"] for length in (59, 49, 50)
+    )
+    assert model(source, labels=target).logits.size(1) == 50
+    for given in (dict(labels=longer), dict(decoder_input_ids=longer)):
+        with pytest.raises(ValueError, match="has 51 tokens, more than 50"):
+            model(source, **given)
+    with pytest.raises(ValueError, match="needs labels or decoder_input_ids"):
+        model(source)
+
+
 def test_names_of_a_call_are_forgotten(folder):
     tokenizer, model = load(folder("fresh sorts"))
     known = list(model.core.vocabulary.dictionary.symbols)
@@ -348,8 +361,11 @@ def test_what_the_data_say_runs_nothing(change, folder, tmp_path):
 def test_hubs_read_the_results_in_tables_of_a_card():
     options = "# Mine\n\n| | |\n| --- | --- |\n| model | `tiny` |\n| layers | 3 |\n"
     assert model_index(options) == ""
+    assert model_index("# Mine\n\n```\nsit init x \\\n| tee log\n```\n") == ""
     table = "| test | correct | exact | n |\n| --- | --- | --- | --- |\n"
-    text = options + "\n" + table + "| short | 97.3 % | 91 % | 9 |\n| long | 5 [4, 6] | - | 9 |\n"
+    text = (
+        options + "\n" + table + "| short | 97.3 % | 91 % | 9 |\n| long | 5 [4, 6] | - | 9 |\n|\n"
+    )
     data = ModelCard(f"---\nlicense: mit\n{model_index(text)}---\n\n{text}").data
     found = [(r.dataset_name, r.metric_name, r.metric_value) for r in data.eval_results]
     assert data.model_name == "Mine" and found == [

@@ -180,6 +180,13 @@ def test_bytes_of_a_file_that_are_no_text_cost_their_line_alone(prop, tmp_path, 
     assert found[2].source == "! <café>" and found[3].source == "\\xff"
 
 
+def test_an_input_that_cannot_be_read_is_named(prop, tmp_path):
+    for name, reason in (("missing", "No such file"), ("", "Is a directory")):
+        options = ("--path", prop.trained, "--input", tmp_path / name, *PLUG_IN, *IN_PROCESS)
+        with pytest.raises(UserError, match=f"^Cannot read {tmp_path}.*: {reason}.*change --input"):
+            run(fairseq_cli.interactive, prop.data, *options)
+
+
 def test_special_tokens_are_not_verified_away(prop, hub, tmp_path):
     found = hub.translate(["xor a </s> b", "xor <s> a b", "xor a b"], verify="prop")
     assert [isinstance(answer, Unanswered) for answer in found] == [True, True, False]

@@ -103,7 +103,7 @@ def test_a_sentence_whose_symbols_do_not_suffice(model):
         answers(model, ["& a b", "! 0"], constrained=f"{__name__}:TwoSymbols")
 
 
-def test_models_without_streams_are_not_constrained():
+def test_models_of_fairseqs_own_are_not_constrained():
     task = make_task(constrained="prop")
-    with pytest.raises(UserError, match="--constrained for models without streams"):
+    with pytest.raises(UserError, match="--constrained for fairseq's own models"):
         task.build_generator([torch.nn.Linear(1, 1)], GenerationConfig())

@@ -4,6 +4,7 @@ import copy
 import gc
 import logging
 import pickle
+from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
@@ -44,6 +46,17 @@ def test_the_last_run_is_the_current_one_until_its_task_is_gone():
     del task
     gc.collect()
     assert no_current_run()
+
+
+def test_options_of_a_call_take_the_place_of_the_tasks():
+    def generator(**options):
+        cfg = StreamTranslationConfig(verify="prop", constrained="prop")
+        return Run(Namespace(**options), cfg, make_dictionary(), True, lambda _, grammar: grammar)
+
+    assert isinstance(generator().generator, runs.VerifiedGenerator)
+    assert isinstance(generator(verify=None).generator, GRAMMARS["prop"])
+    for none in (None, False, "none"):
+        assert generator(verify=None, constrained=none).generator is None
 
 
 def test_a_search_alone_begins_no_run():
@@ -129,7 +142,7 @@ def verified():
 def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
     monkeypatch, verified, tmp_path
 ):
-    command = SimpleNamespace(get_symbols_to_strip_from_output=None)
+    command = SimpleNamespace(__file__="fairseq_cli/generate.py")
     monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
     patch_command()
     patch_command()  # of a second task
@@ -144,6 +157,15 @@ def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
         *("S-12\t& a b", "V-12\tviolated\t5", "H-12\t-0.5\ta 1"),
         *("S-3\t! a", "V-3\tsatisfied\t2", "S-3\t! a", "S-4\ta", "one", "two", "Verified 1 of 2"),
     ]
+
+
+def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
+    script = SimpleNamespace(__file__="mine.py", make_batches=len, print=print)
+    script.get_symbols_to_strip_from_output = None
+    before = dict(vars(script))
+    monkeypatch.setitem(fairseq_patches.sys.modules, "__main__", script)
+    patch_command()
+    assert vars(script) == before
 
 
 def test_the_closing_line_is_logged_where_nothing_is_printed(verified, caplog):

@@ -58,6 +58,12 @@ def test_symbol_that_only_the_target_has(target):
     checked(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
 
 
+def test_fresh_symbols_are_no_remedy_for_a_model_of_one_stream():
+    options = dict(symbol_embedding="canonical", stream_attention="EP-DP-CP")
+    with pytest.raises(UserError, match="target holds the symbol 'b', .* a base token$"):
+        checked(["! a"], ["b 1"], **options)
+
+
 def test_targets_may_hold_as_many_fresh_symbols_as_there_are_slots():
     sources = ["! a", "! 0", "& a b"]
     few, more = ["a c d c", "e f", "b"], ["a c d c", "e a g f e", "c d e"]

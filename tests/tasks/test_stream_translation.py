@@ -132,6 +132,8 @@ def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
         UserError, match="nowhere' is not a directory written by fairseq-preprocess"
     ):
         setup(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="no binarised data to .* change --source-lang or --target"):
+        setup(tmp_path)
     (folder / "dict.tgt.txt").write_text("a 1\n")
     with pytest.raises(UserError, match="differ, .* again with --joined-dictionary"):
         setup(folder)
