@@ -150,7 +150,7 @@ def test_random_renaming_stays_within_sorts(write, tmp_path):
     made = pairs_of(tmp_path / "out")
     assert {source[0::3] for source, _ in made} == {"TcT"} and len(set(made)) == 6
     assert all(source[3:] == target and source[:2] != target[3:] for source, target in made)
-    with pytest.raises(UserError, match="line 1: 2 symbols of the sort table cannot have"):
+    with pytest.raises(UserError, match="line 1: 2 symbols of the sort table need as many"):
         sit("rename", prefix, tmp_path / "no", *options, "--names", "T5,c7,c8,c9")
 
 
@@ -160,7 +160,7 @@ def test_random_renaming_stays_within_sorts(write, tmp_path):
         (
             "[a-z]",
             "p",
-            "line 1: 2 symbols need as many different names, but only 1 can; .* --names",
+            "line 1: 2 symbols need as many different names, but only 1 can be chosen; .* --names",
         ),
         ("[a-z]", "x,&", "'&' is no symbol; change --names or --symbols"),
         ("[a", "p,q", "is not a regular expression"),
