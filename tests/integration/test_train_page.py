@@ -14,6 +14,7 @@ def test_commands_run_as_printed(tmp_path):
     for printed, shorter in (
         ("bash scripts/setup.sh && ", ""),
         ("--size 10000", "--size 300"),
+        ("--size 500 --seed 2", "--size 40 --seed 2"),
         ("--max-update 600", "--max-update 4 --cpu --num-workers 1"),
         ("--beam 3", "--beam 3 --cpu --max-len-b 15"),
     ):
