@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Iterable, Iterator, List
 
 from sit_fairseq.commands._options import numbers
+from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.files import sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
 
@@ -98,6 +99,8 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
             f"{args.path} knows no symbols; sit convert makes a model that does", "path"
         )
     cfg, task, trained = load_checkpoint(args.path)
+    if trained.vocabulary.fresh_symbols:
+        raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
     model = StreamHubInterface(cfg, task, [trained])
     with JudgePool(accepting_judge(args.logic)) as judges:
         for answer in answer_formulas(formulas, args.logic, model, judges, args.beams):
@@ -106,8 +109,6 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
 
 def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
     """The same, noted as they come, and written as pairs at the end."""
-    from sit_fairseq.evaluation.result_file import sha256_of_file
-
     depends = {"logic": args.logic, "beams": args.beams, "model": sha256_of_file(args.path)}
     depends["formulas"] = formulas
     name, advice = f"{args.output}.journal", "pass --restart to begin anew"
@@ -119,11 +120,8 @@ def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
             journal.append(answer)
             found.append(answer)
             yield answer
-        pairs = [answer for answer in found if answer["status"] == "verified"]
-        with replacing(f"{args.output}.src", f"{args.output}.tgt") as (sources, targets):
-            for pair in pairs:
-                print(pair["source"], file=sources)
-                print(pair["answer"], file=targets)
+        pairs = [(a["source"], a["answer"]) for a in found if a["status"] == "verified"]
+        write_pairs(args.output, pairs)
         journal.remove()
     counts = f"{len(pairs)} verified pairs of {len(found)} formulas"
     print(f"{counts} in {args.output}.src and .tgt", file=sys.stderr)

@@ -45,7 +45,7 @@ from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
 from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage import checkpoints
-from sit_fairseq.storage.files import explaining_failure, partial_files
+from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks.file_options import read_state
 
 _CRITERIA = {
@@ -122,7 +122,7 @@ def main(args: argparse.Namespace) -> None:
     arguments = writing.training_options(source, args.add)
     cfg = writing.configuration(source, symbols, arguments)
     model, account = convert(source, symbols, cfg.model)
-    with explaining_failure(args.destination), partial_files(args.destination) as (partial,):
+    with partial_files(args.destination) as (partial,):
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
         checkpoints.write(checkpoints.minimal(plain, model.state_dict()), partial)
         if args.verify:

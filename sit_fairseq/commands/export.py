@@ -34,7 +34,7 @@ import argparse
 import os
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.result_file import sha256_of_file
+from sit_fairseq.storage.files import sha256_of_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,8 @@
 
 With exact an answer is right if it equals its reference, and the references take the place of the
 problems; with alpha, if it does up to the names of the symbols that its problem lacks. A judge of
-your own gets references if it has ``on_references = True``, and may get the symbols. The last line ends with the mean edit distance of exact and copy. The time it took goes to standard error.
+your own gets references if it has ``on_references = True``, and may get the symbols. The last line
+ends with the mean edit distance of exact and copy. The time it took goes to standard error.
 """
 
 import argparse

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.checkpoints import moving_average
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # What fairseq, torch and our layers raise for sizes, options and tensors that do not fit.
 _MISFITS = (
@@ -142,13 +143,4 @@ def read_dictionary(data: str, lang: str) -> Dictionary:
     path = dictionary_path(data, lang)
     if not os.path.isfile(path):
         raise UserError(f"{path} is missing", "data")
-    try:
-        dictionary = Dictionary.load(path)
-    except Exception as error:  # as fairseq raises for a wrong encoding
-        raise UserError(f"{path} is no dictionary of fairseq: {error}")
-    if len(set(dictionary.symbols)) < len(dictionary):
-        raise UserError(
-            f"{path} holds a token twice (#fairseq:overwrite), so that its row is ambiguous; "
-            "remove one of the two lines and retrain"
-        )
-    return dictionary
+    return StreamDictionary.load(path)

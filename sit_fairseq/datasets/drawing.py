@@ -24,6 +24,7 @@ from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.syntax import formula_symbols, read_formulas, read_sentences
+from sit_fairseq.storage.files import sha256_of_file
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -82,10 +83,11 @@ def determining(recipe: Any) -> Dict[str, Any]:
 
 def open_journal(prefix: str, kind: str, recipe: Any) -> Journal:
     """Opens the journal ``PREFIX.journal`` of entries of a kind that depend on a recipe."""
+    excluded = [sha256_of_file(source_file(name)) for name in recipe.exclude]
     return Journal(
         f"{prefix}.journal",
         kind,
-        determining(recipe),
+        {**determining(recipe), "excluded": excluded},
         advice="pass --restart to discard it",
         where="the output",
         restart=recipe.restart,

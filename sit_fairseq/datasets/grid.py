@@ -19,9 +19,10 @@ from sit_fairseq.datasets.drawing import SymbolLister
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.storage.files import explaining_failure, replacing
+from sit_fairseq.storage.files import replacing
 
 MANIFEST = "manifest.json"
+FILES = ("grid.src", "grid.tgt", MANIFEST)
 
 
 @dataclass
@@ -76,13 +77,10 @@ class Grid:
         for cell in cells:
             del cell["extra"]
         manifest = {"seed": self.seed, "options": self.options, "cells": cells}
-        paths = [os.path.join(folder, name) for name in ("grid.src", "grid.tgt", MANIFEST)]
-        with explaining_failure(folder):
-            os.makedirs(folder, exist_ok=True)
-            with replacing(*paths) as (src, tgt, file):
-                src.writelines(line + "\n" for line in self.sources)
-                tgt.writelines(line + "\n" for line in self.targets)
-                json.dump(manifest, file, indent=1)
+        with replacing(*(os.path.join(folder, name) for name in FILES)) as (src, tgt, file):
+            src.writelines(line + "\n" for line in self.sources)
+            tgt.writelines(line + "\n" for line in self.targets)
+            json.dump(manifest, file, indent=1)
 
     @classmethod
     def read(cls, folder: str) -> "Grid":
@@ -100,14 +98,7 @@ class Grid:
                 extra = {name: int(number) for name, number in entry.items()}
                 own = [extra.pop(name) for name in ("symbols", "length", "first", "count")]
                 grid.cells.append(Cell(*own, extra))
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ):
+        except Exception:  # a damaged file can end in anything
             raise UserError(f"{path} is not the manifest of a grid; make the grid again.")
         pairs = read_pairs(os.path.join(folder, "grid"))
         grid.sources, grid.targets = ([pair[side] for pair in pairs] for side in (0, 1))

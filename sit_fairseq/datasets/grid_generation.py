@@ -35,12 +35,7 @@ from sit_fairseq.datasets.sampling import (
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.labelling import Label, LabelPool, SpotLabeller
-from sit_fairseq.judging.spot_judge import (
-    INSTALL_HINT,
-    spot_installed,
-    spot_version,
-    spots_own_form,
-)
+from sit_fairseq.judging.spot_judge import require_spot, spot_version, spots_own_form
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.logic.propositional import MAX_VARIABLES, RANDOM_OPERATORS, smallest_answer
 from sit_fairseq.logic.syntax import formula_symbols
@@ -243,7 +238,6 @@ def _versions(semantics: str) -> Dict[str, str]:
     """The versions of the programs that make a grid."""
     versions = {"sit_fairseq": __version__, "python": platform.python_version()}
     if semantics == "ltl":
-        if not spot_installed():
-            raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
+        require_spot("LTL data need")
         versions["spot"] = spot_version()
     return versions

@@ -24,17 +24,15 @@ from sit_fairseq.datasets.sampling import (
     feasible_lengths,
 )
 from sit_fairseq.datasets.written import WrittenFormulas
-from sit_fairseq.errors import UserError
 from sit_fairseq.judging.labelling import Label, LabelPool, SpotLabeller
 from sit_fairseq.judging.spot_judge import (
-    INSTALL_HINT,
     conjuncts_sorted,
     random_formulas,
-    spot_installed,
+    require_spot,
     spots_own_form,
 )
 from sit_fairseq.logic.propositional import random_formula
-from sit_fairseq.storage.files import explaining_failure, replacing
+from sit_fairseq.storage.files import replacing
 from sit_fairseq.storage.journal import Journal
 
 # A round draws formulas from a seed of its own until so many are worth a label, or so
@@ -247,16 +245,14 @@ def generate_ltl(recipe: Recipe) -> Counter:
     Raises:
         UserError: there are too few such formulas, or a file cannot be used.
     """
-    if not spot_installed():
-        raise UserError(f"LTL data need Spot: {INSTALL_HINT}.")
+    require_spot("LTL data need")
     made, prefix = LtlGeneration(recipe), recipe.out_prefix
     with open_journal(prefix, "labels", recipe) as journal:
         labeller = SpotLabeller(recipe.labels == "depth-first")
         with LabelPool(labeller, recipe.workers, recipe.timeout) as pool:
             made.run(pool, journal)
-        with explaining_failure(f"{prefix}.timeouts"):
-            with replacing(f"{prefix}.timeouts") as (file,):
-                file.writelines(f"{fault}\t{text}\n" for text, fault in made.stopped.items())
+        with replacing(f"{prefix}.timeouts") as (file,):
+            file.writelines(f"{fault}\t{text}\n" for text, fault in made.stopped.items())
         write_pairs(prefix, made.pairs)
         journal.remove()
     return made.left_out

@@ -6,7 +6,7 @@ from typing import Iterable, List, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.storage.files import explaining_failure, replacing
+from sit_fairseq.storage.files import replacing
 
 # Source and target.
 Pair = Tuple[str, str]
@@ -41,9 +41,7 @@ def random_pairs(pairs: Sequence[Pair], size: int, rng: Random) -> List[Pair]:
 def write_pairs(prefix: str, pairs: Iterable[Pair]) -> None:
     """Writes ``PREFIX.src`` and ``PREFIX.tgt``, which get their names once all pairs are written;
     their folder is made if there is none. A UserError if they cannot be written."""
-    with explaining_failure(f"{prefix}.src and .tgt"):
-        os.makedirs(os.path.dirname(prefix) or ".", exist_ok=True)
-        with replacing(f"{prefix}.src", f"{prefix}.tgt") as (src, tgt):
-            for source, target in pairs:
-                src.write(source + "\n")
-                tgt.write(target + "\n")
+    with replacing(f"{prefix}.src", f"{prefix}.tgt") as (src, tgt):
+        for source, target in pairs:
+            src.write(source + "\n")
+            tgt.write(target + "\n")

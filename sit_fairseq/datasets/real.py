@@ -13,7 +13,7 @@ from typing import Dict, Iterator, List
 
 from sit_fairseq.datasets.drawing import formula_key
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.spot_judge import INSTALL_HINT, spot_installed, spot_trace
+from sit_fairseq.judging.spot_judge import require_spot, spot_trace
 from sit_fairseq.logic.propositional import is_contingent
 from sit_fairseq.logic.reading import read_formula
 
@@ -49,8 +49,7 @@ def real_sets(semantics: str) -> Dict[str, List[str]]:
 
 
 def _spot_patterns() -> Iterator[List[str]]:
-    if not spot_installed():
-        raise UserError(f"The patterns of Spot need Spot: {INSTALL_HINT}.")
+    require_spot("The patterns of Spot need")
     from spot import gen
 
     for name in _PATTERNS:

@@ -6,7 +6,6 @@ rejected, and the distribution is exactly the conditional one.
 """
 
 from abc import ABC, abstractmethod
-from bisect import bisect
 from itertools import accumulate
 from math import comb
 from random import Random
@@ -188,8 +187,7 @@ class FormulaSampler(Sampler):
             alternatives, weights = choices(*arguments)
             self._choices[key] = alternatives, list(accumulate(weights))
         alternatives, sums = self._choices[key]
-        # The product may be rounded up to the sum.
-        return alternatives[min(bisect(sums, rng.random() * sums[-1]), len(sums) - 1)]
+        return rng.choices(alternatives, cum_weights=sums)[0]
 
     def _leaf_weights(self, length: int, k: int) -> List[float]:
         """Probability of just k given symbols at 0, 1, 2, ... leaves."""

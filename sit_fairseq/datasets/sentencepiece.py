@@ -1,14 +1,13 @@
 """SentencePiece models that keep interchangeable tokens whole."""
 
 import io
-import os
 from typing import List, Sequence
 
 import sentencepiece
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import read_sentences
-from sit_fairseq.storage.files import make_folder, partial_files, replacing
+from sit_fairseq.storage.files import partial_files, replacing
 
 # fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.
 _SPECIALS = {"unk_id": 0, "bos_id": -1, "eos_id": -1, "pad_id": -1}
@@ -28,7 +27,6 @@ def train(texts: Sequence[str], prefix: str, vocab_size: int, symbols: List[str]
     """
     lines = [line for text in texts for line in read_sentences(text)]
     model = io.BytesIO()  # a file's name would stand in the model
-    make_folder(os.path.dirname(prefix) or ".")
     with partial_files(prefix + ".model", prefix + ".vocab") as (model_file, vocabulary_file):
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -61,7 +59,6 @@ def encode(model: str, source: str, target: str) -> None:
         processor = sentencepiece.SentencePieceProcessor(model_file=model)
     except (OSError, RuntimeError):
         raise UserError(f"{model} is no SentencePiece model; train one first")
-    make_folder(os.path.dirname(target) or ".")
     with replacing(target) as (out,):
         for line in read_sentences(source):
             out.write(" ".join(processor.encode(line, out_type=str)) + "\n")

@@ -114,6 +114,5 @@ def _kept(journal: Journal) -> Dict[int, Answered]:
                 raise ValueError
             found[int(entry["index"])] = Answered(answers, verdicts, float(entry["seconds"]))
         except (KeyError, TypeError, ValueError):
-            journal.close()
             raise journal.damaged(number)
     return found

@@ -1,6 +1,5 @@
 """Answers of a trained model, in this process and without binarised data."""
 
-import os
 from argparse import Namespace
 from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -37,8 +36,6 @@ def load_checkpoint(
     Raises:
         UserError: there is no such checkpoint, or it does not hold its dictionary.
     """
-    if not os.path.isfile(path):
-        raise UserError(f"there is no checkpoint {path}", "path")
     overrides = dict.fromkeys(("validate_semantics", "verify", "verify_beams", "constrained"))
     overrides.update({} if data is None else {"data": data})
     state = checkpoint_utils.load_checkpoint_to_cpu(path, overrides)

@@ -3,7 +3,7 @@
 from typing import Callable, Dict, List
 
 from sit_fairseq.logic.ltl import Step, parse_trace
-from sit_fairseq.logic.syntax import ARITY, MalformedAnswer
+from sit_fairseq.logic.syntax import MalformedAnswer, fold
 
 _COMMUTATIVE = ("&", "|")
 
@@ -42,13 +42,11 @@ def same_trace(answer: str, target: str) -> bool:
 
 def _ordered(step: Step) -> str:
     """A step with the operands of commutative operators in the order of their text."""
-    stack: List[str] = []
-    for token in reversed(step):
-        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
-        if token in _COMMUTATIVE:
-            operands.sort()
-        stack.append(" ".join([token, *operands]))
-    return stack[0]
+
+    def combine(token: str, operands: List[str]) -> str:
+        return " ".join([token, *(sorted(operands) if token in _COMMUTATIVE else operands)])
+
+    return fold(step, combine)
 
 
 # By semantics; where the order of everything counts there is none.

@@ -10,11 +10,9 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from glob import escape
 from pathlib import Path
 from threading import Lock
@@ -33,10 +31,9 @@ from sit_fairseq.evaluation.experiments import (
     make_runs,
     read_yaml,
 )
-from sit_fairseq.evaluation.result_file import markdown_table, sha256_of_file
+from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.judging.workers import end_with_parent
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
 _PACKAGE = Path(sit_fairseq.__file__).parent
@@ -101,7 +98,7 @@ class Runner:
                         command = measurement.command.replace("{data}", self._relative(run.data))
                         results[name] = self._measure(run, name, command)
         except subprocess.CalledProcessError as error:
-            return _say(f"{run.name} FAILED, see {error.output}")
+            return None if self._stopped else _say(f"{run.name} FAILED, see {error.output}")
         _say(f"{run.name} done")
         return results
 
@@ -115,12 +112,12 @@ class Runner:
     def _call(self, log: Path, words: Sequence[str], see: Callable[[str], None]) -> float:
         """CPU seconds of a command, whose lines are seen and logged; it ends with this process."""
         options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
-        options["preexec_fn"] = partial(end_with_parent, signal.SIGTERM)
         output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        words = [sys.executable, "-c", _BECOME, *words]
         with open(log, "a", encoding="utf-8") as file:
             with self._changing:
                 if self._stopped:
-                    raise subprocess.CalledProcessError(1, words[0], str(log))
+                    raise subprocess.CalledProcessError(1, words, str(log))
                 process = subprocess.Popen(words, **options, **output)
                 self._running.append(process)
             for line in process.stdout:
@@ -131,7 +128,7 @@ class Runner:
             self._running.remove(process)
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, words[0], str(log))
+            raise subprocess.CalledProcessError(process.returncode, words, str(log))
         return usage.ru_utime + usage.ru_stime
 
     def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
@@ -181,24 +178,32 @@ class Runner:
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
         words += ["--data", str(run.data), "--result", str(path)]
-        begun, command = run.folder / f"{name}.command", shlex.join(words)
+        begun, line = run.folder / f"{name}.command", shlex.join(words)
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
-            # What has been removed has not changed; earlier versions added --restart.
+            # What has been removed has not changed.
             same = all(
                 sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
             )
-            if same and [word for word in found["command"][1:] if word != "--restart"] == words:
+            if same and found["command"][1:] == words:
                 return found["result"]
-        if path.exists() or begun.exists() and begun.read_text(encoding="utf-8") != command:
+        if path.exists() or begun.exists() and begun.read_text(encoding="utf-8") != line:
             # Of another command or other files; what is begun anew goes on after an interruption.
             for old in (*run.folder.glob(f"{escape(name)}.*answers.jsonl"), path):
                 old.unlink(missing_ok=True)
-        begun.write_text(command, encoding="utf-8")
+        with replacing(str(begun)) as (file,):
+            file.write(line)
         words = [sys.executable, "-m", "sit_fairseq", *words]
         self._call(run.folder / f"{name}.log", words, lambda line: None)
         return json.loads(path.read_text(encoding="utf-8"))["result"]
+
+
+# Becomes the command after it, and ends when the thread that started it does.
+_BECOME = (
+    "import os, signal, sys; from sit_fairseq.judging.workers import end_with_parent; "
+    "end_with_parent(signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 def _say(message: str) -> None:

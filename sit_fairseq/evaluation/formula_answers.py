@@ -16,16 +16,13 @@ from sit_fairseq.logic.infix import infix, quoted
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula, balanced
+from sit_fairseq.logic.syntax import RESERVED, MalformedFormula, balanced
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
 
 _BATCH = 64
 _DIMACS = re.compile(r"^p\s+(w?cnf|sat[ex]*)\s", re.MULTILINE)
-
-# Words that no symbol is called in a data set, lest they are read as something else.
-_RESERVED = frozenset((*ARITY, *CONSTANTS, *TRACE_MARKS))
 
 
 class Status(str, Enum):
@@ -172,7 +169,7 @@ def _answered(
 
 def _is_word(name: str) -> bool:
     """Whether a symbol of a data set may be called so."""
-    reserved = name in _RESERVED or name.lower() in ("true", "false")
+    reserved = name in RESERVED or name.lower() in ("true", "false")
     return re.fullmatch(r"\w[\w.]*", name) is not None and not reserved
 
 

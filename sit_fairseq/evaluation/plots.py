@@ -37,17 +37,10 @@ def new_figure(width: float, height: float):
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save_png(figure, path: str, option: str = "result") -> None:
-    """Writes a figure as a PNG file; errors name the ``option`` of the file.
-
-    Raises:
-        UserError: it cannot be written.
-    """
-    try:
-        with partial_files(path) as (partial,):
-            figure.savefig(partial, format="png", dpi=150)
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}", option)
+def save_png(figure, path: str) -> None:
+    """Writes a figure as a PNG file; a UserError if it cannot be written."""
+    with partial_files(path) as (partial,):
+        figure.savefig(partial, format="png", dpi=150)
 
 
 def draw_heat_maps(results: Mapping[str, Dict[str, Any]], path: str, lowest: float = 0.0) -> None:
@@ -168,4 +161,4 @@ def draw_histograms(counts: Mapping[str, Mapping[int, int]], path: str) -> None:
     axes.set_xlabel("different symbols in a sample")
     axes.set_ylabel("samples")
     axes.legend()
-    save_png(figure, path, "figure")
+    save_png(figure, path)

@@ -9,7 +9,7 @@ from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.storage.files import explaining_failure, replacing
+from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.renaming import Renaming
 
 # What is measured of each set: the first answer of the beam, and that of the verified search.
@@ -80,5 +80,5 @@ def write_eval_results(path: str, logic: str, results: Results) -> None:
         for name, found in results.items()
         for measure in MEASURES
     ]
-    with explaining_failure(path), replacing(path) as (file,):
+    with replacing(path) as (file,):
         yaml.safe_dump(entries, file, sort_keys=False)

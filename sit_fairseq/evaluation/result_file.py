@@ -9,7 +9,6 @@ import fairseq
 import torch
 
 import sit_fairseq
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.spot_judge import spot_installed, spot_version
 from sit_fairseq.storage.files import replacing
@@ -18,19 +17,6 @@ from sit_fairseq.storage.files import replacing
 def sha256_of(lines: Iterable[str]) -> str:
     """The SHA-256 of lines of text, in hexadecimal digits."""
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def sha256_of_file(path: str) -> str:
-    """The SHA-256 of a file's content, in hexadecimal digits.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")
 
 
 def file_beside(path: str, ending: str) -> str:
@@ -56,12 +42,9 @@ def write_result(path: str, content: Dict[str, Any]) -> None:
         UserError: it cannot be written.
     """
     text = json.dumps(content, indent=1, ensure_ascii=False, default=Proportion.as_json)
-    try:
-        with replacing(path) as (file,):
-            # A path may have bytes that are no UTF-8; they become JSON escapes.
-            file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}", "result")
+    with replacing(path) as (file,):
+        # A path may have bytes that are no UTF-8; they become JSON escapes.
+        file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def markdown_table(rows: Sequence[Sequence[Any]]) -> str:

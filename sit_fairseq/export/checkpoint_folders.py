@@ -11,7 +11,7 @@ from sit_fairseq.conversion.original import model_options
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import MODEL
 from sit_fairseq.storage import checkpoints, hub_folder
-from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
+from sit_fairseq.storage.files import partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.file_options import read_state
 
@@ -101,8 +101,7 @@ def write_folder(
     files.update((f"dict.{task[side]}.txt", dictionary) for side in ("source_lang", "target_lang"))
     name = "model.pt" if texts is None else hub_folder.WEIGHTS
     paths = [os.path.join(folder, file) for file in (name, *files)]
-    make_folder(folder)
-    with explaining_failure(folder), partial_files(*paths) as (weights, *partials):
+    with partial_files(*paths) as (weights, *partials):
         if texts is None:
             checkpoints.write(state, weights)
         else:

@@ -57,17 +57,15 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
     Returns:
         ``format``: 1, or 2 if the networks also take the ``sorts`` of the slots; ``tokens``: those
         of the rows, specials first; ``symbols``: the pattern in Python's syntax, of several sorts a
-        line ``NAME=REGEX`` for each; ``specials``: the ids of the three with a use;
-        ``never_answered``: tokens whose columns the decoder closes; ``scale``: of the cosines,
-        which the decoder applies, None for a linear head; ``tree``: for positions in trees the
-        number of operands of each token that has some, and the greatest depth; ``longest``: of
-        source and target, in tokens with ``</s>``; ``cross``: the encoder's outputs; ``caches``:
-        the decoder's with the shape of an entry, ``S`` for the number of streams.
+        line ``NAME=REGEX`` for each; ``symbol_embedding``: ``streams``, or ``fixed`` for one stream;
+        ``specials``: the ids of the three with a use; ``tree``: for positions in trees the number
+        of operands of each token that has some, and the greatest depth; ``longest``: of source and
+        target, in tokens with ``</s>``; ``cross``: the encoder's outputs; ``caches``: the decoder's
+        with the shape of an entry, ``S`` for the number of streams; ``fresh_symbols``: 0.
     """
     vocabulary, encoder, decoder = model.vocabulary, model.encoder, model.decoder
     dictionary = vocabulary.dictionary
     tokens = [dictionary[index] for index in vocabulary.index_of_row.tolist()]
-    closed = [] if vocabulary.source_only is None else vocabulary.source_only.bool().tolist()
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
         arities = encoder.embed_positions.arities(torch.arange(len(tokens))).tolist()
@@ -81,9 +79,6 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         "symbols": dictionary.pattern,
         "symbol_embedding": "fixed" if vocabulary.one_stream else "streams",
         "specials": {"pad": dictionary.pad(), "eos": dictionary.eos(), "unk": dictionary.unk()},
-        "never_answered": [token for token, never in zip(tokens, closed) if never],
-        "scale": None if decoder.output_scale is None else float(decoder.output_scale.scale),
-        "positions": {"encoder": encoder.cfg.positions, "decoder": decoder.cfg.positions},
         "tree": tree,
         "longest": {"source": encoder.cfg.max_positions, "target": decoder.cfg.max_positions},
         "cross": list(decoder.cfg.pattern.cross),

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.judging.prop_judges import PropJudge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import ARITY, formula_symbols
+from sit_fairseq.logic.syntax import fold, formula_symbols
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +44,7 @@ def _circuit(formula: Sequence[str]) -> Any:
 
     leaves = {"0": aiger.atom(False), "1": aiger.atom(True)}
     leaves.update((symbol, aiger.atom(wire)) for symbol, wire in _wires(formula).items())
-    stack: List[Any] = []
-    for token in reversed(formula):
-        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
-        stack.append(_OPERATIONS[token](*operands) if operands else leaves[token])
-    return stack[0]
+    return fold(formula, lambda t, operands: _OPERATIONS[t](*operands) if operands else leaves[t])
 
 
 def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:

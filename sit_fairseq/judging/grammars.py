@@ -7,20 +7,19 @@ from sit_fairseq.judging.judge import judge_class, other_logic, own_object, refu
 from sit_fairseq.logic.grammars import GRAMMARS, Grammar
 
 
-def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constrained") -> Grammar:
+def make_grammar(name: str, base_tokens: Iterable[str]) -> Grammar:
     """Makes the grammar of a model's answers.
 
     Args:
         name: a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
             ``MODULE:CLASS``, a subclass of :class:`Grammar` of your own.
         base_tokens: the model's tokens that are no symbols.
-        parameter: names the grammar in messages.
 
     Raises:
         UserError: there is no such grammar, or it is not of the model's logic.
     """
     if ":" in name:
-        return own_object(name, Grammar, parameter)
+        return own_object(name, Grammar, "constrained")
     tokens = list(base_tokens)
     if name == "auto":
         name = grammar_of(tokens)
@@ -28,16 +27,16 @@ def make_grammar(name: str, base_tokens: Iterable[str], parameter: str = "constr
             raise UserError(
                 "the tokens of the model do not say of which logic its answers are; name one of "
                 f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
-                parameter,
+                "constrained",
             )
     elif name not in GRAMMARS:
         raise UserError(
             f"there is no grammar {name!r}; known are {', '.join(GRAMMARS)}, and one of your own by "
             "MODULE:CLASS",
-            parameter,
+            "constrained",
         )
     else:
-        refuse_other_logic(judge_class(name), tokens, parameter)
+        refuse_other_logic(judge_class(name), tokens, "constrained")
     return GRAMMARS[name]()
 
 

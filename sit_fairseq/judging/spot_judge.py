@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix
@@ -43,6 +44,12 @@ def spot_installed() -> bool:
     except ImportError:
         return False
     return hasattr(spot, "translate")
+
+
+def require_spot(what: str) -> None:
+    """A UserError, which says what needs Spot, if it is not installed."""
+    if not spot_installed():
+        raise UserError(f"{what} Spot: {INSTALL_HINT}.")
 
 
 def spot_version() -> str:

@@ -3,7 +3,7 @@
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.logic.ltl import Step
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS
+from sit_fairseq.logic.syntax import CONSTANTS, fold
 
 FALSE, TRUE = 0, 1
 
@@ -38,11 +38,7 @@ class Expansion:
         self.operands: Dict[int, int] = {}
         self.eventualities = 0
         self._known: Dict[Tuple, int] = {("0",): FALSE, ("1",): TRUE}
-        stack: List[_Pair] = []
-        for token in reversed(formula):
-            operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
-            stack.append(self._pair(token, operands))
-        self.root = stack[0][0]
+        self.root, _ = fold(formula, self._pair)
 
     def _pair(self, token: str, operands: Sequence[_Pair]) -> _Pair:
         """The nodes of a formula and of its negation, given those of its operands."""

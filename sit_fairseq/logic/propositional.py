@@ -18,6 +18,7 @@ from sit_fairseq.logic.syntax import (
     MalformedFormula,
     Tree,
     check_formula,
+    fold,
     formula_symbols,
 )
 
@@ -129,20 +130,19 @@ def truth_table(tokens: Sequence[str], symbols: Sequence[str]) -> int:
 
 def without_constants(tokens: Sequence[str]) -> List[str]:
     """An equivalent formula that has no constants, or is one: ``! a`` for ``-> a & b 0``."""
-    stack: List[Tree] = []
-    for token in reversed(tokens):
-        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+
+    def combine(token: str, operands: List[Tree]) -> Tree:
         left = [operand for operand in operands if operand not in CONSTANTS]
         if len(left) == len(operands):
-            stack.append((token, *operands) if operands else token)
-            continue
+            return (token, *operands) if operands else token
         values = [operand if operand in CONSTANTS else "x" for operand in operands]
         table = truth_table([token, *values], ["x"])  # the lower bit for x = 0
         if table in (0, 3):
-            stack.append("01"[table & 1])
-        else:
-            stack.append(left[0] if table == 2 else ("!", left[0]))
+            return "01"[table & 1]
+        return left[0] if table == 2 else ("!", left[0])
+
     found: List[str] = []
+    stack = [fold(tokens, combine)]
     while stack:
         tree = stack.pop()
         found.append(tree if isinstance(tree, str) else tree[0])

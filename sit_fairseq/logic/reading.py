@@ -15,6 +15,7 @@ from sit_fairseq.logic.syntax import (
     CONSTANTS,
     CYCLE_START,
     OPERATORS,
+    RESERVED,
     TRACE_MARKS,
     MalformedAnswer,
     MalformedFormula,
@@ -62,11 +63,9 @@ _ADVICE = {
 # Said of a letter that stands where an operator should.
 _CAPITAL = ", as it is read as a name: temporal operators are X F G U W R M, in ltl alone"
 
-_FIXED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
-
 # The longest token first: <-> is not - and >, xor is not x, o and r.
 _COMPACT = re.compile(
-    "|".join([*map(re.escape, sorted(_FIXED, key=len, reverse=True)), r"[a-z]|(\S)"])
+    "|".join([*map(re.escape, sorted(RESERVED, key=len, reverse=True)), r"[a-z]|(\S)"])
 )
 
 
@@ -135,7 +134,7 @@ def read_infix_trace(text: str) -> Trace:
         raise MalformedAnswer(str(error))
     symbols = {token: name for name, token in names.items()}
     for name in names:
-        if name in _FIXED or name.split() != [name]:
+        if name in RESERVED or name.split() != [name]:
             raise MalformedAnswer(f"{name!r} cannot be the name of a symbol")
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
 

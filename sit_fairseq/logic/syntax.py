@@ -6,7 +6,7 @@ each, and a symbol may have a name of any length.
 """
 
 import codecs
-from typing import Dict, List, Sequence, Tuple, Union
+from typing import Callable, Dict, List, Sequence, Tuple, TypeVar, Union
 
 from sit_fairseq.errors import UserError
 
@@ -26,8 +26,13 @@ CONSTANTS = ("0", "1")
 # Tokens that give a trace its shape; none of them can be a symbol of a formula.
 TRACE_MARKS = SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
 
+# Words that no symbol is called in a data set, lest they are read as something else.
+RESERVED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
+
 # A leaf, or an operator followed by its operands.
 Tree = Union[str, Tuple]
+
+T = TypeVar("T")
 
 
 class MalformedFormula(ValueError):
@@ -99,6 +104,15 @@ def check_formula(tokens: Sequence[str]) -> None:
         )
 
 
+def fold(tokens: Sequence[str], combine: Callable[[str, List[T]], T]) -> T:
+    """What ``combine(token, operands)`` makes of a well-formed formula, from its leaves up,
+    however deep."""
+    stack: List[T] = []
+    for token in reversed(tokens):  # operands come before their operator
+        stack.append(combine(token, [stack.pop() for _ in range(ARITY.get(token, 0))]))
+    return stack[0]
+
+
 def parse(tokens: Sequence[str]) -> Tree:
     """The syntax tree of a formula in prefix notation, however deep.
 
@@ -106,11 +120,7 @@ def parse(tokens: Sequence[str]) -> Tree:
         MalformedFormula: the tokens are not one complete formula.
     """
     check_formula(tokens)
-    stack: List[Tree] = []
-    for token in reversed(tokens):  # operands come before their operator
-        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
-        stack.append((token, *operands) if operands else token)
-    return stack[0]
+    return fold(tokens, lambda token, operands: (token, *operands) if operands else token)
 
 
 def halved(operator: str, parts: Sequence[List[str]]) -> List[str]:
@@ -124,15 +134,15 @@ def halved(operator: str, parts: Sequence[List[str]]) -> List[str]:
 def balanced(tokens: Sequence[str]) -> List[str]:
     """A well-formed formula whose chains of ``&`` and of ``|`` are :func:`halved`: ``& & a b & c
     d`` for ``& & & a b c d``."""
-    stack: List[Tuple[str, List[List[str]]]] = []  # of each operand its operator and its parts
-    for token in reversed(tokens):
-        operands = [stack.pop() for _ in range(ARITY.get(token, 0))]
+
+    def combine(token: str, operands: List[Tuple]) -> Tuple[str, List[List[str]]]:
+        # Of each operand its operator and its parts.
         if token in ("&", "|"):
-            parts = [x for own in operands for x in (own[1] if own[0] == token else [halved(*own)])]
-            stack.append((token, parts))
-        else:
-            stack.append(("", [[token, *(x for own in operands for x in halved(*own))]]))
-    return halved(*stack[0])
+            parts = [own[1] if own[0] == token else [halved(*own)] for own in operands]
+            return token, sum(parts, [])
+        return "", [[token, *(x for own in operands for x in halved(*own))]]
+
+    return halved(*fold(tokens, combine))
 
 
 def formula_symbols(tokens: Sequence[str]) -> List[str]:

@@ -187,4 +187,5 @@ class _Rotate(torch.autograd.Function):
 
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     # Over whole vectors: halves are shorter than what a CPU computes at once.
+    x = x.contiguous()  # heads are a transposed view, which each operation would copy
     return (x * cos).addcmul_(x.roll(x.size(-1) // 2, -1), sin)

@@ -95,7 +95,7 @@ class SelfAttentionCache:
         # A product with ones is faster than a sum along so short an axis.
         ones = queries.new_ones(queries.size(1) // self._num_heads)
         rows = entries.size(0)
-        if not queries.is_cuda:
+        if queries.is_cpu:
             rows = max(1, _BLOCK // (entries.size(1) * queries.size(1)))
         for out, query, entry in zip(*(t.split(rows) for t in (scores, queries, entries))):
             keys = stored.index_select(0, entry.flatten()).unflatten(0, entry.shape)

@@ -44,7 +44,7 @@ def attention(
     Returns:
         (R, H, T, D).
     """
-    if not queries.is_cuda and torch.is_autocast_enabled("cpu"):
+    if queries.is_cpu and torch.is_autocast_enabled("cpu"):
         # Products as short as these gain nothing from fewer digits, the softmax loses.
         with torch.autocast("cpu", enabled=False):
             return _attention(queries, keys, values, mask, causal, dropout_rate)
@@ -59,7 +59,7 @@ def _attention(
     causal: bool,
     dropout_rate: float,
 ) -> Tensor:
-    if queries.is_cuda or keys.size(2) > _EXPLICIT_KEYS:
+    if not queries.is_cpu or keys.size(2) > _EXPLICIT_KEYS:
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, dropout_p=dropout_rate, is_causal=causal
         )
@@ -98,7 +98,7 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     callers pass 0 otherwise)."""
     if rate == 0.0:
         return x
-    if x.is_cuda or rate > 0.99:  # too close to 1 for the bits below
+    if not x.is_cpu or rate > 0.99:  # too close to 1 for the bits below
         return F.dropout(x, rate)
     return _Dropout.apply(x, rate)
 
@@ -134,4 +134,11 @@ class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """Maps (..., C) to (..., F)."""
         out = super().forward(x)
-        return out if x.is_cuda else out.to(x.dtype)
+        return out.to(x.dtype) if x.is_cpu else out
+
+
+def relu_network(first: Linear, second: Linear, x: Tensor) -> Tensor:
+    """``second(relu(first(x)))``, (..., C) to (..., C). Under autocast the widest tensor, between
+    the two, stays in bfloat16: rounding before ReLU or after it is the same."""
+    out = second(F.relu(nn.Linear.forward(first, x)))
+    return out.to(x.dtype) if x.is_cpu else out

@@ -73,7 +73,7 @@ class StreamDecoder(nn.Module):
             cache: of :meth:`new_cache`; keys and values of the position are appended.
 
         Returns:
-            (B*K, 1, V_n + S + R) logits.
+            (B*K, 1, V_n + S + R) logits, S of the sentences that are still searched.
         """
         if self.embed_tokens.vocabulary.fresh is not None:
             cache.give_streams(self._slots_needed(canonical, source))

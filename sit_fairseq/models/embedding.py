@@ -44,8 +44,8 @@ class TokenEmbedding(nn.Module):
 
     @property
     def num_classes(self) -> int:
-        """Among how many vectors a target token is chosen, for AdaCos: the symbols of a sort share
-        one."""
+        """The C of AdaCos: base tokens, special ones too, and the vector that the symbols of a sort
+        share."""
         return self.vocabulary.num_base + self.vocabulary.num_sorts
 
     def table(self) -> "StreamTable":

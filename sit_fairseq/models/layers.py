@@ -15,7 +15,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.attention import KeysValues, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import StackConfig
-from sit_fairseq.models.cpu_kernels import Linear, dropout
+from sit_fairseq.models.cpu_kernels import Linear, dropout, relu_network
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 # By their names in fairseq.
@@ -60,6 +60,8 @@ class _Layer(nn.Module):
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         rate = self.cfg.options.activation_dropout if self.training else 0.0
+        if self.activation is F.relu and rate == 0.0:
+            return relu_network(self.fc1, self.fc2, x)
         return self.fc2(dropout(self.activation(self.fc1(x)), rate))
 
 

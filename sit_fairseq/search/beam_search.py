@@ -110,7 +110,7 @@ class BeamSearch:
     A beam of 1 is greedy decoding, which ends with its answer.
 
     Args:
-        models: an ensemble, which leaves training mode.
+        models: an ensemble, which answers in evaluation mode.
         options: see there.
         strategy: chooses candidates in the place of :class:`Best`; a sentence then ends as soon as
             it has K answers.
@@ -135,8 +135,6 @@ class BeamSearch:
                     "path",
                 )
         self.models = models
-        for model in models:
-            model.eval()
         self.options = options
         self.strategy = strategy or Best()
         self.constraint = None if grammar is None else Constraint(grammar, models[0].vocabulary)
@@ -157,6 +155,16 @@ class BeamSearch:
             UserError: no answer can begin with a prefix, or a sentence leaves too few names for
                 fresh symbols.
         """
+        training = [model for model in self.models if model.training]
+        try:
+            for model in training:
+                model.eval()
+            return self._answers(sources, prefix)
+        finally:
+            for model in training:
+                model.train()
+
+    def _answers(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         vocabulary = self.models[0].vocabulary
         encoded = [model.encode(sources) for model in self.models]
         names = encoded[0].names.cpu()
@@ -250,6 +258,8 @@ class _Search:
             found, columns, parents = (
                 part[left].gather(1, chosen).flatten() for part in (found, columns, parents)
             )
+            # A candidate that cannot be may name any column, also a fresh symbol.
+            columns = columns.masked_fill(found.eq(-math.inf), self._pad)
             tokens, scores = tokens[parents], scores[parents]
             tokens[:, step + 1], scores[:, step] = columns, found
             least, most = least[left], most[left]

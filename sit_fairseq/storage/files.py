@@ -8,6 +8,7 @@ in, and what a killed writer has left is written anew by the next.
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 from typing import IO, Iterator, List, TextIO
 
@@ -78,17 +79,18 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
     The last file is the sign that all are there: it is removed before the others are replaced, and
     comes after them. So a process that is killed between two renamings leaves no file beside
-    another that it does not belong to. A symbolic link is followed.
+    another that it does not belong to. Folders are made; a symbolic link is followed.
 
     Yields:
         A temporary name for each, of an empty file.
 
     Raises:
-        OSError: a file cannot be written there.
-        UserError: another process is writing one of them.
+        UserError: a file cannot be written there, or another process is writing one of them.
     """
     places = [os.path.realpath(path) for path in paths]
-    with contextlib.ExitStack() as stack:
+    for place in places:
+        make_folder(os.path.dirname(place))
+    with explaining_failure(", ".join(paths)), contextlib.ExitStack() as stack:
         names = [stack.enter_context(_unfinished(place)) for place in places]
         yield names
         for name in names:
@@ -113,3 +115,16 @@ def replacing(*paths: str) -> Iterator[List[TextIO]]:
 def whole_lines(data: bytes) -> bytes:
     """The content of a file up to its last line end; an interruption may leave half a line."""
     return data[: data.rfind(b"\n") + 1]
+
+
+def sha256_of_file(path: str) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")

@@ -33,12 +33,8 @@ def canonical_form(
 def text_key(text: str) -> int:
     """A number that stands for a text where millions of them are kept.
 
-    Args:
-        text: the text.
-
-    Returns:
-        64 bits, the same in every process. That two of ten million texts share one has a
-        probability of 1 in 370,000.
+    It has 64 bits, the same in every process. That two of ten million texts share one has a
+    probability of 1 in 370,000.
     """
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
@@ -46,11 +42,5 @@ def text_key(text: str) -> int:
 def form_key(
     tokens: Sequence[str], symbols: Sequence[str], pattern: Optional[SymbolPattern] = None
 ) -> int:
-    """The :func:`text_key` of a :func:`canonical_form`.
-
-    Args:
-        tokens: the sentence.
-        symbols: its symbols in order of first appearance.
-        pattern: says of which sort each is; None if there is one sort.
-    """
+    """The :func:`text_key` of a :func:`canonical_form`."""
     return text_key(canonical_form(tokens, symbols, pattern))

@@ -164,7 +164,7 @@ def named_sorts(sorts: List[str]) -> str:
     )
 
 
-def listing(tokens: List[str], most: int = 20) -> str:
-    """Tokens for an error message, at most ``most`` of them."""
-    shown = " ".join(repr(token) for token in tokens[:most])
-    return shown if len(tokens) <= most else f"{shown} and {len(tokens) - most} more"
+def listing(tokens: List[str]) -> str:
+    """Tokens for an error message, at most 20 of them."""
+    shown = " ".join(map(repr, tokens[:20]))
+    return shown if len(tokens) <= 20 else f"{shown} and {len(tokens) - 20} more"

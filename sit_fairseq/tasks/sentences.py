@@ -78,14 +78,14 @@ class Sentences:
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 tokens = self._dictionary.read(encode(line))
-                length, reason = tokens.numel(), None
+                length = tokens.numel()
                 pair = LanguagePairDataset([tokens], [length], self._dictionary)
                 reason = self.typed(pair).excess(0, max_tokens)
                 if length > self.longest:
                     reason = (
-                        f"has {length} tokens with its </s>, more than the {self.longest} that "
+                        f"has {length} tokens with its </s>, more than the {self.longest} that the "
+                        "model reads (its --max-source-positions)"
                     )
-                    reason += "the model reads (its --max-source-positions)"
                 elif self._vocabulary is None and len(self._dictionary) > known:
                     name = self._dictionary[known]
                     reason = f"holds {name!r}, which the model has no embedding for"

@@ -188,14 +188,13 @@ class StreamTranslationTask(TranslationTask):
         if self._trains and split == self.cfg.train_subset:
             pairs = self.datasets[split]
             self._pace = Pace(pairs.num_streams, pairs.src_sizes, pairs.tgt_sizes)
-        unused = self._sentences.fresh_symbols and not self.datasets[split].most_fresh
-        if unused and self._trains and split == self.cfg.train_subset:
-            logger.warning(
-                "--fresh-symbols %d cost time and learn nothing: no target of %s holds a symbol "
-                "that its source lacks; leave them out, or widen --symbols",
-                self._sentences.fresh_symbols,
-                split,
-            )
+            if self._sentences.fresh_symbols and not pairs.most_fresh:
+                logger.warning(
+                    "--fresh-symbols %d cost time and learn nothing: no target of %s holds a "
+                    "symbol that its source lacks; leave them out, or widen --symbols",
+                    self._sentences.fresh_symbols,
+                    split,
+                )
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being a

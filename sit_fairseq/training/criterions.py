@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict
 
 import torch
+import torch.nn.functional as F
 from fairseq import utils
 from fairseq.criterions import register_criterion
 from fairseq.criterions.cross_entropy import (
@@ -65,9 +66,11 @@ class AdaCosCriterion(CrossEntropyCriterion):
         if model.training:
             scale.raise_to(self.min_scale)
         net_output = model(**sample["net_input"])
-        loss, _ = self.compute_loss(model, net_output, sample, reduce=reduce)
+        target = model.get_targets(sample, net_output).flatten()
+        log_probs = model.get_normalized_probs(net_output, log_probs=True).flatten(0, 1)
+        reduction = "sum" if reduce else "none"
+        loss = F.nll_loss(log_probs, target, ignore_index=self.padding_idx, reduction=reduction)
         if model.training:
-            target = model.get_targets(sample, net_output).flatten()
             counted = target.ne(self.padding_idx).nonzero().squeeze(1)
             logits = net_output[0].detach().flatten(0, 1)
             scale.observe(logits.index_select(0, counted), target.index_select(0, counted))

@@ -43,7 +43,7 @@ class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
     """Options of the criterion, beside those of ``adacos``."""
 
     risk_semantics: str = field(
-        default="prop", metadata={"help": "who accepts answers: prop, ltl, copy"}
+        default="prop", metadata={"help": "who accepts answers: prop, ltl, copy or MODULE:CLASS"}
     )
     risk_beam: int = field(
         default=5, metadata={"help": "answers to each sentence that the model is asked for"}
@@ -136,9 +136,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         """
         longest = 2 * sample["target"].size(1) + 10
         options = Namespace(beam=self._beam, max_len_b=longest)
-        generator = self.task.generator([model], options)  # which ends the training mode
-        found = generator.generate([model], sample)
-        model.train()
+        found = self.task.generator([model], options).generate([model], sample)
         unk = self.task.target_dictionary.unk()
         return [[h["tokens"] for h in nbest if unk not in h["tokens"]] for nbest in found]
 

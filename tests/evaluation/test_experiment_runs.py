@@ -15,7 +15,7 @@ from experiment_content import CONTENT, experiments
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
-from sit_fairseq.evaluation.result_file import sha256_of_file
+from sit_fairseq.storage.files import sha256_of_file
 
 LOG = """a warning
 [INFO] - num. shared model params: 2,906,496 (num. trained: 2,906,496)

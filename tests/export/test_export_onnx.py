@@ -181,9 +181,7 @@ def test_the_vocabulary_says_what_a_program_needs(default):
         *("<s>", "<pad>", "</s>", "<unk>"),
         *("!", "&", "0", "1", "<->", "xor", "|"),
     ]
-    assert description["never_answered"] == ["<s>", "<pad>", "<unk>"]
     assert description["symbols"] == "[a-z]"
-    assert description["positions"] == {"encoder": "tree", "decoder": "rope"}
     assert description["tree"] == {
         "arity": {"!": 1, "&": 2, "<->": 2, "xor": 2, "|": 2},
         "depth": 12,

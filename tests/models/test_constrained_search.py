@@ -67,6 +67,25 @@ def test_a_sentence_without_symbols_has_the_empty_assignment():
     assert all(other)
 
 
+def test_dead_hypotheses_take_no_fresh_symbols(monkeypatch):
+    """What cannot be an answer may name any symbol; no stream is opened for that."""
+    dictionary = dictionary_of("prop")
+    model = build(dictionary, fresh_symbols=20)
+    streams, step = [], model.step
+
+    def count(tokens, source, cache):
+        logits = step(tokens, source, cache)
+        streams.append(cache.streams.sentence.numel())
+        return logits
+
+    monkeypatch.setattr(model, "step", count)
+    sample = {"net_input": {"src_tokens": encode(dictionary, ["& a b"])}}
+    options = dict(beam_size=5, max_len_b=8, grammar=AssignmentGrammar())
+    generate([model], dictionary, sample, **options)
+    # Two symbols of the source, those of the answers so far, and one that stands for the others.
+    assert all(found <= 3 + (n + 1) // 2 for n, found in enumerate(streams)), streams
+
+
 def test_a_grammar_that_allows_all_changes_nothing():
     class Everything(Grammar):
         def start(self):

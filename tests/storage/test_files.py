@@ -118,7 +118,7 @@ def test_if_one_cannot_be_written_none_is(tmp_path, existed):
         paths[0].write_text("old")
     paths[1].mkdir()  # cannot become a file
     before = names(tmp_path)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(UserError, match="Cannot write .*a.src, .*a.tgt: Is a directory"):
         write(*paths)
     assert names(tmp_path) == before
     assert not existed or paths[0].read_text() == "old"

@@ -10,16 +10,16 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 import torch
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
-from sit_fairseq.datasets.grid import MANIFEST
+from sit_fairseq.datasets.grid import FILES
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.given_answers import GivenAnswers
-from sit_fairseq.evaluation.result_file import file_beside, sha256_of, sha256_of_file
+from sit_fairseq.evaluation.result_file import file_beside, sha256_of
 from sit_fairseq.judging.judge import Judge, Problem, make_judge
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.storage.files import make_folder
+from sit_fairseq.storage.files import make_folder, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
 # Options that answers and verdicts depend on, in result files and journals: how a model answers,
@@ -193,7 +193,7 @@ def figure(args: argparse.Namespace) -> str:
 
 def grid_files(folder: str) -> List[str]:
     """The files of a grid."""
-    return [f"{folder}/{name}" for name in ("grid.src", "grid.tgt", MANIFEST)]
+    return [f"{folder}/{name}" for name in FILES]
 
 
 def _settings(args: argparse.Namespace) -> Dict[str, Any]:

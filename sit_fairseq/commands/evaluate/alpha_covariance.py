@@ -14,7 +14,7 @@ the same options:
 
 import argparse
 
-from sit_fairseq.commands._options import at_least, numbers
+from sit_fairseq.commands._options import at_least, names, numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.errors import UserError
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "problems for each (default: %(default)s)"
     add("--samples", type=at_least(1), default=1000, **count, help=help_)
     help_ = "a,b,c,...: rename to these (default: the symbols in PREFIX.src)"
-    add("--names", type=lambda text: list(dict.fromkeys(text.split(","))), help=help_)
+    add("--names", type=names, help=help_)
     help_ = "draw so many where there are more (default: %(default)s)"
     add("--max-renamings", type=at_least(2), default=120, **count, help=help_)
     answers = options.add_model(parser, given=True)
@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> None:
     choice = (args.names, args.counts, args.samples, args.max_renamings, args.seed)
     problems = choose_problems(sources, pattern, *choice)
     if asked is None:
-        targets = {source: target for source, target in reversed(read_pairs(args.prefix))}
+        targets = dict(reversed(read_pairs(args.prefix)))
         # Twice inverted, it renames also what a target calls by one of the new names.
         whole = [(p.source, r.inverse().inverse()) for p in problems for r in p.renamings]
         questions = [(renamed(source), renamed(targets[source])) for source, renamed in whole]

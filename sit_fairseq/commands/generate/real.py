@@ -13,7 +13,7 @@ import argparse
 import os
 
 from sit_fairseq.datasets.real import LONGEST, real_sets
-from sit_fairseq.storage.files import explaining_failure, replacing
+from sit_fairseq.storage.files import replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     sets = real_sets(args.semantics)
     paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
-    with explaining_failure(args.out_dir):
-        os.makedirs(args.out_dir, exist_ok=True)
-        with replacing(*paths) as files:
-            for file, path, formulas in zip(files, paths, sets.values()):
-                file.writelines(f"{formula}\n" for formula in formulas)
-                print(f"{path}: {len(formulas)} formulas")
+    with replacing(*paths) as files:
+        for file, path, formulas in zip(files, paths, sets.values()):
+            file.writelines(f"{formula}\n" for formula in formulas)
+            print(f"{path}: {len(formulas)} formulas")
