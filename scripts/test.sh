@@ -3,7 +3,7 @@
 #   bash scripts/test.sh [PYTEST OPTIONS...]         all of them
 #   bash scripts/test.sh fast [PYTEST OPTIONS...]    those that only compute, in a minute
 #   bash scripts/test.sh browser [PYTEST OPTIONS...] the playground in Chromium, which it installs; exit
-#                                                    status 3 if it cannot
+#                                                    status 77 if it cannot
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash scripts/setup.sh
@@ -22,12 +22,12 @@ if [ "${1:-}" = browser ]; then
             chromium chromium-driver fonts-noto-color-emoji" >/dev/null 2>&1; then
             echo "test: Chromium cannot be installed here (Debian's chromium and chromium-driver);" \
                 "the browser tests were not run" >&2
-            exit 3
+            exit 77
         fi
     fi
     if ! (cd examples/playground && npm install --silent --no-audit --no-fund) 2>/dev/null; then
         echo "test: npm cannot install onnxruntime-web here; the browser tests were not run" >&2
-        exit 3
+        exit 77
     fi
     exec .venv/bin/python -m pytest tests/browser "$@"
 fi

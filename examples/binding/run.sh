@@ -19,7 +19,8 @@ if ! [ -d "$out/bin.control" ]; then
     sit overlap "$data"/{test,variables,binders,both} --with "$data/train" --symbols '[a-ei-z]' --expect-none
     for name in train control; do
         fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/$name" \
-            --validpref "$data/valid" --destdir "$out/new" && mv "$out/new" "$out/bin.$name"
+            --validpref "$data/valid" --destdir "$out/new"
+        mv "$out/new" "$out/bin.$name"
     done
 fi
 sit experiments examples/binding/results.yaml "$out"

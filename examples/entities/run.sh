@@ -18,8 +18,9 @@ if ! [ -d "$out/bin" ]; then
     sit sentencepiece "$data"/train.text.{src,tgt} --model-prefix "$data/spm" --vocab-size 120 --symbols '<ent0>..<ent99>'
     for file in {train,valid,test,unseen,more}.{src,tgt}; do sit sentencepiece --encode "$data/spm.model" "$data/${file/./.text.}" "$data/$file"; done
     paste "$data"/train.{src,tgt} | awk -F '\t' '{ n = $2 ~ /^▁(before|cause|while) / ? 1 : 50; while (n--) print }' >"$data/weighted"
-    cut -f 1 "$data/weighted" >"$data/weighted.src" && cut -f 2 "$data/weighted" >"$data/weighted.tgt"
+    for side in "1 src" "2 tgt"; do cut -f "${side% *}" "$data/weighted" >"$data/weighted.${side#* }"; done
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/weighted" \
-        --validpref "$data/valid" --destdir "$out/new" && mv "$out/new" "$out/bin"
+        --validpref "$data/valid" --destdir "$out/new"
+    mv "$out/new" "$out/bin"
 fi
 sit experiments examples/entities/results.yaml "$out"

@@ -2,11 +2,11 @@
 # Data, 24 trainings and the table of README.md; goes on if interrupted.
 #   bash examples/lang2ltl/run.sh LANG2LTL [DIR]      results go to DIR (outputs/lang2ltl)
 set -euo pipefail
-lang2ltl=$(realpath "$1")
+lang2ltl=$(realpath "${1:?the folder of LANG2LTL}") out=${2:+$(realpath -m "$2")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${2:-outputs/lang2ltl}
+out=${out:-outputs/lang2ltl}
 if ! [ -d "$out/data" ]; then
     rm -rf "$out/new"
     python -m examples.lang2ltl.pairs "$lang2ltl" "$out/new"

@@ -24,6 +24,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 from prompts import LISTINGS, answer_format, prompt, read_answer  # noqa: E402
 
+from sit_fairseq.commands._options import at_least
 from sit_fairseq.errors import UserError  # noqa: E402
 from sit_fairseq.logic.syntax import read_sentences  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
@@ -169,10 +170,20 @@ def main() -> None:
     add("--semantics", required=True, choices=list(LISTINGS))
     add("--model", required=True, help="as the server calls it")
     add("--base-url", default="https://api.openai.com/v1", help="(default: %(default)s)")
-    add("--request", type=json.loads, default={}, help="more fields of each request, as JSON")
+    add(
+        "--request",
+        type=lambda text: dict(json.loads(text)),
+        default={},
+        help="more fields of each request, as JSON",
+    )
     add("--out", metavar="FILE.jsonl", help="the answers (default: PREFIX.MODEL.jsonl)")
     add("--dry-run", action="store_true", help="print what would be asked, and ask nobody")
-    add("--concurrency", type=int, default=4, help="questions at once (default: %(default)s)")
+    add(
+        "--concurrency",
+        type=at_least(1),
+        default=4,
+        help="questions at once (default: %(default)s)",
+    )
     add("--timeout", type=float, default=600.0, help="seconds an answer (default: %(default)s)")
     add("--max-retries", type=int, default=5, help="of each request (default: %(default)s)")
     args = parser.parse_args()

@@ -166,7 +166,7 @@ def main() -> None:
         "--jobs", type=at_least(1), default=2, help="trainings at a time (default: 2)"
     )
     parser.add_argument("--minutes", type=float, help="train the model for so long at most")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
     task = read_task(args.task, args.scale, args.settings, out)
     if args.step not in task["steps"]:

@@ -39,16 +39,17 @@ function countRows(formula, given) {
  * in all rows of the truth table that agree with it. */
 export function judgeAssignment(formula, answer) {
   const given = new Map();
+  let contradicted;
   for (let place = 0; place < answer.length; place += 2) {
     const [symbol, bit] = answer.slice(place, place + 2);
     if (!isSymbol(symbol) || !CONSTANTS.includes(bit))
       return { verdict: "invalid", reason: ["this is no assignment"] };
     if (!formula.includes(symbol))
       return { verdict: "invalid", reason: [symbol, " is not in the formula"] };
-    if (given.has(symbol) && given.get(symbol) !== (bit === "1"))
-      return { verdict: "vacuous", reason: [symbol, " is both"] };
+    if (given.has(symbol) && given.get(symbol) !== (bit === "1")) contradicted ??= symbol;
     given.set(symbol, bit === "1");
   }
+  if (contradicted !== undefined) return { verdict: "vacuous", reason: [contradicted, " is both"] };
   const { right, rows } = countRows(formula, given);
   if (right < rows && !countRows(formula, new Map()).right)
     return { verdict: "violated", reason: ["no answer exists: the formula is false in all rows"] };
@@ -76,8 +77,10 @@ function folded(token, left, right) {
   return "&|".includes(token) && right === most ? left : undefined;
 }
 
-// Choices and states of one tableau; formulas of the page have some hundreds.
+// Choices and states of one tableau; formulas of the page have some hundreds. A better reason for a
+// verdict that is known is worth less.
 const MOST = 200_000;
+const MOST_FOR_REASON = 20_000;
 
 class TooLarge extends Error {}
 
@@ -214,6 +217,20 @@ function someWord(nodes, root, trace, spend) {
   return found;
 }
 
+/** The same; undefined if that takes more than so many choices and states. */
+function attempt(nodes, root, trace, most) {
+  let spent = 0;
+  const spend = () => {
+    if (++spent > most) throw new TooLarge();
+  };
+  try {
+    return someWord(nodes, root, trace, spend);
+  } catch (error) {
+    if (error instanceof TooLarge || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
 const ANY_WORD = { prefix: [], cycle: [["1"]] };
 
 /** Judges a trace: it is right if all its words make the formula true. */
@@ -221,22 +238,14 @@ export function judgeTrace(formula, answer) {
   const trace = parseTrace(answer);
   if (!trace) return { verdict: "invalid", reason: ["this is no trace"] };
   const nodes = new Nodes();
-  let spent = 0;
-  const spend = () => {
-    if (++spent > MOST) throw new TooLarge();
-  };
-  try {
-    if (!someWord(nodes, TRUE, trace, spend))
-      return { verdict: "vacuous", reason: ["a step contradicts itself"] };
-    const [root, negation] = nodes.pair(parse(formula));
-    if (!someWord(nodes, negation, trace, spend))
-      return { verdict: "satisfied", reason: ["true whatever else happens"] };
-    if (!someWord(nodes, root, ANY_WORD, spend))
-      return { verdict: "violated", reason: ["no answer exists: nothing makes the formula true"] };
-    return { verdict: "violated", reason: ["false in some future that agrees with it"] };
-  } catch (error) {
-    if (error instanceof TooLarge || error instanceof RangeError)
-      return { verdict: "not checked", reason: ["the formula is too large for the judge of this page"] };
-    throw error;
-  }
+  const [root, negation] = nodes.pair(parse(formula));
+  const possible = attempt(nodes, TRUE, trace, MOST);
+  if (possible === false) return { verdict: "vacuous", reason: ["a step contradicts itself"] };
+  const wrong = possible && attempt(nodes, negation, trace, MOST);
+  if (wrong === undefined)
+    return { verdict: "not checked", reason: ["the formula is too large for the judge of this page"] };
+  if (!wrong) return { verdict: "satisfied", reason: ["true whatever else happens"] };
+  if (attempt(nodes, root, ANY_WORD, MOST_FOR_REASON) === false)
+    return { verdict: "violated", reason: ["no answer exists: nothing makes the formula true"] };
+  return { verdict: "violated", reason: ["false in some future that agrees with it"] };
 }

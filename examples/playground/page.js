@@ -55,6 +55,8 @@ const pause = (time) => new Promise((done) => setTimeout(done, time));
 const hue = (slot) => String((25 + slot * 137.5) % 360); // neighbours far apart
 const logic = () => LOGICS[document.querySelector("[name=logic]:checked").value];
 const isSymbol = (token) => typeof token === "number";
+/** A symbol as its name in a list, so that it equals no base token. */
+const named = ({ tokens, names }) => tokens.map((token) => (isSymbol(token) ? [names[token]] : token));
 const words = ({ tokens, names }) => tokens.map((token) => (isSymbol(token) ? names[token] : token));
 
 /** A text, coloured by its slot if it stands for a symbol. */
@@ -102,18 +104,20 @@ function drawTree({ tokens, names }) {
   place(parse(tokens), 0);
   svg.setAttribute("viewBox", `0 0 ${64 * leaves} ${52 + 58 * depth}`);
   svg.style.maxWidth = `${64 * leaves}px`;
+  svg.style.minWidth = `${44 * leaves}px`; // it scrolls before it cannot be read
   svg.style.marginInline = "auto";
   svg.replaceChildren(...lines, ...nodes);
 }
 
 function drawStreams({ tokens, names }) {
-  const heading = (token) => {
+  const heading = (token, scope) => {
     const made = make("th");
+    made.scope = scope;
     made.append(coloured(token, isSymbol(token) ? names[token] : token));
     return made;
   };
   const [top, body, head] = [make("thead"), make("tbody"), make("tr")];
-  head.append(make("th"), ...tokens.map(heading));
+  head.append(make("td", "", "stream"), ...tokens.map((token) => heading(token, "col")));
   top.append(head);
   names.forEach((name, slot) => {
     const row = make("tr");
@@ -122,7 +126,7 @@ function drawStreams({ tokens, names }) {
       if (token === slot) return make("td", "own", "●");
       return isSymbol(token) ? make("td", "other", "○") : make("td", "base", token);
     });
-    row.append(heading(slot), ...cells);
+    row.append(heading(slot, "row"), ...cells);
     body.append(row);
   });
   element("streams").replaceChildren(top, body);
@@ -130,8 +134,10 @@ function drawStreams({ tokens, names }) {
 
 // Answers.
 
-/** Shows one model's answer to one formula as it comes, and returns it. */
+/** Shows one model's answer to one formula as it comes, and returns it; gives up if something else
+ * is asked meanwhile. */
 async function run(model, card, label, formula, { longest, judge }) {
+  const mine = turn;
   const block = make("div", "run");
   const [question, answer] = [make("p", "words"), make("p", "words answer")];
   const [score, verdict] = [make("p", "score"), make("p", "verdict")];
@@ -143,6 +149,7 @@ async function run(model, card, label, formula, { longest, judge }) {
   const watch = async ({ tokens, names }) => {
     speak(answer, tokens.flatMap((token) => [token, " "]), names);
     if (STEP) await pause(STEP);
+    if (mine !== turn) throw new Error("something else was asked");
   };
   let found;
   try {
@@ -168,8 +175,8 @@ async function run(model, card, label, formula, { longest, judge }) {
 
 /** Says whether the second answer is the first one renamed, with the same score. */
 function compare(card, first, second, renaming) {
-  const expected = words(first).map((word) => renaming.get(word) ?? word);
-  const same = expected.join(" ") === words(second).join(" ");
+  const expected = named(first).map((word) => (Array.isArray(word) ? [renaming.get(word[0])] : word));
+  const same = JSON.stringify(expected) === JSON.stringify(named(second));
   const equal = first.score === second.score;
   const said = same
     ? `The answer is renamed; the score is ${equal ? "equal, bit for bit" : "another"}.`
@@ -181,14 +188,18 @@ function compare(card, first, second, renaming) {
 }
 
 const loading = {}; // models by folder
-const load = (folder) => (loading[folder] ??= ExportedModel.load(`models/${folder}`));
+const load = (folder) =>
+  (loading[folder] ??= ExportedModel.load(`models/${folder}`).catch((error) => {
+    delete loading[folder]; // the next question tries again
+    throw error;
+  }));
 let turn = 0; // what is asked last; what was asked before gives up its place
 
 async function ask(formula, renaming) {
   const mine = ++turn;
   const asked = logic();
   const models = element("models");
-  models.dataset.state = "busy";
+  show("busy");
   const renamed = renaming && { ...formula, names: formula.names.map((name) => renaming.get(name)) };
   drawTree(renamed ?? formula);
   drawStreams(renamed ?? formula);
@@ -202,10 +213,6 @@ async function ask(formula, renaming) {
   for (const [place, { folder }] of asked.models.entries()) {
     const model = await load(folder);
     if (mine !== turn) return;
-    if (!model) {
-      cards[place].remove();
-      continue;
-    }
     const first = await run(model, cards[place], "the formula", formula, asked);
     if (mine !== turn) return;
     if (renamed && first) {
@@ -214,7 +221,13 @@ async function ask(formula, renaming) {
       compare(cards[place], first, second, renaming);
     }
   }
-  models.dataset.state = "done";
+  show("done");
+}
+
+/** Notes how far the answers are; what changes while they are busy is not read aloud. */
+function show(state) {
+  element("models").dataset.state = state;
+  element("models").ariaBusy = state === "busy";
 }
 
 /** Draws another name for each symbol. */
@@ -247,11 +260,13 @@ function readField() {
 async function answer(rename) {
   const formula = readField();
   if (!formula) return;
+  const asked = turn + 1;
   try {
     await ask(formula, rename ? drawNames(formula.names) : null);
   } catch (error) {
+    if (asked !== turn) return;
     element("fault").textContent = error.message;
-    element("models").dataset.state = "failed";
+    show("failed");
   }
 }
 
@@ -279,5 +294,4 @@ element("form").addEventListener("submit", (event) => {
 });
 element("rename").addEventListener("click", () => answer(true));
 element("logics").addEventListener("change", chooseLogic);
-fetch("models/ltl/vocabulary.json", { method: "HEAD" }).then(({ ok }) => (element("logics").hidden = !ok));
 chooseLogic();

@@ -10,7 +10,6 @@ export const ARITY = new Map([
   ...["&", "|", "->", "<->", "xor", "U", "W", "R", "M"].map((operator) => [operator, 2]),
 ]);
 export const CONSTANTS = ["0", "1"];
-export const MARKS = [";", "{", "}"];
 const TEMPORAL = [..."XFGUWRM"];
 
 const BINDING = new Map([

@@ -20,13 +20,15 @@ function select(tensor, rows) {
 }
 
 export class ExportedModel {
-  /** Reads a folder; null if there is none. */
+  /** Reads a folder. */
   static async load(folder) {
-    const file = (name) => fetch(new URL(`${folder}/${name}`, import.meta.url));
-    const vocabulary = await file("vocabulary.json");
-    if (!vocabulary.ok) return null;
+    const file = async (name) => {
+      const found = await fetch(new URL(`${folder}/${name}`, import.meta.url));
+      if (!found.ok) throw new Error(`${folder}/${name} cannot be loaded: ${found.status}`);
+      return found;
+    };
     const model = new ExportedModel();
-    model.vocabulary = await vocabulary.json();
+    model.vocabulary = await (await file("vocabulary.json")).json();
     const session = async (name) =>
       ort.InferenceSession.create(new Uint8Array(await (await file(name)).arrayBuffer()));
     model.encoder = await session("encoder.onnx");

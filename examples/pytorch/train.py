@@ -1,9 +1,9 @@
 """Trains the model of the quickstart with torch alone: no fairseq, and no compiler.
 
-    sit generate prop data/train --labels depth-first --max-length 13 --size 200000
-    sit generate prop data/test --labels depth-first --min-length 5 --max-length 13 --size 1000 \
-        --seed 45 --exclude data/train
-    python examples/pytorch/train.py data/train data/test
+    sit generate prop my/train --labels depth-first --max-length 13 --size 200000
+    sit generate prop my/test --labels depth-first --min-length 5 --max-length 13 --size 1000 \
+        --seed 45 --exclude my/train
+    python examples/pytorch/train.py my/train my/test
 
 A sentence is a line of PREFIX.src, its answer that of PREFIX.tgt. The last line says how many answers
 to the test are right.
@@ -41,8 +41,8 @@ random.seed(1)
 torch.manual_seed(1)
 train, *tests = sys.argv[1:]
 data = list(zip(read_sentences(train + ".src"), read_sentences(train + ".tgt")))
-words = {word for pair in data for sentence in pair for word in sentence.split()}
-tokens = TokenTable(sorted(words), "[a-z]")  # what is matched is a symbol
+words = sorted({word for pair in data for sentence in pair for word in sentence.split()})
+tokens = TokenTable(words, "[a-z]")  # what is matched is a symbol
 cfg = ModelConfig(**SIZES, encoder_attention_heads=4, dropout=0.0)
 model = SymbolInvariantTransformer(cfg, Vocabulary(tokens), ARITY)
 mark_embeddings(model)
@@ -69,7 +69,7 @@ for update, batch in zip(range(UPDATES), batches(data)):
     scale.update()
     if update % 100 == 0:
         print(f"update {update}: loss {loss.item():.3f}", flush=True)
-torch.save({"cfg": vars(cfg), "model": model.state_dict()}, "model.pt")
+torch.save({"tokens": words, "cfg": vars(cfg), "model": model.state_dict()}, train + ".pt")
 
 search, judge = BeamSearch([model], SearchOptions(beam=3, max_len_b=100)), make_judge("prop")
 for test in tests:

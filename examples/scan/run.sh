@@ -2,11 +2,11 @@
 # Data, eighty trainings and the table of README.md; goes on if interrupted.
 #   bash examples/scan/run.sh SCAN [DIR]      SCAN has the files of the task; results go to DIR (outputs/scan)
 set -euo pipefail
-scan=$(realpath "$1")
+scan=$(realpath "${1:?the folder of SCAN}") out=${2:+$(realpath -m "$2")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
-out=${2:-outputs/scan}
+out=${out:-outputs/scan}
 if ! [ -d "$out/data" ]; then
     rm -rf "$out/new"
     python -m examples.scan.pairs "$scan" "$out/new"

@@ -10,6 +10,7 @@ if ! [ -d "$out/bin" ]; then
     rm -rf "$out/new"
     python -m examples.sql.queries "$out/data"
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$out/data/train" \
-        --validpref "$out/data/valid" --destdir "$out/new" && mv "$out/new" "$out/bin"
+        --validpref "$out/data/valid" --destdir "$out/new"
+    mv "$out/new" "$out/bin"
 fi
 sit experiments examples/sql/results.yaml "$out"

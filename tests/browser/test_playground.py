@@ -82,8 +82,6 @@ def prop():
 @pytest.fixture
 def ltl(browser):
     """The page shows temporal logic."""
-    if not (PAGE / "models" / "ltl").is_dir():
-        pytest.skip("no model of temporal logic lies beside the page")
     browser.run(_CHOOSE, "ltl")
     yield python("ltl")
     browser.run(_CHOOSE, "prop")

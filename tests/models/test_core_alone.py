@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from conftest import PACKAGE
 
 ROOT = PACKAGE.parent
@@ -60,4 +61,5 @@ def test_the_example_of_training_trains_and_judges(tmp_path):
     )
     losses = [float(line.split()[-1]) for line in printed.splitlines() if "loss" in line]
     assert losses[1] < 0.1 * losses[0] and printed.endswith("train: 24 of 24 are right\n")
-    assert (tmp_path / "model.pt").exists()
+    saved = torch.load(tmp_path / "train.pt", weights_only=True)
+    assert saved["tokens"] == sorted({*"!&|01", *"abc"})

@@ -17,6 +17,7 @@ if ! [ -d "$out/bin" ]; then
     sit overlap "$data"/{test,more} --with "$data/train" --symbols "${symbols[@]}"
     sit generate grid "$out/grid" --from "$data/all" --symbols "${symbols[@]}" --per-cell 10
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" \
-        --validpref "$data/valid" --destdir "$out/new" && mv "$out/new" "$out/bin"
+        --validpref "$data/valid" --destdir "$out/new"
+    mv "$out/new" "$out/bin"
 fi
 sit experiments table.yaml "$out"
