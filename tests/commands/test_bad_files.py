@@ -123,16 +123,3 @@ def test_fault(entry, fault, tmp_path):
     with pytest.raises(UserError, match=f"^{messages[fault]}[^\n]*$"):
         action(tmp_path)
     assert not list(tmp_path.glob("new*"))
-
-
-@needs_spot
-def test_malformed_trace(tmp_path, capsys):
-    """It is a wrong answer to the judge, but nothing to be learnt from."""
-    (tmp_path / "formulas").write_text("a\nX b\n")
-    (tmp_path / "traces").write_text("{ a }\n1 ; b\n")
-    files = (tmp_path / "formulas", tmp_path / "traces")
-    sit("judge", "--semantics", "ltl", "--workers", 0, *files)
-    assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "invalid"]
-    (tmp_path / "pairs").write_text("a\n{a}\nXb\n1;b\n")
-    with pytest.raises(UserError, match="pairs is malformed, line 4: the trace was expected"):
-        sit("import", "pairs", "--semantics", "ltl", tmp_path / "pairs", tmp_path / "new")

@@ -92,16 +92,3 @@ def test_what_is_renamed_across_sorts_is_no_overlap(tmp_path, capsys, patterns, 
 def test_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
         sit("overlap", tmp_path / "nowhere")
-
-
-def test_generated_sets_do_not_overlap(tmp_path, capsys):
-    generate = ("generate", "prop", "--max-length", 7, "--workers", 1, "--seed")
-    sit(*generate, 1, "--size", 1000, tmp_path / "train")
-    for name, symbols in (("free", "4"), ("held", "v,w,x,y,z")):
-        options = ("--exclude", tmp_path / "train") if name == "held" else ()
-        sit(*generate, 2, tmp_path / name, *options, "--size", 100, "--symbols", symbols)
-    capsys.readouterr()
-    sit("overlap", tmp_path / "held", "--with", tmp_path / "train", "--expect-none")
-    assert [row[4] for row in rows(capsys.readouterr().out)] == ["0", "0", "0"]
-    with pytest.raises(UserError, match="is the renaming"):
-        sit("overlap", tmp_path / "free", "--with", tmp_path / "train", "--expect-none")

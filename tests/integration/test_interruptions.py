@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -133,12 +134,11 @@ def trained(tmp_path_factory) -> Path:
     options = ("--max-length", 7, "--size", SENTENCES, "--workers", 1)
     sit("generate", "prop", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
-    process = multiprocessing.get_context("spawn").Process(
-        target=train_all, args=(data, root, {by_options: 5, by_hydra: 2})
+    # By the file's name: other packages install a module `tests`, too.
+    paths = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
+    subprocess.run(
+        [sys.executable, __file__, data, root], check=True, env={**os.environ, "PYTHONPATH": paths}
     )
-    process.start()
-    process.join()
-    assert process.exitcode == 0
     return root
 
 
@@ -158,6 +158,13 @@ def test_every_sentence_is_seen_once_an_epoch(trained, describe):
         assert sorted(sentences) == list(range(SENTENCES)), epoch
 
 
+def test_the_shipped_configuration_decays_matrices_alone(trained):
+    state = load(trained / by_hydra.__name__ / "whole" / "checkpoints" / "checkpoint_last.pt")
+    groups = state["last_optimizer_state"]["param_groups"]
+    found = [(group["betas"], group["weight_decay"]) for group in groups]
+    assert found == [((0.9, 0.95), 0.1), ((0.9, 0.95), 0.0)]
+
+
 @pytest.mark.parametrize("describe", [by_options, by_hydra])
 def test_checkpoint_is_bit_equal(trained, describe):
     found, expected = (
@@ -171,3 +178,7 @@ def test_checkpoint_is_bit_equal(trained, describe):
     last, expected_last = (state["optimizer_history"][-1] for state in (found, expected))
     assert same(last, expected_last)
     assert last["num_updates"] == UPDATES
+
+
+if __name__ == "__main__":
+    train_all(*map(Path, sys.argv[1:]), {by_options: 5, by_hydra: 2})

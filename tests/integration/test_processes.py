@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 from command_line import PLUG_IN, ROOT
 from conftest import needs_spot
 
@@ -19,29 +18,6 @@ def call(*command, cwd=ROOT, **variables) -> subprocess.CompletedProcess:
     return subprocess.run(
         [*map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True
     )
-
-
-def test_hydra_trains_with_the_shipped_configuration(prop, tmp_path):
-    result = call(
-        BIN / "fairseq-hydra-train",
-        *("--config-dir", ROOT / "examples/paper/hydra", "--config-name", "prop"),
-        f"common.user_dir={ROOT / 'sit_fairseq'}",
-        f"task.data={prop.data}",
-        f"checkpoint.save_dir={tmp_path / 'out'}",
-        *("optimization.max_update=2", "dataset.batch_size=16", "common.cpu=true"),
-        *("dataset.num_workers=1", "+task.validate_samples=8"),
-        cwd=tmp_path,
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
-    state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=True)
-    model = state["model"]
-    count = sum(v.numel() for k, v in model.items() if "embed_tokens" not in k) - 1  # the scale
-    assert count == 2_905_344
-    groups = state["last_optimizer_state"]["param_groups"]
-    assert [(group["betas"], group["weight_decay"]) for group in groups] == [
-        ((0.9, 0.95), 0.1),
-        ((0.9, 0.95), 0.0),
-    ]
 
 
 @needs_spot

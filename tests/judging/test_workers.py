@@ -121,7 +121,7 @@ list(WorkerPool(eval, 2).imap([busy.format(0), busy.format(100), busy.format(100
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_the_process_that_started_them(number):
     # A shell makes what it starts in the background deaf to an interrupt.
     hearing = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

@@ -72,22 +72,6 @@ def test_sentences_without_symbols():
     assert [len(hypotheses) for hypotheses in finished] == [3, 3]
 
 
-def test_symbols_beyond_the_trained_dictionary():
-    dictionary = make_dictionary()
-    model = build(dictionary)
-    known = len(dictionary)
-    sources = ["<-> | yy b & b ! yy".replace("yy", name) for name in ("d", "z")]
-    old, new = (
-        generate([model], dictionary, make_sample(dictionary, [source], ["1"]), beam_size=25)[0]
-        for source in sources
-    )
-    assert dictionary.index("z") >= known
-    texts = [[dictionary.string(h["tokens"]) for h in hypotheses] for hypotheses in (old, new)]
-    assert [text.replace("d", "z") for text in texts[0]] == texts[1]
-    assert any("z" in text for text in texts[1])
-    assert [float(h["score"]) for h in old] == [float(h["score"]) for h in new]
-
-
 def test_prefix_tokens():
     dictionary = make_dictionary()
     model, sample = build(dictionary), make_sample(dictionary)

@@ -365,13 +365,3 @@ def test_control_plain_transformer_fails():
     assert errors["identity", "loss"] == 0 and errors["swap", "loss"] > 1e-3
     with pytest.raises(AssertionError, match=r"float32.* under the renaming 'swap'"):
         assert_symbol_invariant(measure, sample, cases)
-
-
-def test_swapped_operators_are_no_renaming():
-    dictionary = make_dictionary()
-    measure = training_measure(make_model(dictionary).eval())
-    table = torch.arange(len(dictionary))
-    pair = torch.tensor([dictionary.index("|"), dictionary.index("xor")])
-    table[pair] = pair.flip(0)
-    errors = invariance_error(measure, make_sample(dictionary), {"operators": table})
-    assert errors["operators", "loss"] > 1e-3

@@ -8,23 +8,11 @@ from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
-def test_splits_tokens_by_full_match():
-    dictionary = make_dictionary(["a", "b1", "ab"], ["xor", "a b"], "[a-z]\\d?")
-    assert dictionary.known_symbols() == ["a", "b1"]
-    assert dictionary.base_tokens() == ["a b", "ab", "xor"]
-    assert dictionary.is_symbol("z9") and not dictionary.is_symbol("ab")
-
-
 def test_summary_names_the_pattern_and_the_first_of_each_kind():
     dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
     assert dictionary.summary() == "symbols '[a-z]': 4 (a, b, c, ...); base tokens: 1 (&)"
     dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "y")
     assert dictionary.summary() == "symbols 'y': none; base tokens: 6 (!, &, 1, ...)"
-
-
-def test_base_tokens_do_not_depend_on_the_order_of_the_file():
-    one, other = (make_dictionary(base=base) for base in ("!&10", "0&!1"))
-    assert one.index("!") != other.index("!") and one.base_tokens() == other.base_tokens()
 
 
 def test_filler_is_neither_base_token_nor_symbol():
