@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -134,11 +133,12 @@ def trained(tmp_path_factory) -> Path:
     options = ("--max-length", 7, "--size", SENTENCES, "--workers", 1)
     sit("generate", "prop", root / "prop", *options)
     data = preprocess(root / "bin", "--trainpref", root / "prop", "--validpref", root / "prop")
-    # By the file's name: other packages install a module `tests`, too.
-    paths = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
-    subprocess.run(
-        [sys.executable, __file__, data, root], check=True, env={**os.environ, "PYTHONPATH": paths}
+    process = multiprocessing.get_context("spawn").Process(
+        target=train_all, args=(data, root, {by_options: 5, by_hydra: 2})
     )
+    process.start()
+    process.join()
+    assert process.exitcode == 0
     return root
 
 
@@ -178,7 +178,3 @@ def test_checkpoint_is_bit_equal(trained, describe):
     last, expected_last = (state["optimizer_history"][-1] for state in (found, expected))
     assert same(last, expected_last)
     assert last["num_updates"] == UPDATES
-
-
-if __name__ == "__main__":
-    train_all(*map(Path, sys.argv[1:]), {by_options: 5, by_hydra: 2})
