@@ -2,8 +2,7 @@
 # Data, trainings of ten minutes each on two cores, the table of README.md; goes on if interrupted.
 #   bash examples/binding/run.sh [DIR]      results go to DIR (outputs/binding)
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bash scripts/setup.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${1:-outputs/binding} data=${1:-outputs/binding}/data
 terms() { sit generate binding "$data/$1" --seed "$2" "${@:3}"; }

@@ -2,8 +2,7 @@
 # Data, a training of four minutes on two cores, and the table of README.md; goes on if interrupted.
 #   bash examples/entities/run.sh [DIR]      results go to DIR (outputs/entities)
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bash scripts/setup.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${1:-outputs/entities} data=${1:-outputs/entities}/data
 sentences() { sit generate entities "$data/$1.text" --seed "$2" --symbols "$3" "${@:4}"; }
