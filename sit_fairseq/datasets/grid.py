@@ -98,7 +98,14 @@ class Grid:
                 extra = {name: int(number) for name, number in entry.items()}
                 own = [extra.pop(name) for name in ("symbols", "length", "first", "count")]
                 grid.cells.append(Cell(*own, extra))
-        except Exception:  # a damaged file can end in anything
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             raise UserError(f"{path} is not the manifest of a grid; make the grid again.")
         pairs = read_pairs(os.path.join(folder, "grid"))
         grid.sources, grid.targets = ([pair[side] for pair in pairs] for side in (0, 1))

@@ -133,6 +133,11 @@ def test_fairseqs_own_model_is_refused(tmp_path):
         sit("answer", "prop", "--path", tmp_path / "vanilla.pt", "a")
 
 
+def test_a_model_that_writes_new_names_is_refused():
+    with pytest.raises(UserError, match="writes names that formulas lack.*change --path"):
+        sit("answer", "prop", "--path", ROOT / "checkpoints/binding/model.pt", "a")
+
+
 def test_dimacs(answer, tmp_path):
     (tmp_path / "x.cnf").write_text(DIMACS)
     (line,), status = answer("prop", "--input", tmp_path / "x.cnf", "--prefix")

@@ -206,7 +206,8 @@ def test_full_disk(evaluate, tmp_path, prefix, monkeypatch, full):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_or_fail)
         patch.setattr(os, "fsync", fsync_or_fail)
-        message = rf"^Cannot write .*result\.{full}: No space left on device"
+        advice = "change --result" if full == "answers.jsonl" else "make room, or write somewhere"
+        message = rf"^Cannot write .*result\.{full}: No space left on device; {advice}"
         with pytest.raises(UserError, match=message):
             evaluate("top-n", prefix, *PROP, "--n", "1,3")
     left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
