@@ -212,15 +212,25 @@ export const quoted = (name) =>
     : `"${name.replace(/[\\"]/g, "\\$&")}"`;
 
 /** The pieces of a formula in infix notation. */
-export function infix(tokens) {
-  const write = ({ token, operands: [left, right] }) => {
-    const bracketed = (operand) =>
-      operand.operands.length === 2 ? ["(", ...write(operand), ")"] : write(operand);
-    if (!left) return [token];
-    if (!right) return [token === "!" ? token : `${token} `, ...bracketed(left)];
-    return [...bracketed(left), ` ${token} `, ...bracketed(right)];
-  };
-  return write(parse(tokens));
+export const infix = (tokens) => write(parse(tokens));
+
+const write = ({ token, operands: [left, right] }) => {
+  if (!left) return [token];
+  if (!right) return [token === "!" ? token : `${token} `, ...bracketed(left)];
+  return [...bracketed(left), ` ${token} `, ...bracketed(right)];
+};
+
+const bracketed = (formula) =>
+  formula.operands.length === 2 ? ["(", ...write(formula), ")"] : write(formula);
+
+/** What holds at one moment, its conjuncts side by side. */
+function moment(tokens) {
+  if (tokens.length === 1 && tokens[0] === "1") return ["anything"];
+  const conjuncts = (formula) =>
+    formula.token === "&" ? formula.operands.flatMap(conjuncts) : [formula];
+  const parts = conjuncts(parse(tokens));
+  if (parts.length === 1) return write(parts[0]);
+  return parts.flatMap((part, place) => [place ? " & " : "", ...bracketed(part)]);
 }
 
 /** The pieces of a well-formed answer: `a & !c`, or `req & !grant; then for ever: grant`. */
@@ -233,10 +243,7 @@ export function answerForPeople(tokens, temporal) {
     });
   const { prefix, cycle } = parseTrace(tokens);
   const steps = (part) =>
-    part.flatMap((step, place) => [
-      place ? "; " : "",
-      ...(step.length === 1 && step[0] === "1" ? ["anything"] : infix(step)),
-    ]);
+    part.flatMap((step, place) => [place ? "; " : "", ...moment(step)]);
   const again = cycle.length === 1 ? "for ever: " : "again and again: ";
   return [...steps(prefix), prefix.length ? "; then " : "", again, ...steps(cycle)];
 }

@@ -16,7 +16,7 @@ from sit_fairseq.logic.infix import infix, quoted
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
-from sit_fairseq.logic.syntax import RESERVED, MalformedFormula, balanced
+from sit_fairseq.logic.syntax import ARITY, RESERVED, MalformedFormula, balanced, conjuncts
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
@@ -175,10 +175,20 @@ def _is_word(name: str) -> bool:
 
 def _trace_text(tokens: List[str]) -> str:
     trace = parse_trace(tokens)
-    first, cycle = (["anything" if s == ("1",) else infix(s) for s in part] for part in trace)
+    first, cycle = (list(map(_moment_text, part)) for part in trace)
     again = "for ever" if len(cycle) == 1 else "again and again"
     then = "then " if first else ""
     return "; ".join([*first, f"{then}{again}: {'; '.join(cycle)}"])
+
+
+def _moment_text(step: Sequence[str]) -> str:
+    """What holds at one moment, its conjuncts side by side: ``a & !b & (c | d)``."""
+    if step == ("1",):
+        return "anything"
+    parts = conjuncts(step)
+    if len(parts) == 1:
+        return infix(step)
+    return " & ".join(f"({infix(p)})" if ARITY.get(p[0]) == 2 else infix(p) for p in parts)
 
 
 def _assignment_text(tokens: List[str]) -> str:

@@ -145,6 +145,22 @@ def balanced(tokens: Sequence[str]) -> List[str]:
     return halved(*fold(tokens, combine))
 
 
+def conjuncts(tokens: Sequence[str]) -> List[List[str]]:
+    """The formulas that a well-formed formula joins by ``&``: ``a``, ``| b c`` and ``d`` of ``& a &
+    | b c d``."""
+    found: List[List[str]] = []
+    missing = 0  # operands of the conjunct that is being read
+    for token in tokens:
+        if not missing:
+            if token == "&":
+                continue
+            found.append([])
+            missing = 1
+        found[-1].append(token)
+        missing += ARITY.get(token, 0) - 1
+    return found
+
+
 def formula_symbols(tokens: Sequence[str]) -> List[str]:
     """The symbols of a formula, the leaves that are no constants, by first appearance."""
     return list(dict.fromkeys(t for t in tokens if t not in ARITY and t not in CONSTANTS))

@@ -64,6 +64,13 @@ def test_traces_for_people(answer):
     assert all(line.split("; ")[-1].startswith(("for ever", "then", "again")) for line in lines)
 
 
+@needs_spot
+def test_conjuncts_of_a_moment_stand_side_by_side(answer):
+    ((line,), status) = answer("ltl", "G (a & !b & c) & G (d & e)")
+    moment = line.removeprefix("for ever: ")
+    assert status == 0 and sorted(moment.split(" & ")) == ["!b", "a", "c", "d", "e"]
+
+
 def test_a_formula_without_an_answer(answer):
     assert answer("prop", "a & !a", "a") == (["no answer exists", "a"], 0)
 

@@ -6,6 +6,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.logic.syntax import (
     MalformedFormula,
     balanced,
+    conjuncts,
     formula_symbols,
     parse,
     read_formulas,
@@ -90,6 +91,16 @@ def test_chains_are_balanced_and_nothing_else():
     assert " ".join(balanced("& | a X & b & c & d e ! 1".split())) == "& | a X & & b c & d e ! 1"
     assert " ".join(balanced("U a U b c".split())) == "U a U b c"
     assert balanced(["a"]) == ["a"]
+
+
+def test_conjuncts():
+    assert conjuncts("& & a ! b & | c & d e X & f g".split()) == [
+        ["a"],
+        ["!", "b"],
+        ["|", "c", "&", "d", "e"],
+        ["X", "&", "f", "g"],
+    ]
+    assert conjuncts(["|", "a", "b"]) == [["|", "a", "b"]]
 
 
 def test_read_formulas(tmp_path):
