@@ -275,6 +275,19 @@ class ExportedModel:
         needed[self.eos] = np.inf if self.grammar.shortest(state) else 0
         return needed
 
+    def rule_out(self, log_probabilities, states, step, longest):
+        """Makes impossible what may not come next: an empty answer, more than the longest, and
+        what a grammar, in the state of each row, does not allow."""
+        columns = log_probabilities.shape[1]
+        log_probabilities[:, self.pad] = -np.inf
+        for row, state in zip(log_probabilities, states):
+            row[self.needed(state, columns) > longest - step] = -np.inf
+        others = np.arange(columns) != self.eos
+        if step == longest:
+            log_probabilities[:, others] = -np.inf
+        elif step == 0 and log_probabilities[:, others].max() > -np.inf:  # no answer is empty
+            log_probabilities[:, self.eos] = -np.inf
+
     def search(self, sentence, beam, lenpen, max_length, constrained):
         """Beam search over canonical ids, as in sit_fairseq/search/beam_search.py.
 
@@ -307,15 +320,7 @@ class ExportedModel:
                     **dict(zip(cache_names, caches)),
                 },
             )
-            columns = log_probabilities.shape[1]
-            log_probabilities[:, self.pad] = -np.inf
-            for row, state in zip(log_probabilities, states):
-                row[self.needed(state, columns) > longest - step] = -np.inf
-            others = np.arange(columns) != self.eos
-            if step == longest:  # nothing but the end
-                log_probabilities[:, others] = -np.inf
-            elif step == 0 and log_probabilities[:, others].max() > -np.inf:  # no answer is empty
-                log_probabilities[:, self.eos] = -np.inf
+            self.rule_out(log_probabilities, states, step, longest)
             totals = scores[:, None] + log_probabilities
             order = np.argsort(-totals, axis=None, kind="stable")[: 2 * beam]
             found = [(*divmod(place, totals.shape[1]), totals.flat[place]) for place in order]
