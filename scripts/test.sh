@@ -32,5 +32,5 @@ if [ "${1:-}" = browser ]; then
     exec .venv/bin/python -m pytest tests/browser "$@"
 fi
 .venv/bin/python -m isort --check-only --quiet .
-.venv/bin/python -m black --check --quiet .
+.venv/bin/python -m black --check .
 exec .venv/bin/python -m pytest -n 2 --dist loadfile "$@"

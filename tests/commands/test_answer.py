@@ -66,7 +66,7 @@ def test_traces_for_people(answer):
 
 @needs_spot
 def test_conjuncts_of_a_moment_stand_side_by_side(answer):
-    ((line,), status) = answer("ltl", "G (a & !b & c) & G (d & e)")
+    (line,), status = answer("ltl", "G (a & !b & c) & G (d & e)")
     moment = line.removeprefix("for ever: ")
     assert status == 0 and sorted(moment.split(" & ")) == ["!b", "a", "c", "d", "e"]
 
