@@ -17,8 +17,8 @@ import torch
 from filelock import FileLock
 
 import sit_fairseq
-from sit_fairseq.judging.spot_judge import spot_installed
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.ltl.spot_judge import spot_installed
 from sit_fairseq.models.symbol_invariant_transformer import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,

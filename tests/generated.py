@@ -5,8 +5,8 @@ from pathlib import Path
 
 from command_line import sit
 
-from sit_fairseq.datasets.toy_languages import entities, names_in
-from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.domains.copying.toy_languages import entities, names_in
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.symbols.canonical_form import canonical_form
 
 # What lists the symbols of a sentence, where it is no formula.

@@ -13,7 +13,7 @@ from command_line import load_script
 from conftest import make_dictionary, make_model, make_sample, redraw
 from fairseq.sequence_generator import SequenceGenerator
 
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
 
 BENCHMARK = load_script("scripts/benchmark/run.py")
 MEASURING = sys.modules["measuring"]

@@ -64,7 +64,7 @@ def test_imports_point_downwards():
 def test_imports_are_found_wherever_they_stand(tmp_path):
     path = tmp_path / "room.py"
     path.write_text(
-        "import sit_fairseq.logic.syntax\nfrom sit_fairseq import models\n"
+        "import sit_fairseq.domains.formulas.syntax\nfrom sit_fairseq import models\n"
         "def function():\n    from sit_fairseq.tasks.stream_translation import Task\n"
     )
     assert set(imported_rooms(path)) == {"logic", "models", "tasks"}

@@ -11,9 +11,9 @@ import json
 import re
 from typing import Any, Dict, List, Tuple
 
-from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.reading import read_infix_trace
-from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.domains.formulas.infix import infix
+from sit_fairseq.domains.formulas.reading import read_infix_trace
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 
 LTL_LISTING = """\
 Your task is to generate a satisfying trace for a given LTL (Linear Temporal Logic) formula.

@@ -1,5 +1,5 @@
 // Formulas and answers as people write them: read into prefix notation as
-// sit_fairseq/logic/reading.py does, and written as sit_fairseq/logic/infix.py does.
+// sit_fairseq/domains/formulas/reading.py does, and written as sit_fairseq/domains/formulas/infix.py does.
 //
 // A formula is {tokens, names}: tokens in prefix notation, in which a symbol is its slot, a number
 // from 0 by first appearance, and what the symbols are called.

@@ -16,8 +16,8 @@ import sys
 import torch
 import torch.nn.functional as F
 
+from sit_fairseq.domains.formulas.syntax import ARITY, read_sentences
 from sit_fairseq.judging.judge import make_judge
-from sit_fairseq.logic.syntax import ARITY, read_sentences
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch, SearchOptions

@@ -21,7 +21,7 @@ from fairseq.models import (
 )
 from torch import Tensor, nn
 
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.positions import TreePositions

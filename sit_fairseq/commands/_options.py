@@ -4,9 +4,9 @@ import argparse
 import re
 from typing import Callable, List, Tuple
 
-from sit_fairseq.datasets.drawing import symbol_names
+from sit_fairseq.datasets.recipes import symbol_names
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.judging.judge import JUDGES
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.symbols.pattern import JoinLines
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from sit_fairseq.conversion import original
 from sit_fairseq.conversion.original import Original
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import FixedVocabulary
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary

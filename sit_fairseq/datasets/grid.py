@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from sit_fairseq.datasets.drawing import SymbolLister
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
+from sit_fairseq.datasets.recipes import SymbolLister
+from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.storage.files import replacing
 
 MANIFEST = "manifest.json"

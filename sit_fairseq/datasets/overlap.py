@@ -3,8 +3,8 @@
 from array import array
 from typing import List, NamedTuple, Optional, Sequence
 
-from sit_fairseq.datasets.drawing import read_forms
 from sit_fairseq.datasets.pair_files import source_file
+from sit_fairseq.datasets.recipes import read_forms
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 

@@ -5,8 +5,8 @@ from typing import List, Sequence
 
 import sentencepiece
 
+from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.storage.files import partial_files, replacing
 
 # fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.

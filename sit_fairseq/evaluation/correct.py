@@ -3,11 +3,11 @@
 from statistics import fmean
 from typing import Any, Dict, List, Sequence
 
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import JUDGES, Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 

@@ -13,8 +13,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 import torch
 from tqdm import tqdm
 
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.evaluation.answering import Answerer
-from sit_fairseq.logic.syntax import ARITY
 
 _MIB = 2**20
 

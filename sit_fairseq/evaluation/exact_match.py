@@ -2,8 +2,8 @@
 
 from typing import Callable, Dict, List
 
-from sit_fairseq.logic.ltl import Step, parse_trace
-from sit_fairseq.logic.syntax import MalformedAnswer, fold
+from sit_fairseq.domains.formulas.syntax import MalformedAnswer, fold
+from sit_fairseq.domains.ltl.traces import Step, parse_trace
 
 _COMMUTATIVE = ("&", "|")
 

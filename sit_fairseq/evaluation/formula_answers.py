@@ -9,14 +9,20 @@ from string import ascii_lowercase
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
+from sit_fairseq.domains.formulas.infix import infix, quoted
+from sit_fairseq.domains.formulas.reading import Reading, read_dimacs, read_formula
+from sit_fairseq.domains.formulas.syntax import (
+    ARITY,
+    RESERVED,
+    MalformedFormula,
+    balanced,
+    conjuncts,
+)
+from sit_fairseq.domains.ltl.traces import parse_trace
+from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.infix import infix, quoted
-from sit_fairseq.logic.ltl import parse_trace
-from sit_fairseq.logic.propositional import parse_assignment
-from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
-from sit_fairseq.logic.syntax import ARITY, RESERVED, MalformedFormula, balanced, conjuncts
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")

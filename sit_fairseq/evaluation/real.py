@@ -1,14 +1,14 @@
-"""Correct and verified answers to formulas that people wrote (:mod:`sit_fairseq.datasets.real`)."""
+"""Correct and verified answers to formulas that people wrote (:mod:`sit_fairseq.domains.formulas.held_out`)."""
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import yaml
 
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.renaming import Renaming
 

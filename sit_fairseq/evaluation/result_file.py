@@ -9,8 +9,8 @@ import fairseq
 import torch
 
 import sit_fairseq
+from sit_fairseq.domains.ltl.spot_judge import spot_installed, spot_version
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.spot_judge import spot_installed, spot_version
 from sit_fairseq.storage.files import replacing
 
 

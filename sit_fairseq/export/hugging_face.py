@@ -18,9 +18,9 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import ModelOutput
 
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.ltl.grammar import GRAMMARS
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
-from sit_fairseq.logic.grammars import GRAMMARS
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import sit_fairseq
+from sit_fairseq.domains.grammars import grammar_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
-from sit_fairseq.judging.grammars import grammar_of
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
+from sit_fairseq.domains.formulas.syntax import MalformedAnswer, MalformedFormula
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
 Own = TypeVar("Own")
 
@@ -16,10 +16,10 @@ Own = TypeVar("Own")
 # Modules are imported when asked for, since some need libraries not everyone has.
 JUDGES: Dict[str, Dict[str, str]] = {
     "prop": {
-        "bits": "sit_fairseq.judging.prop_judges:BitsJudge",
-        "aiger": "sit_fairseq.judging.aiger_judge:AigerJudge",
+        "bits": "sit_fairseq.domains.prop.judges:BitsJudge",
+        "aiger": "sit_fairseq.domains.prop.aiger_judge:AigerJudge",
     },
-    "ltl": {"spot": "sit_fairseq.judging.spot_judge:SpotJudge"},
+    "ltl": {"spot": "sit_fairseq.domains.ltl.spot_judge:SpotJudge"},
     "copy": {"equality": "sit_fairseq.judging.equality_judges:CopyJudge"},
     "exact": {"equality": "sit_fairseq.judging.equality_judges:ExactJudge"},
     "alpha": {"equality": "sit_fairseq.judging.equality_judges:AlphaJudge"},

@@ -13,8 +13,8 @@ from fairseq.models import BaseFairseqModel, register_model, register_model_arch
 from omegaconf import II
 from torch import Tensor
 
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource

@@ -17,7 +17,7 @@ def canonical_form(
     Args:
         tokens: the sentence.
         symbols: its symbols in order of first appearance, as
-            :func:`~sit_fairseq.logic.syntax.formula_symbols` lists those of a formula.
+            :func:`~sit_fairseq.domains.formulas.syntax.formula_symbols` lists those of a formula.
         pattern: says of which sort each is; None if there is one sort.
 
     Returns:

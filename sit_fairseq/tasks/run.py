@@ -12,12 +12,12 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from sit_fairseq.domains.grammars import make_grammar
+from sit_fairseq.domains.ltl.grammar import GRAMMARS, Grammar
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.grammars import make_grammar
 from sit_fairseq.judging.judge import Judge, accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.grammars import GRAMMARS, Grammar
 from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
 from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary

@@ -18,9 +18,9 @@ from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
 from torch import Tensor
 
+from sit_fairseq.domains.formulas.syntax import read_sentences
+from sit_fairseq.domains.ltl.grammar import Grammar
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.logic.grammars import Grammar
-from sit_fairseq.logic.syntax import read_sentences
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.symbols.pattern import JoinLines

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from browser.web_driver import Browser
 
-from sit_fairseq.datasets.written import WrittenFormulas
+from sit_fairseq.domains.formulas.shapes import WrittenFormulas
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge
+from sit_fairseq.domains.prop.judges import BitsJudge
+from sit_fairseq.domains.prop.propositional import is_contingent, random_formula
 from sit_fairseq.export.answer import ExportedModel
-from sit_fairseq.judging.prop_judges import BitsJudge
-from sit_fairseq.judging.spot_judge import SpotJudge
-from sit_fairseq.logic.propositional import is_contingent, random_formula
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"
 PICTURES = Path(__file__).parents[2] / "outputs" / "playground"

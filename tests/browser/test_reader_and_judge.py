@@ -8,17 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from sit_fairseq.datasets.written import WrittenFormulas
+from sit_fairseq.domains.formulas.infix import infix
+from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.shapes import WrittenFormulas
+from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula
+from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge
+from sit_fairseq.domains.ltl.tableau import depth_first_trace
+from sit_fairseq.domains.prop.depth_first import depth_first_answer
+from sit_fairseq.domains.prop.judges import BitsJudge
+from sit_fairseq.domains.prop.propositional import OPERATORS, random_formula
 from sit_fairseq.evaluation.formula_answers import answer_formulas
-from sit_fairseq.judging.prop_judges import BitsJudge
-from sit_fairseq.judging.spot_judge import SpotJudge
-from sit_fairseq.logic.depth_first import depth_first_answer
-from sit_fairseq.logic.grammars import GRAMMARS
-from sit_fairseq.logic.infix import infix
-from sit_fairseq.logic.propositional import OPERATORS, random_formula
-from sit_fairseq.logic.reading import read_formula
-from sit_fairseq.logic.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula
-from sit_fairseq.logic.tableau import depth_first_trace
 from sit_fairseq.symbols.tokens import TokenTable
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"

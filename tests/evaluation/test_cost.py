@@ -6,6 +6,7 @@ import pytest
 import torch
 from fake_answerer import FakeAnswerer
 
+from sit_fairseq.domains.formulas.syntax import check_formula, formula_symbols
 from sit_fairseq.evaluation import plots
 from sit_fairseq.evaluation.cost import (
     PeakMemory,
@@ -14,7 +15,6 @@ from sit_fairseq.evaluation.cost import (
     measure_cost,
     synthetic_sentences,
 )
-from sit_fairseq.logic.syntax import check_formula, formula_symbols
 
 CPU = torch.device("cpu")
 

@@ -10,10 +10,10 @@ import sys
 import pytest
 from command_line import ROOT
 
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.grammars import make_grammar
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel, grammar_of
-from sit_fairseq.judging.grammars import make_grammar
-from sit_fairseq.logic.syntax import ARITY
 
 PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
 MODEL = ROOT / "examples" / "playground" / "models" / "prop"

@@ -11,15 +11,15 @@ from conftest import OPERATORS, SOURCES, encode, make_dictionary, make_model, re
 from export.conftest import save_checkpoint
 from searches import generate
 
+from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains.ltl.traces import parse_trace
+from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.onnx_files import FILES, write
 from sit_fairseq.export.self_check import compare
-from sit_fairseq.logic.grammars import GRAMMARS
-from sit_fairseq.logic.ltl import parse_trace
-from sit_fairseq.logic.propositional import parse_assignment
 
 SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 

@@ -21,11 +21,11 @@ from huggingface_hub import ModelCard
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.ltl.grammar import GRAMMARS
 from sit_fairseq.export.checkpoint_folders import model_index
 from sit_fairseq.export.hugging_face_tokens import Spelling, split
 from sit_fairseq.export.transformers_folder import source_files
-from sit_fairseq.logic.grammars import GRAMMARS
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.renaming import Renaming
 

@@ -140,7 +140,7 @@ def test_semantics_that_cannot_verify(semantics, reason):
 
 
 def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
-    monkeypatch.setattr("sit_fairseq.judging.spot_judge.spot_installed", lambda: False)
+    monkeypatch.setattr("sit_fairseq.domains.ltl.spot_judge.spot_installed", lambda: False)
     with pytest.raises(UserError, match="ltl needs what is not installed: pip install spottl"):
         accepting_judge("ltl")
 

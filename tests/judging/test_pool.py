@@ -6,9 +6,9 @@ import pytest
 from conftest import needs_spot
 from moody import MoodyJudge, echo
 
-from sit_fairseq.judging import labelling
+from sit_fairseq.datasets import labelling
+from sit_fairseq.datasets.labelling import Label, LabelPool, SpotLabeller
 from sit_fairseq.judging.judge import Problem, make_judge
-from sit_fairseq.judging.labelling import Label, LabelPool, SpotLabeller
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 

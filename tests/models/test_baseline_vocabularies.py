@@ -6,8 +6,8 @@ import pytest
 import torch
 from conftest import SYMBOLS, encode, make_dictionary
 
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import (
     CanonicalVocabulary,
     FixedVocabulary,

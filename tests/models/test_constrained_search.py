@@ -6,10 +6,10 @@ from conftest import SOURCES, encode, make_dictionary
 from fairseq.search import DiverseBeamSearch, Sampling
 from searches import build, generate
 
+from sit_fairseq.domains.ltl.grammar import GRAMMARS, AssignmentGrammar, Grammar, TraceGrammar
+from sit_fairseq.domains.ltl.traces import parse_trace
+from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.grammars import GRAMMARS, AssignmentGrammar, Grammar, TraceGrammar
-from sit_fairseq.logic.ltl import parse_trace
-from sit_fairseq.logic.propositional import parse_assignment
 from sit_fairseq.symbols.renaming import Renaming, rename
 
 MARKS = (";", "{", "}")

@@ -12,7 +12,7 @@ from literal import PATTERNS
 from omegaconf import OmegaConf
 from searches import build
 
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
 
 VARIANTS = list(itertools.product(("tree", "rope"), (False, True), ("cosine", "linear")))
 # Every variant for one pattern, every pattern in one variant or another.

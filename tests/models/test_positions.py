@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import OPERATORS, encode, make_dictionary, make_model, random_formula, redraw
 
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.positions import TreePositions, tree_paths
 from sit_fairseq.symbols.streams import Streams

@@ -3,8 +3,8 @@
 from itertools import product
 from random import Random
 
-from sit_fairseq.logic.propositional import random_formula
-from sit_fairseq.logic.syntax import formula_symbols
+from sit_fairseq.domains.formulas.syntax import formula_symbols
+from sit_fairseq.domains.prop.propositional import random_formula
 from sit_fairseq.symbols.canonical_form import canonical_form, form_key, text_key
 from sit_fairseq.symbols.renaming import Renaming
 

@@ -5,10 +5,10 @@ import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
+from sit_fairseq.domains.formulas.syntax import MalformedAnswer
+from sit_fairseq.domains.ltl.grammar import Grammar
+from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.grammars import Grammar
-from sit_fairseq.logic.propositional import parse_assignment
-from sit_fairseq.logic.syntax import MalformedAnswer
 
 
 class TwoSymbols(Grammar):

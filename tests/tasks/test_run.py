@@ -11,11 +11,11 @@ import pytest
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 
+from sit_fairseq.domains.ltl.grammar import GRAMMARS
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command

@@ -14,8 +14,8 @@ from fairseq.dataclass.configs import GenerationConfig
 from fairseq.dataclass.utils import OmegaConf
 from fairseq.tasks.translation import TranslationTask
 
+from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging import spot_judge
 from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask

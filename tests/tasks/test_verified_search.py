@@ -8,11 +8,11 @@ import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
+from sit_fairseq.domains.formulas.syntax import formula_symbols
+from sit_fairseq.domains.prop.propositional import check_propositional
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.logic.propositional import check_propositional
-from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.symbols.canonical_form import form_key

@@ -13,7 +13,7 @@ import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
-from sit_fairseq.datasets.real import LONGEST, real_sets
+from sit_fairseq.domains.formulas.held_out import LONGEST, real_sets
 from sit_fairseq.evaluation import real
 from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder

@@ -4,8 +4,8 @@ import argparse
 from typing import Any, Callable, List, Mapping, Sequence, Type
 
 from sit_fairseq.commands._options import at_least, names, range_from, symbols
-from sit_fairseq.datasets.drawing import Recipe
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.datasets.recipes import Recipe
+from sit_fairseq.domains.formulas.syntax import ARITY
 
 
 def add_options(

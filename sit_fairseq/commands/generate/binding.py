@@ -12,7 +12,7 @@ another, nor of one in the files of ``--exclude``.
 import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
-from sit_fairseq.datasets.toy_languages import BindingRecipe, generate_binding
+from sit_fairseq.domains.copying.toy_languages import BindingRecipe, generate_binding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

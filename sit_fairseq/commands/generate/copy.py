@@ -16,7 +16,7 @@ strings and more symbols see ``sit generate grid --semantics copy``.
 import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
-from sit_fairseq.datasets.toy_languages import generate_copies
+from sit_fairseq.domains.copying.toy_languages import generate_copies
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

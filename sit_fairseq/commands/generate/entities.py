@@ -11,7 +11,7 @@ of another, nor of one in the files of ``--exclude``; there are some 18,000 such
 import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
-from sit_fairseq.datasets.toy_languages import generate_entities
+from sit_fairseq.domains.copying.toy_languages import generate_entities
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

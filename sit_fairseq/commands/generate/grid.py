@@ -33,8 +33,8 @@ from collections import Counter
 
 from sit_fairseq.commands._options import add_pattern, at_least
 from sit_fairseq.commands.generate._options import add_options, recipe
+from sit_fairseq.datasets.generation import GridRecipe, generate_grid
 from sit_fairseq.datasets.grid import grid_of_pairs
-from sit_fairseq.datasets.grid_generation import GridRecipe, generate_grid
 from sit_fairseq.datasets.pair_files import read_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern

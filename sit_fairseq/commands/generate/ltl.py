@@ -3,7 +3,7 @@ r"""Generates LTL formulas with traces that satisfy them.
 The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over
 ``! & X U`` and the constants, as many of each length, satisfiable, each labelled with an
 accepting run of its automaton, or with ``--labels depth-first`` as in
-:mod:`sit_fairseq.logic.tableau`. ``OUT_PREFIX.src`` gets the formulas in prefix notation
+:mod:`sit_fairseq.domains.ltl.tableau`. ``OUT_PREFIX.src`` gets the formulas in prefix notation
 (``U a & b X c``) and ``OUT_PREFIX.tgt`` the traces (``a ; & b c ; { 1 }``), one per line.
 ``OUT_PREFIX.timeouts`` lists the formulas that Spot was stopped at or failed on.
 
@@ -20,7 +20,7 @@ is left out (see ``sit generate grid``).
     sit generate ltl data/written --written --symbols 16 --max-length 48 --labels depth-first
 
 have other formulas: random ones over the given operators, as many of each length, left as they are
-drawn; or formulas as people write them (:mod:`sit_fairseq.datasets.written`), of any length.
+drawn; or formulas as people write them (:mod:`sit_fairseq.domains.formulas.shapes`), of any length.
 
 The data of a seed depend neither on the number of workers nor on interruptions, after which the
 same command goes on, as long as no formula comes close to the limits of time or memory.
@@ -29,8 +29,8 @@ same command goes on, as long as no formula comes close to the limits of time or
 import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
-from sit_fairseq.datasets.ltl import generate_ltl
-from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.ltl.recipe import generate_ltl
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

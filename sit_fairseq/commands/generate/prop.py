@@ -19,14 +19,14 @@ the condition that they have so many, of the lengths with room for them.
     sit generate prop data/written --written --symbols 16 --max-length 60 --labels depth-first
 
 have other formulas: random ones over the given operators, or Boolean functions as people write them
-(:mod:`sit_fairseq.datasets.written`), of any length.
+(:mod:`sit_fairseq.domains.formulas.shapes`), of any length.
 """
 
 import argparse
 
 from sit_fairseq.commands.generate._options import add_options, recipe, report
-from sit_fairseq.datasets.prop import LABELS, generate_prop
-from sit_fairseq.logic.syntax import OPERATORS
+from sit_fairseq.domains.formulas.syntax import OPERATORS
+from sit_fairseq.domains.prop.recipe import LABELS, generate_prop
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(LABELS),
         default="smallest",
         help="a smallest assignment (default), or the first that a walk through the formula finds "
-        "(see sit_fairseq/logic/depth_first.py), which is learnt much faster, both renamed with "
+        "(see sit_fairseq/domains/prop/depth_first.py), which is learnt much faster, both renamed with "
         "the formula; or the rule of PropRandom35, hundreds of times slower and not reproducible",
     )
 

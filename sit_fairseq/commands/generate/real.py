@@ -12,7 +12,7 @@ data leave them out by ``--exclude OUT_DIR/*.src``.
 import argparse
 import os
 
-from sit_fairseq.datasets.real import LONGEST, real_sets
+from sit_fairseq.domains.formulas.held_out import LONGEST, real_sets
 from sit_fairseq.storage.files import replacing
 
 

@@ -1,0 +1,1 @@
+"""Domains: all that is known of a task, a folder each."""

@@ -1,0 +1,1 @@
+"""Formulas in prefix notation, which several domains share."""

@@ -1,0 +1,282 @@
+"""Random strings and formulas of a given length and number of symbols.
+
+Drawing until both happen to be right takes for ever where that is rare. Here the number of ways, or
+the probability of all the trees, is summed up first and one of them drawn after that: nothing is
+rejected, and the distribution is exactly the conditional one.
+"""
+
+from abc import ABC, abstractmethod
+from itertools import accumulate
+from math import comb
+from random import Random
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS
+from sit_fairseq.errors import UserError
+
+# The time for the tables of formulas grows with the fourth power of the length.
+LONGEST_FORMULA = 100
+
+# The operators of LTLRandom35, and with which tokens an operand must not begin because Spot
+# would rewrite the formula to a shorter one.
+LTL_OPERATORS = ("!", "X", "U", "&")
+LTL_FORBIDDEN = {
+    ("!", 0): ("0", "1", "!"),
+    ("X", 0): ("1",),
+    ("U", 0): ("0",),
+    ("U", 1): ("0", "1"),
+    ("&", 0): ("0", "1"),
+    ("&", 1): ("0", "1"),
+}
+
+# Stands in a formula for a symbol that is still to be chosen.
+_SYMBOL = ""
+
+# An operator and the number of its operand; None for the root.
+_Place = Optional[Tuple[str, int]]
+
+# Alternatives and their weights.
+_Weighted = Tuple[List[Any], List[float]]
+
+
+class SymbolSequences:
+    """Sequences in which each of k symbols occurs, all with equal probability."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        # For each length the number of sequences that have all of the missing symbols among the
+        # k, by the number of missing symbols.
+        self._ways = [[1] + [0] * k]
+
+    def count(self, length: int) -> int:
+        """Number of the sequences of a length."""
+        k = self._k
+        while len(self._ways) <= length:
+            old = self._ways[-1]
+            self._ways.append(
+                [k * old[0], *(m * old[m - 1] + (k - m) * old[m] for m in range(1, k + 1))]
+            )
+        return self._ways[length][k]
+
+    def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+        """Draws a sequence of the k symbols, which is at least as long."""
+        self.count(length)
+        used: List[str] = []
+        missing = list(symbols)
+        tokens = []
+        for rest in range(length, 0, -1):
+            m = len(missing)
+            new = m * self._ways[rest - 1][m - 1]  # if the first of the rest is a missing symbol
+            if rng.random() < new / self._ways[rest][m]:  # of huge integers
+                index = int(rng.random() * m)
+                missing[index], missing[-1] = missing[-1], missing[index]
+                used.append(missing.pop())
+                tokens.append(used[-1])
+            else:
+                tokens.append(used[int(rng.random() * len(used))])
+        return tokens
+
+
+class Sampler(ABC):
+    """Random formulas or strings over symbols, given their length and the symbols that occur."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = list(symbols)
+        self._sequences: Dict[int, SymbolSequences] = {}
+
+    @abstractmethod
+    def share(self, length: int, k: int) -> float:
+        """Probability that any k different symbols occur in a sample of a length."""
+
+    @abstractmethod
+    def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+        """Draws a sample, of a length that is possible, with exactly the given symbols."""
+
+    def _sequences_of(self, k: int) -> SymbolSequences:
+        return self._sequences.setdefault(k, SymbolSequences(k))
+
+
+class StringSampler(Sampler):
+    """Strings whose tokens are uniform."""
+
+    def share(self, length: int, k: int) -> float:
+        n = len(self.symbols)
+        return comb(n, k) * self._sequences_of(k).count(length) / n**length  # of huge integers
+
+    def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+        return self._sequences_of(len(symbols)).draw(rng, length, symbols)
+
+
+class FormulaSampler(Sampler):
+    """Formulas in prefix notation.
+
+    A formula grows from its root, as in :func:`~sit_fairseq.domains.prop.propositional.random_formula` and
+    in Spot's ``randltl``. Formulas are drawn from this distribution under the condition that no
+    operand is forbidden.
+
+    Args:
+        operators: the operators.
+        symbols: the symbols.
+        max_length: most tokens of a formula.
+        forbidden: for an operator and the number of its operand, the operators and constants that
+            the operand must not begin with.
+
+    Raises:
+        UserError: formulas are to be too long.
+    """
+
+    def __init__(
+        self,
+        operators: Sequence[str],
+        symbols: Sequence[str],
+        max_length: int = LONGEST_FORMULA,
+        forbidden: Optional[Mapping[Tuple[str, int], Collection[str]]] = None,
+    ) -> None:
+        super().__init__(symbols)
+        if max_length > LONGEST_FORMULA:
+            raise UserError(
+                f"formulas with a given number of symbols have at most {LONGEST_FORMULA} tokens, "
+                f"not {max_length}",
+                "max_length",
+            )
+        self._operators = operators
+        self._forbidden = forbidden or {}
+        # Probability that a formula of a length has the first token that is the key, and
+        # symbols at so many leaves, any one symbol at each.
+        leaf = 1 / (len(symbols) + len(CONSTANTS))
+        leaves = {_SYMBOL: [0.0, leaf], **{constant: [leaf, 0.0] for constant in CONSTANTS}}
+        self._tables: List[Dict[str, List[float]]] = [{}, leaves]
+        self._choices: Dict[Tuple, _Weighted] = {}
+
+    def share(self, length: int, k: int) -> float:
+        return comb(len(self.symbols), k) * sum(self._leaf_weights(length, k))
+
+    def draw(self, rng: Random, length: int, symbols: Sequence[str]) -> List[str]:
+        k = len(symbols)
+        n_leaves = self._choose(rng, self._leaf_choices, length, k)
+        names = iter(self._sequences_of(k).draw(rng, n_leaves, symbols))
+        tokens = []
+        todo: List[Tuple[int, int, _Place]] = [(length, n_leaves, None)]  # the next operand on top
+        while todo:
+            root = self._choose(rng, self._root_choices, *todo[-1])
+            size, leaves, _ = todo.pop()
+            tokens.append(next(names) if root == _SYMBOL else root)
+            arity = ARITY.get(root, 0)
+            if arity == 1:
+                todo.append((size - 1, leaves, (root, 0)))
+            elif arity == 2:
+                left = self._choose(rng, self._split_choices, size, leaves, root)
+                todo.append((size - 1 - left[0], leaves - left[1], (root, 1)))
+                todo.append((*left, (root, 0)))
+        return tokens
+
+    def _choose(self, rng: Random, choices: Callable[..., _Weighted], *arguments: Any) -> Any:
+        """Draws one of the alternatives that a method lists with their weights."""
+        key = (choices.__name__, *arguments)
+        if key not in self._choices:
+            alternatives, weights = choices(*arguments)
+            self._choices[key] = alternatives, list(accumulate(weights))
+        alternatives, sums = self._choices[key]
+        return rng.choices(alternatives, cum_weights=sums)[0]
+
+    def _leaf_weights(self, length: int, k: int) -> List[float]:
+        """Probability of just k given symbols at 0, 1, 2, ... leaves."""
+        sequences = self._sequences_of(k)
+        return [p * sequences.count(n) for n, p in enumerate(self._operand(None, length))]
+
+    def _leaf_choices(self, length: int, k: int) -> _Weighted:
+        weights = self._leaf_weights(length, k)
+        return list(range(len(weights))), weights
+
+    def _root_choices(self, size: int, leaves: int, place: _Place) -> _Weighted:
+        rows = self._rows(place, size)
+        return list(rows), [row[leaves] for row in rows.values()]
+
+    def _split_choices(self, size: int, leaves: int, root: str) -> _Weighted:
+        """Lengths and numbers of symbol leaves of the left operand."""
+        splits, weights = [], []
+        for length in range(1, size - 1):
+            left = self._operand((root, 0), length)
+            right = self._operand((root, 1), size - 1 - length)
+            for n in range(max(0, leaves - len(right) + 1), min(leaves, len(left) - 1) + 1):
+                splits.append((length, n))
+                weights.append(left[n] * right[leaves - n])
+        return splits, weights
+
+    def _operand(self, place: _Place, length: int) -> List[float]:
+        """Probability of 0, 1, 2, ... symbol leaves in a formula that may be at a place."""
+        return [sum(column) for column in zip(*self._rows(place, length).values())]
+
+    def _rows(self, place: _Place, length: int) -> Dict[str, List[float]]:
+        """The part of the table of a length that may be at a place."""
+        while len(self._tables) <= length:
+            self._tables.append(self._next_table(len(self._tables)))
+        forbidden = self._forbidden.get(place, ())
+        return {root: row for root, row in self._tables[length].items() if root not in forbidden}
+
+    def _next_table(self, size: int) -> Dict[str, List[float]]:
+        usable = [operator for operator in self._operators if ARITY[operator] < size]
+        table = {}
+        for operator in usable:
+            row = [0.0] * ((size + 1) // 2 + 1)
+            if ARITY[operator] == 1:
+                for n, p in enumerate(self._operand((operator, 0), size - 1)):
+                    row[n] = p / len(usable)
+            else:
+                share = 1 / (len(usable) * (size - 2))
+                for left in range(1, size - 1):
+                    second = self._operand((operator, 1), size - 1 - left)
+                    for n, p in enumerate(self._operand((operator, 0), left)):
+                        for m, q in enumerate(second):
+                            row[n + m] += share * p * q
+            table[operator] = row
+        return table
+
+
+class SymbolRangeSampler:
+    """The samples of a sampler that have ``fewest`` to ``most`` different symbols."""
+
+    def __init__(self, sampler: Sampler, fewest: int, most: int) -> None:
+        self._sampler = sampler
+        self._numbers = range(fewest, most + 1)
+        self._sums: Dict[int, List[float]] = {}
+
+    def feasible(self, length: int) -> bool:
+        """Whether there are samples of a length."""
+        return self._weights(length)[-1] > 0
+
+    def draw(self, rng: Random, length: int) -> List[str]:
+        """Draws the tokens of a sample of a feasible length."""
+        (k,) = rng.choices(self._numbers, cum_weights=self._weights(length))
+        return self._sampler.draw(rng, length, rng.sample(self._sampler.symbols, k))
+
+    def _weights(self, length: int) -> List[float]:
+        """The probabilities of the numbers in the range, summed up one after the other."""
+        if length not in self._sums:
+            shares = (self._sampler.share(length, k) for k in self._numbers)
+            self._sums[length] = list(accumulate(shares))
+        return self._sums[length]
+
+
+def feasible_lengths(
+    min_length: int, max_length: int, sampler: Optional[SymbolRangeSampler] = None
+) -> List[int]:
+    """The lengths in a range that a sampler, or None for any, has samples of; without any, a
+    UserError."""
+    lengths = [n for n in range(min_length, max_length + 1) if not sampler or sampler.feasible(n)]
+    if not lengths:
+        raise UserError(
+            f"there are no such samples of {min_length} to {max_length} tokens",
+            "min_length max_length" + (" distinct_symbols symbols" if sampler else ""),
+        )
+    return lengths

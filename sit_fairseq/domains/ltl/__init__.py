@@ -1,0 +1,1 @@
+"""Formulas of linear temporal logic and symbolic traces that satisfy them."""

@@ -1,0 +1,105 @@
+"""Grammars of answers, read token by token, for a search that writes well-formed answers alone.
+
+A grammar sees base tokens as strings and symbols as the numbers of their slots: it cannot know what
+symbols are called, so that renamed sentences are searched alike.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Hashable, NamedTuple, Optional, Union
+
+from sit_fairseq.domains.formulas.syntax import (
+    ARITY,
+    CONSTANTS,
+    CYCLE_END,
+    CYCLE_START,
+    OPERATORS,
+    SEPARATOR,
+)
+
+Token = Union[str, int]
+State = Hashable
+
+
+class Grammar(ABC):
+    """Says which tokens an answer may go on with. One of your own is given as ``MODULE:CLASS``.
+
+    A state is what was read of an answer, any hashable value; equal states go on alike.
+    """
+
+    @abstractmethod
+    def start(self) -> State:
+        """The state before the first token."""
+
+    @abstractmethod
+    def next(self, state: State, token: Token) -> Optional[State]:
+        """The state after a base token, a string, or the symbol of a slot, from 0; None if it
+        cannot follow."""
+
+    @abstractmethod
+    def shortest(self, state: State) -> int:
+        """The fewest tokens with which an answer can end; 0 if it may end now."""
+
+
+class AssignmentGrammar(Grammar):
+    """Partial assignments such as ``a 1 c 0``: each symbol at most once, with a value each.
+
+    A state is the slots that have their value, as bits, and whether the last one waits for it.
+    """
+
+    def start(self) -> State:
+        return 0, False
+
+    def next(self, state: State, token: Token) -> Optional[State]:
+        used, waits = state
+        if waits:
+            return (used, False) if token in CONSTANTS else None
+        if isinstance(token, str) or used >> token & 1:
+            return None
+        return used | 1 << token, True
+
+    def shortest(self, state: State) -> int:
+        return int(state[1])
+
+
+class _InTrace(NamedTuple):
+    """What was read of a trace."""
+
+    cycle: bool  # whether its cycle has begun
+    open: int  # operands that the formula of the present step waits for
+    fresh: bool  # whether that formula has no token so far
+    ended: bool = False
+
+
+class TraceGrammar(Grammar):
+    """Traces such as ``a ; & b c ; { 1 }``, whose steps are propositional formulas."""
+
+    def start(self) -> State:
+        return _InTrace(cycle=False, open=1, fresh=True)
+
+    def next(self, state: State, token: Token) -> Optional[State]:
+        if state.ended:
+            return None
+        if isinstance(token, int) or token in CONSTANTS or token in OPERATORS:
+            if not state.open:
+                return None
+            return state._replace(open=state.open - 1 + ARITY.get(token, 0), fresh=False)
+        if token == CYCLE_START:
+            begins = state.fresh and not state.cycle
+            return state._replace(cycle=True) if begins else None
+        if state.open or token not in (SEPARATOR, CYCLE_END):
+            return None
+        if token == SEPARATOR:
+            return state._replace(open=1, fresh=True)
+        return state._replace(ended=True) if state.cycle else None
+
+    def shortest(self, state: State) -> int:
+        if state.ended:
+            return 0
+        if state.cycle:
+            return state.open + 1
+        # "{ 1 }" is three tokens, after a step that is not only beginning one more for "; ".
+        return 3 if state.fresh else state.open + 4
+
+
+# By what answers mean.
+GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}

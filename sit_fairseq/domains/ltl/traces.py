@@ -1,0 +1,115 @@
+"""Linear temporal logic: formulas and symbolic traces.
+
+A symbolic trace is a lasso of steps, each a Boolean formula in prefix notation that says what is
+known about one moment: ``a ; & a b ; { b }`` is a, then a and b, then b for ever. DeepLTL writes
+the same without the spaces.
+"""
+
+from typing import Dict, List, NamedTuple, Sequence, Tuple
+
+from sit_fairseq.domains.formulas.infix import infix
+from sit_fairseq.domains.formulas.syntax import (
+    CYCLE_END,
+    CYCLE_START,
+    SEPARATOR,
+    TRACE_MARKS,
+    MalformedAnswer,
+    MalformedFormula,
+    check_formula,
+    formula_symbols,
+)
+from sit_fairseq.domains.prop.propositional import check_propositional
+
+Step = Tuple[str, ...]
+
+
+class Trace(NamedTuple):
+    """A symbolic trace.
+
+    Attributes:
+        prefix: the steps that come first, each the tokens of a Boolean formula.
+        cycle: the steps that then repeat for ever, at least one.
+    """
+
+    prefix: Tuple[Step, ...]
+    cycle: Tuple[Step, ...]
+
+    @property
+    def steps(self) -> Tuple[Step, ...]:
+        """All steps in order, those of the cycle once."""
+        return self.prefix + self.cycle
+
+    @property
+    def tokens(self) -> List[str]:
+        """The trace as it is written in a data set."""
+        tokens = [token for step in self.prefix for token in (*step, SEPARATOR)]
+        tokens.append(CYCLE_START)
+        for position, step in enumerate(self.cycle):
+            tokens += [SEPARATOR, *step] if position else step
+        return tokens + [CYCLE_END]
+
+    @property
+    def symbols(self) -> List[str]:
+        """Each symbol once, in order of first appearance."""
+        return formula_symbols([token for step in self.steps for token in step])
+
+    def infix(self) -> str:
+        """The trace for people, and in the notation of Spot: ``a; a & b; cycle{b}``."""
+        cycle = "; ".join(map(infix, self.cycle))
+        return "; ".join([*map(infix, self.prefix), f"cycle{{{cycle}}}"])
+
+
+def check_ltl(tokens: Sequence[str]) -> None:
+    """Raises MalformedFormula unless tokens are one formula without a token of traces."""
+    check_formula(tokens)
+    for token in TRACE_MARKS:
+        if token in tokens:
+            raise MalformedFormula(f"'{token}' belongs to traces, not to formulas")
+
+
+def parse_trace(tokens: Sequence[str]) -> Trace:
+    """Reads the tokens of a symbolic trace; raises MalformedAnswer if they are none."""
+    if not tokens:
+        raise MalformedAnswer("the trace is empty")
+    tokens = list(tokens)
+    for token, name in ((CYCLE_START, "start"), (CYCLE_END, "end")):
+        if tokens.count(token) != 1:
+            raise MalformedAnswer(
+                f"a trace has one '{token}', the {name} of its cycle, not {tokens.count(token)}"
+            )
+    start = tokens.index(CYCLE_START)
+    if tokens[-1] != CYCLE_END:
+        raise MalformedAnswer(f"a trace ends with its cycle, at '{CYCLE_END}'")
+    if start and tokens[start - 1] != SEPARATOR:
+        raise MalformedAnswer(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
+    trace = Trace(
+        _split(tokens[: start - 1]) if start else (),
+        _split(tokens[start + 1 : -1]),
+    )
+    for number, step in enumerate(trace.steps, start=1):
+        try:
+            check_propositional(step)
+        except MalformedFormula as error:
+            raise MalformedAnswer(f"step {number}: {error}")
+    return trace
+
+
+def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
+    """Splits at separators; n of them make n + 1 steps, empty ones included."""
+    steps: List[List[str]] = [[]]
+    for token in tokens:
+        if token == SEPARATOR:
+            steps.append([])
+        else:
+            steps[-1].append(token)
+    return tuple(map(tuple, steps))
+
+
+def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
+    """Maps each symbol of a formula in prefix notation to p0, p1, ... by first appearance."""
+    return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}
+
+
+def data_symbols(tokens: Sequence[str]) -> List[str]:
+    """The symbols of a formula, an assignment, a trace or a string, by first appearance."""
+    return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]

@@ -1,0 +1,1 @@
+"""Propositional formulas and partial assignments that imply them."""

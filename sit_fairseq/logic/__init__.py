@@ -1,1 +1,0 @@
-"""Formulas and traces: notations, truth tables and labels."""

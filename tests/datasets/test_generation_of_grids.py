@@ -1,0 +1,279 @@
+"""Random grids of test data, made as users make them."""
+
+import hashlib
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+from command_line import sit
+from conftest import needs_spot
+from generated import forms, homogeneous
+
+from sit_fairseq.datasets import generation as grid_generation
+from sit_fairseq.datasets.grid import Grid
+from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.domains.formulas.sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
+from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
+from sit_fairseq.domains.ltl.traces import data_symbols
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.journal import Journal
+from sit_fairseq.symbols.renaming import Renaming
+
+SMALL = ["--max-symbols", 2, "--max-length", 5, "--per-cell", 3]
+
+
+def generate(folder, semantics, *options):
+    """Runs the verb in this process and returns the grid."""
+    sit("generate", "grid", folder, "--semantics", semantics, *options)
+    return Grid.read(str(folder))
+
+
+def samples(grid, cell):
+    """The pairs of a cell, as text."""
+    lines = slice(cell.first, cell.first + cell.count)
+    return list(zip(grid.sources[lines], grid.targets[lines]))
+
+
+def check_cells(grid, names):
+    """Checks lengths, symbols, duplicates and counts of every cell."""
+    for cell in grid.cells:
+        sources = [source for source, _ in samples(grid, cell)]
+        for tokens in map(str.split, sources):
+            assert len(tokens) == cell.length
+            assert sorted(data_symbols(tokens), key=names.index) == list(names[: cell.symbols])
+        assert len(forms(sources)) == cell.count
+        left_out = sum(number for name, number in cell.extra.items() if name != "candidates")
+        assert cell.extra["candidates"] == cell.count + left_out
+
+
+def test_prop(tmp_path, capsys):
+    grid = generate(tmp_path, "prop", "--max-symbols", 4, "--max-length", 12, "--per-cell", 20)
+    cells = [(k, n) for k in range(1, 5) for n in range(1, 13) if n >= 2 * k - 1]
+    assert [(cell.symbols, cell.length) for cell in grid.cells] == cells
+    check_cells(grid, "abcd")
+    judge = make_judge("prop")
+    counts = {}
+    for cell in grid.cells:
+        counts[cell.symbols, cell.length] = cell.count
+        for source, target in samples(grid, cell):
+            assert judge.verify(source, target) is Verdict.satisfied
+            assert judge.verify(source, "") is Verdict.violated  # no tautology
+    # All there are: a; ! a; ! ! a, three with &, three with |, four with <->, four with xor.
+    assert [counts[1, 1], counts[1, 2], counts[1, 3]] == [1, 1, 15]
+    assert [counts[2, 3], counts[3, 5]] == [4, 20]
+    assert grid.seed == 42 and grid.options["per_cell"] == 20
+    assert "sit_fairseq" in grid.options["versions"]
+    assert f"{len(grid.sources)} samples" in capsys.readouterr().out
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_symbols_come_in_any_order(tmp_path):
+    grid = generate(tmp_path, "prop", "--max-symbols", 2, "--max-length", 12, "--step", 2)
+    assert [(cell.symbols, cell.length) for cell in grid.cells] == [
+        (2, n) for n in (4, 6, 8, 10, 12)
+    ]
+    firsts = Counter(data_symbols(source.split())[0] for source in grid.sources)
+    assert min(firsts["a"], firsts["b"]) > 0.4 * len(grid.sources)
+
+
+def test_copy(tmp_path):
+    grid = generate(tmp_path, "copy", "--max-symbols", 30, "--max-length", 40, "--step", 10)
+    sizes = [(k, length) for k in (10, 20, 30) for length in range(k, 41, 10)]
+    # There is one string without repetitions.
+    assert [(cell.symbols, cell.length, cell.count) for cell in grid.cells] == [
+        (k, length, 20 if k < length else 1) for k, length in sizes
+    ]
+    check_cells(grid, [f"p{i}" for i in range(30)])
+    assert grid.sources == grid.targets
+    grid = generate(tmp_path, "copy", "--max-symbols", 2, "--max-length", 2)
+    assert grid.sources in (["a", "a a", "a b"], ["a", "a a", "b a"])
+
+
+@pytest.mark.parametrize("semantics", ["prop", "copy", pytest.param("ltl", marks=needs_spot)])
+def test_renamings_of_excluded_samples_are_left_out(tmp_path, semantics):
+    options = ["--max-symbols", 3, "--max-length", 6, "--step", 3 if semantics == "ltl" else 1]
+    options += ["--per-cell", 4]
+    old = generate(tmp_path / "old", semantics, *options)
+    excluded = tmp_path / "renamed.src"
+    swap = Renaming({"a": "x", "b": "a", "c": "b"})
+    excluded.write_text("".join(swap(source) + "\n" for source in old.sources))
+    new = generate(tmp_path / "new", semantics, *options, "--exclude", excluded)
+    check_cells(new, "abc")
+    assert new.sources and not forms(new.sources) & forms(old.sources)
+    assert sum(cell.extra["excluded"] for cell in new.cells) > len(old.sources)
+    assert new.options["exclude"] == [str(excluded)]
+
+
+def test_workers_do_not_matter_and_the_seed_does(tmp_path):
+    options = ["--max-symbols", 3, "--max-length", 9, "--per-cell", 10]
+    one, two = (generate(tmp_path / n, "prop", *options, "--workers", n) for n in "12")
+    assert one == two
+    other = generate(tmp_path / "3", "prop", *options, "--seed", 1)
+    assert other.sources != one.sources
+    # With fewer per cell they are the first ones.
+    fewer = generate(tmp_path / "4", "prop", *options[:-1], 4)
+    for more, less in zip(one.cells, fewer.cells):
+        assert samples(fewer, less) == samples(one, more)[:4]
+
+
+@pytest.mark.parametrize(
+    "semantics, digest",
+    [
+        ("prop", "6ab735b15fb99361"),
+        ("copy", "76931c967ac0ea8c"),
+        pytest.param("ltl", "4b9203c80c550e02", marks=needs_spot),
+    ],
+)
+def test_the_data_of_a_seed_never_change(tmp_path, semantics, digest):
+    """Results that were published depend on them."""
+    options = ["--max-symbols", 3, "--max-length", 10, "--per-cell", 4, "--step", 2]
+    generate(tmp_path, semantics, *options)
+    texts = [(tmp_path / f"grid.{side}").read_bytes() for side in ("src", "tgt")]
+    assert hashlib.sha256(b"".join(texts)).hexdigest()[:16] == digest
+
+
+@pytest.fixture(scope="module")
+def ltl(tmp_path_factory):
+    """A small grid of LTL."""
+    return generate(tmp_path_factory.mktemp("ltl"), "ltl", *SMALL)
+
+
+@needs_spot
+def test_ltl(ltl):
+    cells = [(k, n) for k in range(3) for n in range(1, 6) if n >= 2 * k - 1]
+    assert [(cell.symbols, cell.length) for cell in ltl.cells] == cells
+    check_cells(ltl, "ab")
+    judge = make_judge("ltl")
+    for source, target in zip(ltl.sources, ltl.targets):
+        assert judge.verify(source, target) is Verdict.satisfied
+    cells = {(cell.symbols, cell.length): cell for cell in ltl.cells}
+    assert samples(ltl, cells[0, 1]) == [("1", "{ 1 }")]
+    assert samples(ltl, cells[0, 2]) == []  # X 0 alone, which is unsatisfiable
+    assert cells[0, 2].extra["unsatisfiable"] == 1
+    assert samples(ltl, cells[0, 3]) == [("! X 0", "{ 1 }")]
+    assert samples(ltl, cells[1, 2]) and cells[1, 5].count == cells[2, 5].count == 3
+    assert set(cells[0, 1].extra) == {
+        *("candidates", "duplicates", "excluded", "rewritten", "unsatisfiable"),
+        *("timeout", "error", "zero_in_trace"),
+    }
+    assert "spot" in ltl.options["versions"]
+
+
+@needs_spot
+def test_ltl_formulas_are_those_of_randltl():
+    size, symbols, length = 6000, ["p0", "p1"], 5
+    rng, sampler = Random(1), FormulaSampler(LTL_OPERATORS, symbols, length, LTL_FORBIDDEN)
+    drawn: Counter = Counter()
+    while sum(drawn.values()) < size:
+        formula = spots_own_form(sampler.draw(rng, length, symbols))
+        drawn[" ".join(formula)] += len(formula) == length
+    expected: Counter = Counter()
+    for tokens in random_formulas(2, length, length, seed=3):
+        if len(tokens) == length and {*symbols} <= {*tokens}:
+            expected[" ".join(conjuncts_sorted(tokens))] += 1
+            if sum(expected.values()) == size:
+                break
+    assert len(drawn | expected) > 80 and homogeneous(+drawn, expected)
+
+
+@needs_spot
+def test_nothing_that_spot_leaves_alone_is_forbidden():
+    found = set()
+    for tokens in islice(random_formulas(1, 1, 7, seed=2), 20000):
+        found.update(zip(tokens, tokens[1:]))  # an operator and what its first operand begins with
+    for (operator, index), roots in LTL_FORBIDDEN.items():
+        if index == 0:
+            assert not found & {(operator, root) for root in roots}
+    allowed = {(o, r) for o in "!XU&" for r in ("!", "X", "U", "&", "0", "1", "p0")}
+    allowed -= {(o, r) for (o, index), roots in LTL_FORBIDDEN.items() if index == 0 for r in roots}
+    assert {pair for pair in found if pair[0] in "!XU&"} == allowed
+
+
+@needs_spot
+def test_given_up_formulas_are_counted(tmp_path, capsys, monkeypatch):
+    class StoppedPool(grid_generation.LabelPool):
+        def labels(self, formulas):
+            for i, label in enumerate(super().labels(formulas)):
+                yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
+
+    monkeypatch.setattr(grid_generation, "LabelPool", StoppedPool)
+    options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
+    grid = generate(tmp_path, "ltl", *options, "--workers", 1)
+    said = capsys.readouterr()
+    check_cells(grid, "a")
+    for name in ("timeout", "error"):
+        number = sum(cell.extra[name] for cell in grid.cells)
+        assert number > 1 and said.err.count(f"{name} of Spot: ") == number
+        assert f"{number} {name}" in said.out
+    for line in said.err.splitlines():
+        if " of Spot: " in line:
+            assert line.split(" of Spot: ")[1] not in grid.sources
+
+
+@pytest.fixture(params=[pytest.param("ltl", marks=needs_spot), "copy"])
+def interrupted(tmp_path, monkeypatch, request):
+    """The semantics and the folder of a grid that was interrupted after five cells."""
+    append, kept = Journal.append, []
+
+    def interrupt(self, entry):
+        append(self, entry)
+        kept.append(entry)
+        if len(kept) == 5:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            generate(tmp_path / "half", request.param, *SMALL)
+    assert [path.name for path in (tmp_path / "half").iterdir()] == ["grid.journal"]
+    return request.param, tmp_path / "half"
+
+
+def test_an_interrupted_grid_goes_on(interrupted, tmp_path, monkeypatch):
+    semantics, half = interrupted
+    whole = generate(tmp_path / "whole", semantics, *SMALL)
+    journal = half / "grid.journal"
+    assert len(journal.read_text().splitlines()) == 6
+    journal.write_text(journal.read_text()[:-3])  # the last line is not complete
+    filled, append = [], Journal.append
+    monkeypatch.setattr(
+        Journal, "append", lambda self, cell: filled.append(cell) or append(self, cell)
+    )
+    assert generate(half, semantics, *SMALL, "--workers", 1) == whole
+    assert len(filled) == len(whole.cells) - 4 and not journal.exists()
+
+
+def test_a_grid_of_other_data_does_not_go_on(interrupted):
+    semantics, half = interrupted
+    with pytest.raises(UserError, match=r"has cells of another run \(seed 42, not 1\)"):
+        generate(half, semantics, *SMALL, "--seed", 1)
+    lines = (half / "grid.journal").read_text().splitlines(keepends=True)
+    (half / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
+    with pytest.raises(UserError, match="Line 2 of .*grid.journal is damaged; pass --restart"):
+        generate(half, semantics, *SMALL)
+    assert generate(half, semantics, *SMALL, "--seed", 1, "--restart").seed == 1
+
+
+@pytest.mark.parametrize(
+    "semantics, options, message",
+    [
+        ("prop", ["--max-symbols", 21], "at most 20 symbols; change --max-symbols"),
+        ("prop", ["--max-length", 101], "at most 100 tokens, not 101; change --max-length"),
+        ("copy", ["--exclude", "nowhere"], "nowhere.src"),
+        ("prop", ["--max-symbols", 0], "no cell with samples; change --max-symbols or --max-len"),
+        ("copy", ["--step", 200], "no cell with samples"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(tmp_path, semantics, options, message):
+    with pytest.raises(UserError, match=message):
+        generate(tmp_path / "x", semantics, *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unwritable(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="Cannot write .*file"):
+        generate(tmp_path / "file", "prop", *SMALL)

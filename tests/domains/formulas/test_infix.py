@@ -1,0 +1,66 @@
+"""Infix notation, as it is written; test_reading reads it back."""
+
+import pytest
+
+from sit_fairseq.domains.formulas.infix import infix, quoted
+from sit_fairseq.domains.formulas.reading import read_formula
+
+
+@pytest.mark.parametrize(
+    "prefix, text",
+    [
+        ("a", "a"),
+        ("1", "1"),
+        ("! a", "!a"),
+        ("! ! a", "!!a"),
+        ("X X a", "X X a"),
+        ("& U a b ! X c", "(a U b) & !X c"),
+        ("U a & b c", "a U (b & c)"),
+        ("! U 1 b", "!(1 U b)"),
+        ("G F -> a <-> b xor 0 c", "G F (a -> (b <-> (0 xor c)))"),
+        ("R W a b M c | d e", "(a W b) R (c M (d | e))"),
+        ("& speed_limit X1", 'speed_limit & "X1"'),
+        ("U true Ga", '"true" U "Ga"'),
+    ],
+)
+def test_writing(prefix, text):
+    assert infix(prefix.split()) == text
+
+
+@pytest.mark.parametrize("operator", ["!", "X", "U a", "& a"])
+def test_depth_is_not_limited(operator):
+    depth = 3000
+    formula = operator.split() * depth + ["b"]
+    text = infix(formula)
+    assert text.replace("(", "").replace(")", "").replace(" ", "") == (
+        "".join(reversed(operator.split())) * depth + "b"
+    )
+    assert text.count("(") == text.count(")") == (depth - 1 if " " in operator else 0)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("a", "a"),
+        ("speedLimit_2", "speedLimit_2"),
+        ("X1", '"X1"'),
+        ("false", '"false"'),
+        ("and", '"and"'),
+        ("nOT", '"nOT"'),
+        ("android", "android"),
+        ("2nd", '"2nd"'),
+        ("a-b", '"a-b"'),
+        ("é", '"é"'),
+        ('say"no"', '"say\\"no\\""'),
+        ("back\\slash", '"back\\\\slash"'),
+    ],
+)
+def test_names(name, text):
+    assert quoted(name) == text
+    assert read_formula(text, temporal=True) == (["p0"], [name])
+
+
+def test_parentheses_may_be_left_out_where_operators_bind():
+    formula, binding = "| & a b -> ! c X d".split(), {"&": 2, "|": 1, "->": 1}
+    assert infix(formula, binding) == "a & b | (!c -> X d)"
+    assert infix("& F a X b".split(), tight=True) == "Fa & Xb"

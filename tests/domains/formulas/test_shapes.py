@@ -1,0 +1,97 @@
+"""Formulas as people write them, and those that people wrote."""
+
+from random import Random
+
+import pytest
+from command_line import sit
+from conftest import needs_spot
+from generated import forms, generate, read
+
+from sit_fairseq.domains.formulas import held_out as real
+from sit_fairseq.domains.formulas.shapes import WIDEST, WrittenFormulas
+from sit_fairseq.domains.formulas.syntax import ARITY, check_formula, formula_symbols
+from sit_fairseq.domains.ltl.spot_judge import spot_trace
+from sit_fairseq.domains.prop.propositional import OPERATORS, is_contingent
+from sit_fairseq.errors import UserError
+
+NAMES = [f"p{number}" for number in range(16)]
+
+
+def draw(temporal, number=3000, max_length=48):
+    formulas = WrittenFormulas(Random(1), NAMES, max_length, temporal)
+    return [formulas.draw() for _ in range(number)]
+
+
+@pytest.mark.parametrize("temporal, operators", [(True, tuple(ARITY)), (False, OPERATORS)])
+def test_formulas_are_well_formed_and_have_every_operator(temporal, operators):
+    drawn = draw(temporal)
+    for tokens in drawn:
+        check_formula(tokens)
+        assert len(tokens) <= 48
+    assert {t for tokens in drawn for t in tokens} == {*operators, *NAMES}
+
+
+def test_what_random_trees_lack_is_there():
+    def literals(tokens):
+        return len(tokens) - sum(t in ("&", "!") for t in tokens)
+
+    drawn = draw(temporal=True)
+    wide = [t for t in drawn if set(t) <= {"&", "!", *NAMES} and len(set(t) & set(NAMES)) > 4]
+    assert {literals(tokens) for tokens in wide} >= {5, 8, 12, WIDEST}
+    left = sum(t[:3] == ["&"] * 3 for t in wide)
+    assert 0 < left < len(wide)
+    assert sum(t[:2] == ["G", "->"] for t in drawn) > 100
+    texts = [" ".join(tokens) for tokens in drawn if tokens[0] == "&"]
+    assert sum(any(f"F {p}" in t and f"G -> {p}" in t for p in NAMES) for t in texts) > 100
+    assert 0.2 < sum(t[0] == "!" for t in drawn) / len(drawn) < 0.55
+    assert max(len(formula_symbols(tokens)) for tokens in drawn) == WIDEST
+
+
+def test_a_limit_on_length_holds():
+    assert max(map(len, draw(temporal=False, max_length=10))) == 10
+
+
+@needs_spot
+def test_patterns_of_spot():
+    sets = real.real_sets("ltl")
+    assert set(sets) == {"patterns", "negated_patterns", "wide"}
+    assert "G -> p0 G ! p1" in sets["patterns"] and len(sets["patterns"]) > 150
+    for formulas in sets.values():
+        assert len(forms(formulas)) == len(formulas)
+        assert all(spot_trace(formula.split()) for formula in formulas)
+    widths = {len(formula_symbols(formula.split())) for formula in sets["wide"]}
+    assert widths == set(range(2, 17))
+
+
+def test_functions_of_networks(tmp_path, monkeypatch):
+    package = tmp_path / "pyboolnet"
+    network = package / "repository" / "one"
+    network.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (network / "one.bnet").write_text(
+        "# said, of it\ntargets, factors\nA, 1\nB, A & !F | C\nC, X & !Y | Z\nD, A | !A\nE, !A\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    sets = real.real_sets("prop")
+    assert sets["networks"] == ["| & p0 ! p1 p2", "! p0"]
+    assert sets["negated_networks"] == ["! | & p0 ! p1 p2", "p0"]
+    assert all(is_contingent(formula.split()) for formula in sets["wide"])
+
+
+def test_without_pyboolnet(monkeypatch):
+    monkeypatch.setattr(real, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install pyboolnet"):
+        real.real_sets("prop")
+
+
+@needs_spot
+def test_training_data_leave_them_out(tmp_path):
+    sit("generate", "real", "ltl", tmp_path / "real")
+    options = ["--written", "--max-length", 9, "--symbols", 4, "--size", 400]
+    options += ["--labels", "depth-first"]
+    files = sorted((tmp_path / "real").iterdir())
+    held_out = forms(line for file in files for line in file.read_text().splitlines())
+    assert forms(read(generate("ltl", tmp_path / "with", *options))[0]) & held_out
+    generate("ltl", tmp_path / "out", *options, "--exclude", *files)
+    assert len(forms(read(tmp_path / "out")[0])) == 400
+    assert not forms(read(tmp_path / "out")[0]) & held_out

@@ -1,0 +1,112 @@
+"""Prefix notation: what is a formula, what is not, and what the message says."""
+
+import pytest
+
+from sit_fairseq.domains.formulas.syntax import (
+    MalformedFormula,
+    balanced,
+    conjuncts,
+    formula_symbols,
+    parse,
+    read_formulas,
+    read_sentences,
+)
+from sit_fairseq.errors import UserError
+
+
+@pytest.mark.parametrize(
+    "text, tree",
+    [
+        ("a", "a"),
+        ("! a", ("!", "a")),
+        ("-> a b", ("->", "a", "b")),
+        ("& | a b ! 1", ("&", ("|", "a", "b"), ("!", "1"))),
+        ("U X a <-> b xor 0 c", ("U", ("X", "a"), ("<->", "b", ("xor", "0", "c")))),
+    ],
+)
+def test_parse(text, tree):
+    assert parse(text.split()) == tree
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("& a", "1 operand.* missing after token 2"),
+        ("& ! &", "3 operand.* missing after token 3"),
+        ("a b c", "complete after token 1, but 2 more"),
+        ("& a b ! c", "complete after token 3, but 2 more"),
+    ],
+)
+def test_malformed(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        parse(text.split())
+
+
+@pytest.mark.parametrize("prefix", [["!"], ["&", "a"]])
+def test_depth_is_not_limited(prefix):
+    depth = 10000
+    tree = parse(prefix * depth + ["b"])
+    levels = 0
+    while isinstance(tree, tuple):
+        tree = tree[-1]
+        levels += 1
+    assert (levels, tree) == (depth, "b")
+
+
+def test_symbols_come_in_order_of_first_appearance():
+    # None of the letters of xor, and no operator that happens to be a letter.
+    formula = "U xor r & 1 o X | x r 0".split()
+    assert formula_symbols(formula) == ["r", "o", "x"]
+
+
+def test_read_sentences_keeps_every_line(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes("a\r\n\nb\u2028c\n".encode())
+    assert read_sentences(str(path)) == ["a", "", "b\u2028c"]
+    path.write_bytes(b"a\nb")
+    assert read_sentences(str(path)) == ["a", "b"]
+    path.write_bytes(b"")
+    assert read_sentences(str(path)) == []
+
+
+def test_unreadable_files_are_the_users_mistake(tmp_path):
+    path = tmp_path / "text"
+    with pytest.raises(UserError, match="text"):
+        read_sentences(str(path))
+    for data, message in (
+        (b"a\nb\xff\n", "Line 2 of .*text is not UTF-8"),
+        (b"\xff\xfea\x00\n\x00", "Line 1 of .*text is not UTF-8"),
+        (b"\xef\xbb\xbfa\n", "Line 1 of .*text begins with a byte order mark"),
+        (b"a\r\na\rb\n", "Line 2 of .*text has a carriage return in it"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(UserError, match=message):
+            read_sentences(str(path))
+
+
+def test_chains_are_balanced_and_nothing_else():
+    assert " ".join(balanced("& & & a b c d".split())) == "& & a b & c d"
+    assert " ".join(balanced("| a | b | c | d e".split())) == "| | a b | c | d e"
+    assert " ".join(balanced("& | a X & b & c & d e ! 1".split())) == "& | a X & & b c & d e ! 1"
+    assert " ".join(balanced("U a U b c".split())) == "U a U b c"
+    assert balanced(["a"]) == ["a"]
+
+
+def test_conjuncts():
+    assert conjuncts("& & a ! b & | c & d e X & f g".split()) == [
+        ["a"],
+        ["!", "b"],
+        ["|", "c", "&", "d", "e"],
+        ["X", "&", "f", "g"],
+    ]
+    assert conjuncts(["|", "a", "b"]) == [["|", "a", "b"]]
+
+
+def test_read_formulas(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"a\r\n& a  b\n")
+    assert read_formulas(str(path)) == ["a", "& a  b"]
+    path.write_bytes(b"a\n&ab\n& a\n")
+    with pytest.raises(UserError, match="Line 3 of .*text is malformed: .* 1 operand"):
+        read_formulas(str(path))

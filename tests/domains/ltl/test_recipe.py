@@ -1,0 +1,160 @@
+"""LTL data: what formulas and traces there are, and how interrupted generations go on."""
+
+import json
+from collections import Counter
+
+import pytest
+from conftest import needs_spot
+from generated import forms, generate, read
+
+from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.domains.ltl import recipe as ltl
+from sit_fairseq.domains.ltl.tableau import depth_first_trace
+from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.verdict import Verdict
+
+pytestmark = needs_spot
+
+OPTIONS = ["--size", 600, "--max-length", 20]
+BASE = {*"01!&XU"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The formulas and traces of a data set of 600 pairs."""
+    return read(generate("ltl", tmp_path_factory.mktemp("ltl") / "x", *OPTIONS))
+
+
+def test_traces_are_right(data):
+    judge = make_judge("ltl")
+    for source, target in zip(*data):
+        check_ltl(source.split())
+        assert parse_trace(target.split()).tokens == target.split()
+        assert "0" not in target.split()
+        assert judge.verify(source, target) is Verdict.satisfied
+    assert set(" ".join(data[0]).split()) == {*"abcde", *BASE}
+
+
+def test_lengths_are_uniform_once_there_are_enough_formulas(data, tmp_path):
+    lengths = Counter(len(source.split()) for source in data[0])
+    assert set(lengths) == set(range(1, 21))
+    assert lengths[1] <= 2  # a, 1
+    assert max(lengths.values()) - min(lengths[length] for length in range(6, 21)) <= 4, lengths
+    options = ["--size", 300, "--max-length", 12, "--distinct-symbols", "3-4"]
+    generate("ltl", tmp_path / "x", *options, "--symbols", "X1,go,p0,q")
+    sources, _ = read(tmp_path / "x")
+    lengths = Counter(len(source.split()) for source in sources)
+    assert set(lengths) == set(range(5, 13))
+    assert max(lengths.values()) - min(lengths[length] for length in range(7, 13)) <= 4, lengths
+    assert set(" ".join(sources).split()) <= {"X1", "go", "p0", "q", *BASE}
+
+
+def test_data_do_not_depend_on_what_spot_has_seen(data, tmp_path):
+    import spot
+
+    seen = [spot.formula.ap(f"p{index}") for index in reversed(range(5))]
+    assert read(generate("ltl", tmp_path / "x", *OPTIONS)) == data
+    assert len(seen) == 5
+
+
+def test_depth_first_labels(data, tmp_path):
+    sources, targets = read(generate("ltl", tmp_path / "x", *OPTIONS, "--labels", "depth-first"))
+    assert sources == data[0] and targets != data[1]
+    traces = [depth_first_trace(source.split()) for source in sources]
+    assert targets == [" ".join(trace.tokens) for trace in traces]
+
+
+def test_operators(tmp_path):
+    options = ["--operators", "F,->,xor", "--size", 300, "--max-length", 12]
+    sources, _ = read(generate("ltl", tmp_path / "x", *options, "--labels", "depth-first"))
+    assert set(" ".join(sources).split()) == {*"F -> xor 0 1 a b c d e".split()}
+
+
+def test_formulas_without_symbols(tmp_path):
+    options = ["--symbols", 0, "--size", 30, "--max-length", 9]
+    sources, targets = read(generate("ltl", tmp_path / "x", *options))
+    assert {"1", "! X 0", "U 1 ! X 0"} <= set(sources)
+    assert set(" ".join(sources).split()) <= BASE
+    assert set(targets) == {"{ 1 }"}
+
+
+def test_formulas_given_up_are_listed_and_counted(tmp_path, capsys, monkeypatch):
+    class StoppedPool(ltl.LabelPool):
+        def labels(self, formulas):
+            for i, label in enumerate(super().labels(formulas)):
+                yield Label("", ("timeout", "error")[i // 7 % 2]) if i % 7 == 3 else label
+
+    monkeypatch.setattr(ltl, "LabelPool", StoppedPool)
+    generate("ltl", tmp_path / "x", "--size", 100, "--min-length", 5, "--max-length", 9)
+    lines = (tmp_path / "x.timeouts").read_text().splitlines()
+    assert {line.split("\t")[0] for line in lines} == {"timeout", "error"}
+    formulas = {line.split("\t")[1] for line in lines}
+    assert len(formulas) == len(lines) > 10 and not formulas & set(read(tmp_path / "x")[0])
+    said = capsys.readouterr()
+    assert all(formula in said.err for formula in formulas)
+    assert f"{sum(line.startswith('timeout') for line in lines)} timeout" in said.out
+
+
+class InterruptedPool(ltl.LabelPool):
+    """Is interrupted in the second round."""
+
+    rounds = 0
+
+    def labels(self, formulas):
+        self.rounds += 1
+        if self.rounds == 2:
+            raise KeyboardInterrupt
+        return super().labels(formulas)
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """The prefix of a generation that was interrupted, with the labels of one round."""
+    monkeypatch.setattr(ltl, "LABELS_PER_ROUND", 300)
+    with monkeypatch.context() as patch:
+        patch.setattr(ltl, "LabelPool", InterruptedPool)
+        with pytest.raises(KeyboardInterrupt):
+            generate("ltl", tmp_path / "x", *OPTIONS)
+    assert {path.name for path in tmp_path.iterdir()} == {"x.journal"}
+    return tmp_path / "x"
+
+
+def test_an_interrupted_generation_goes_on(interrupted, tmp_path, monkeypatch):
+    whole = read(generate("ltl", tmp_path / "whole", *OPTIONS))
+    labelled = []
+
+    class Pool(ltl.LabelPool):
+        def labels(self, formulas):
+            labelled.extend(formulas)
+            return super().labels(formulas)
+
+    monkeypatch.setattr(ltl, "LabelPool", Pool)
+    _, entry = map(json.loads, (tmp_path / "x.journal").read_text().splitlines())
+    with open(tmp_path / "x.journal", "a") as file:
+        file.write('{"a": ["{ a }"')  # killed while it kept the second round
+    assert read(generate("ltl", interrupted, *OPTIONS, "--workers", 1)) == whole
+    assert len(entry) == 300
+    assert labelled and not {formula for formula, (_, fault) in entry.items() if not fault} & {
+        *labelled
+    }
+    names = {f"{name}.{end}" for name in ("x", "whole") for end in ("src", "tgt", "timeouts")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_a_generation_of_other_data_does_not_go_on(interrupted):
+    with pytest.raises(UserError, match=r"of another run \(seed 42, not 1\); pass --restart"):
+        generate("ltl", interrupted, *OPTIONS, "--seed", 1)
+    with pytest.raises(UserError, match='labels "spot", not "depth-first"'):
+        generate("ltl", interrupted, *OPTIONS, "--labels", "depth-first")
+    sources, _ = read(generate("ltl", interrupted, *OPTIONS, "--seed", 1, "--restart"))
+    assert len(forms(sources)) == 600
+
+
+def test_labels_of_other_formulas_are_damage(interrupted, tmp_path):
+    header, entry = (tmp_path / "x.journal").read_text().splitlines()
+    other = {"! a": ["{ ! a }", None], **json.loads(entry)}
+    (tmp_path / "x.journal").write_text(f"{header}\n{json.dumps(other)}\n")
+    with pytest.raises(UserError, match="Line 2 of .*x.journal is damaged; pass --restart"):
+        generate("ltl", interrupted, *OPTIONS)

@@ -1,0 +1,377 @@
+"""The judge of LTL: by hand, against brute force, and when things go wrong."""
+
+import sys
+import time
+from collections import Counter
+from itertools import product
+from math import prod
+from random import Random
+from types import ModuleType
+
+import pytest
+from conftest import needs_spot
+
+from sit_fairseq.domains.formulas.infix import infix
+from sit_fairseq.domains.formulas.syntax import ARITY, formula_symbols
+from sit_fairseq.domains.ltl import spot_judge
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_installed, spot_trace
+from sit_fairseq.domains.ltl.tableau import depth_first_trace
+from sit_fairseq.domains.ltl.traces import Trace, parse_trace
+from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+
+# Spot takes for ever: to violate it is to repeat letters thirty steps old, in 2^30 states.
+HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
+
+TABLE = [
+    # The examples of the paper.
+    ("U 1 c", "c ; { 1 }", Verdict.satisfied),
+    ("& X ! b U a c", "a ; & a ! b ; { c }", Verdict.satisfied),
+    ("X X b", "1 ; 1 ; { 1 }", Verdict.violated),
+    ("X X a", "1 ; 1 ; a ; { 1 }", Verdict.satisfied),
+    ("& X b U a c", "a ; & a b ; { c }", Verdict.satisfied),
+    # Every operator is in test_against_brute_force.
+    ("G <-> a b", "{ <-> b a }", Verdict.satisfied),
+    # Whatever the trace leaves open must not matter.
+    ("| a ! a", "{ 1 }", Verdict.satisfied),
+    ("| a X a", "{ 1 }", Verdict.violated),
+    ("1", "{ 1 }", Verdict.satisfied),
+    ("0", "{ 1 }", Verdict.violated),
+    ("& a ! a", "{ a }", Verdict.violated),
+    # A trace without words is not right, not even for a formula that is always true.
+    ("a", "{ 0 }", Verdict.vacuous),
+    ("1", "{ 0 }", Verdict.vacuous),
+    ("a", "& a ! a ; { 1 }", Verdict.vacuous),
+    ("X b", "& b ! b ; { 1 }", Verdict.vacuous),
+    ("a", "{ a ; xor 1 1 }", Verdict.vacuous),
+    ("a", "a ; ! 1 ; { a }", Verdict.vacuous),
+    ("a", "{ <-> a ! a }", Verdict.vacuous),
+    ("a", "{ ! -> a a }", Verdict.vacuous),
+    # No trace, of which tests/logic/test_ltl.py has more.
+    ("a", "", Verdict.invalid),
+    ("a", "{ & a }", Verdict.invalid),
+    ("a", "{ X a }", Verdict.invalid),
+    # Symbols that the formula does not have: the paper's example, and more.
+    ("U 1 c", "a ; & a ! b ; { c }", Verdict.satisfied),
+    ("X X b", "a ; & a ! b ; { c }", Verdict.violated),
+    ("a", "{ b }", Verdict.violated),
+    ("a", "{ & a | b ! b }", Verdict.satisfied),
+    ("a", "0 ; { b }", Verdict.vacuous),
+    # Symbols that vanish when the formula is simplified are symbols of it.
+    ("| a & b 0", "{ & a b }", Verdict.satisfied),
+    # Names are tokens, and may mean something to Spot.
+    ("U X1 Ga", "X1 ; { Ga }", Verdict.satisfied),
+    ("X speed_limit", "1 ; { speed_limit }", Verdict.satisfied),
+    ("U p1 p0", "p1 ; { p0 }", Verdict.satisfied),
+    ("U p1 p0", "p0 ; { p1 }", Verdict.satisfied),
+    ("U p1 p0", "{ p1 }", Verdict.violated),
+    ("& true ! false", "{ & true ! false }", Verdict.satisfied),
+    ('F "é', '{ "é }', Verdict.satisfied),
+    # Formulas that are none.
+    ("", "{ 1 }", Verdict.error),
+    ("& a ;", "{ a }", Verdict.error),
+]
+
+
+@needs_spot
+@pytest.mark.parametrize("formula, trace, verdict", TABLE)
+def test_by_hand(formula, trace, verdict):
+    assert SpotJudge().verify(formula, trace) is verdict
+
+
+def random_ltl(rng, length, leaves, operators):
+    """A random formula of so many tokens, the present operator first."""
+    if length == 1:
+        return [rng.choice(leaves)]
+    arity = 1 if length == 2 else rng.choice([1, 2, 2])
+    operator = rng.choice([o for o in operators if ARITY[o] == arity])
+    if arity == 1:
+        return [operator, *random_ltl(rng, length - 1, leaves, operators)]
+    left = rng.randint(1, length - 2)
+    first = random_ltl(rng, left, leaves, operators)
+    return [operator, *first, *random_ltl(rng, length - 1 - left, leaves, operators)]
+
+
+def random_trace(rng, symbols):
+    """A trace of at most two steps and a cycle of at most two."""
+    leaves = [*symbols, "1"]
+    operators = [*"!&|", "xor", "->", "<->"]
+
+    def steps(least):
+        number = rng.randint(least, 2)
+        return tuple(
+            tuple(random_ltl(rng, rng.choice([1, 1, 1, 2, 3, 4]), leaves, operators))
+            for _ in range(number)
+        )
+
+    return Trace(steps(0), steps(1))
+
+
+BOOLEAN = {
+    "&": lambda x, y: x and y,
+    "|": lambda x, y: x or y,
+    "->": lambda x, y: not x or y,
+    "<->": lambda x, y: x == y,
+    "xor": lambda x, y: x != y,
+}
+
+
+def holds(tokens, word, start):
+    """At which positions of a concrete lasso a formula holds, straight from the semantics.
+
+    Args:
+        tokens: the formula.
+        word: the letters, each the set of symbols that are true.
+        start: the position the last one is followed by.
+    """
+    n = len(word)
+
+    def later(i):
+        """The positions a word passes from i on; all it will ever pass."""
+        return [*range(i, n), *range(start, n)]
+
+    def until(x, y, i):
+        for j in later(i):
+            if y[j]:
+                return True
+            if not x[j]:
+                return False
+        return False
+
+    stack = []
+    for token in reversed(tokens):
+        if token not in ARITY:
+            stack.append([token == "1" or token in letter for letter in word])
+            continue
+        x = stack.pop()
+        y = stack.pop() if ARITY[token] == 2 else None
+        if token == "!":
+            result = [not value for value in x]
+        elif token == "X":
+            result = [x[i + 1 if i + 1 < n else start] for i in range(n)]
+        elif token == "F":
+            result = [any(x[j] for j in later(i)) for i in range(n)]
+        elif token == "G":
+            result = [all(x[j] for j in later(i)) for i in range(n)]
+        elif token == "U":
+            result = [until(x, y, i) for i in range(n)]
+        elif token == "W":
+            result = [until(x, y, i) or all(x[j] for j in later(i)) for i in range(n)]
+        elif token == "M":  # y up to and including a moment at which x
+            both = [a and b for a, b in zip(x, y)]
+            result = [until(y, both, i) for i in range(n)]
+        elif token == "R":
+            both = [a and b for a, b in zip(x, y)]
+            result = [until(y, both, i) or all(y[j] for j in later(i)) for i in range(n)]
+        else:
+            result = [BOOLEAN[token](a, b) for a, b in zip(x, y)]
+        stack.append(result)
+    return stack[0]
+
+
+def brute_force(formula, trace, symbols):
+    """Judges by trying words: the cycle is run through once, then two rounds repeat.
+
+    Rounds may differ in what the trace leaves open. Three of them suffice to violate the
+    small formulas of the test, if they can be violated at all. None if there are too many
+    words.
+    """
+    letters = [
+        {symbol for symbol, value in zip(symbols, values) if value}
+        for values in product([False, True], repeat=len(symbols))
+    ]
+    steps = trace.steps + trace.cycle + trace.cycle
+    choices = [[x for x in letters if holds(step, [x], 0)[0]] for step in steps]
+    if not all(choices):
+        return Verdict.vacuous
+    if prod(map(len, choices)) > 1000:
+        return None
+    start = len(trace.steps)
+    if all(holds(formula, word, start)[0] for word in product(*choices)):
+        return Verdict.satisfied
+    return Verdict.violated
+
+
+@needs_spot
+@pytest.mark.parametrize("symbols, longest", [("a", 8), ("ab", 8)])
+def test_against_brute_force(symbols, longest):
+    rng = Random(len(symbols))
+    judge = SpotJudge()
+    seen = Counter()
+    while sum(seen.values()) < 400:
+        formula = random_ltl(rng, rng.randint(1, longest), [*symbols, "0", "1"], list(ARITY))
+        own = formula_symbols(formula)
+        trace = random_trace(rng, own)
+        expected = brute_force(formula, trace, own)
+        if expected is None:
+            continue
+        verdict = judge.verify(" ".join(formula), " ".join(trace.tokens))
+        assert verdict is expected, (infix(formula), trace.infix())
+        seen[verdict] += 1
+    for verdict in (Verdict.satisfied, Verdict.violated, Verdict.vacuous):
+        assert seen[verdict] >= 15, seen
+
+
+@needs_spot
+def test_spots_own_runs_satisfy():
+    rng = Random(3)
+    judge = SpotJudge()
+    labelled = 0
+    for _ in range(150):
+        leaves = ["a", "X1", "speed_limit", "p0", "1"]
+        formula = random_ltl(rng, rng.randint(1, 20), leaves, list(ARITY))
+        trace, text = spot_trace(formula), " ".join(formula)
+        assert judge.solvable(text) is (trace is not None)
+        if trace is None:  # unsatisfiable: not even one word is right
+            assert judge.verify(f"! {text}", "{ 1 }") is Verdict.satisfied
+            continue
+        assert parse_trace(trace.tokens) == trace
+        assert judge.verify(text, " ".join(trace.tokens)) is Verdict.satisfied, infix(formula)
+        assert judge.verify(f"! {text}", " ".join(trace.tokens)) is Verdict.violated
+        labelled += 1
+    assert labelled > 100
+
+
+@needs_spot
+def test_depth_first_traces_satisfy_and_few_are_missed():
+    rng = Random(5)
+    judge = SpotJudge()
+    seen = Counter()
+    for _ in range(400):
+        formula = random_ltl(rng, rng.randint(1, 20), [*"abc", "0", "1"], list(ARITY))
+        trace = depth_first_trace(formula)
+        if trace is not None:
+            verdict = judge.verify(" ".join(formula), " ".join(trace.tokens))
+            assert verdict is Verdict.satisfied, infix(formula)
+        seen[trace is not None, spot_trace(formula) is not None] += 1
+    assert seen[True, True] > 300 and seen[False, False] > 20
+    assert seen[False, True] <= 4, seen  # 1 %, of formulas of all operators
+
+
+@needs_spot
+@pytest.mark.parametrize("find", [spot_trace, depth_first_trace])
+def test_a_renamed_formula_gets_the_renamed_label(find):
+    rng = Random(8)
+    names = {"a": "p2", "b": "X1", "c": "p0", "d": "a"}
+    for _ in range(100):
+        formula = random_ltl(rng, rng.randint(3, 20), list("abcd") + ["1"], list(ARITY))
+        label = find(formula)
+        other = find([names.get(token, token) for token in formula])
+        if label is None:
+            assert other is None
+        else:
+            assert other.tokens == [names.get(token, token) for token in label.tokens]
+
+
+@needs_spot
+def test_verdicts_do_not_depend_on_names():
+    rng = Random(4)
+    judge = SpotJudge()
+    names = {"a": "X1", "b": "zz", "c": "p1", "d": "G_"}
+    for _ in range(100):
+        formula = random_ltl(rng, rng.randint(3, 12), list("abcd") + ["1"], list(ARITY))
+        trace = random_trace(rng, formula_symbols(formula) or ["1"])
+        pair = formula, trace.tokens
+        other = [" ".join(names.get(token, token) for token in x) for x in pair]
+        assert judge.verify(*other) is judge.verify(*map(" ".join, pair))
+
+
+@needs_spot
+def test_translations_are_kept_for_renamed_formulas_too():
+    spot_judge._counterexamples.cache_clear()
+    for a, b in ("ab", "ba", ("X1", "c")):
+        SpotJudge().verify(f"U {a} {b}", f"{{ {b} }}")
+        SpotJudge().verify(f"U {a} {b}", f"{{ {a} }}")
+    info = spot_judge._counterexamples.cache_info()
+    assert (info.misses, info.hits) == (1, 5)
+
+
+@needs_spot
+@pytest.mark.parametrize(
+    "formula",
+    ["& speed_limit X1", "U true Ga", "X -> V R1", 'G | a"b c\\d', "& é a-b", "xor F1 GFa"],
+)
+def test_spot_reads_what_people_read(formula):
+    import spot
+
+    tokens = formula.split()
+    parsed = spot.formula(infix(tokens))
+    names = {ap.ap_name() for ap in spot.atomic_prop_collect(parsed)}
+    assert names == set(formula_symbols(tokens))
+
+
+@pytest.mark.slow
+@needs_spot
+def test_pool_stops_spot_and_goes_on():
+    easy = ("G F a", "{ a }")
+    with JudgePool(make_judge("ltl"), workers=1, timeout=1.0) as pool:
+        assert pool.verify_all([easy]) == [Verdict.satisfied]
+        started = time.monotonic()
+        verdicts = pool.verify_all([easy, (HARD, "{ 1 }"), easy, ("a", "{ 0 }")])
+        elapsed = time.monotonic() - started
+        assert pool.solvable([HARD, f"! {HARD}"]) == [True, None]
+    expected = [Verdict.satisfied, Verdict.timeout, Verdict.satisfied, Verdict.vacuous]
+    assert verdicts == expected
+    assert elapsed < 30
+
+
+@needs_spot
+def test_a_crash_of_spot_is_an_error_and_the_pool_goes_on():
+    deep = " ".join(["X"] * 50000 + ["a"])  # more recursion than a stack can take
+    easy = ("X a", "1 ; { a }")
+    with JudgePool(make_judge("ltl"), workers=1) as pool:
+        verdicts = pool.verify_all([easy, (deep, "{ a }"), easy])
+    assert verdicts == [Verdict.satisfied, Verdict.error, Verdict.satisfied]
+
+
+@needs_spot
+@pytest.mark.parametrize(
+    "formula, solvable",
+    [
+        ("a", True),
+        ("& a ! a", False),
+        ("& G a F ! a", False),
+        ("& G F a G F ! a", True),
+        ("& a X ! a", True),
+        ("U a 0", False),
+        ("1", True),
+        ("0", False),
+        ("U a", None),  # no formula
+        ("{ 1 }", None),
+    ],
+)
+def test_a_formula_has_a_trace_just_if_it_is_satisfiable(formula, solvable):
+    assert SpotJudge().solvable(formula) is solvable
+
+
+@needs_spot
+def test_what_spot_raises_is_an_error(monkeypatch, caplog):
+    def give_up(formula):
+        raise RuntimeError("Too many acceptance sets used.")
+
+    monkeypatch.setattr(spot_judge, "_counterexamples", give_up)
+    assert SpotJudge().verify("F a", "{ a }") is Verdict.error
+    assert SpotJudge().solvable("F a") is None
+    assert caplog.text.count("Too many acceptance sets used., on: F a") == 2
+
+
+def test_missing_spot_is_unavailable(monkeypatch, caplog):
+    monkeypatch.setattr(spot_judge, "spot_installed", lambda: False)
+    judge = make_judge("ltl")
+    assert judge.verify("a", "{ a }") is Verdict.unavailable
+    assert judge.verify("a", "{ 0 }") is Verdict.unavailable
+    assert judge.solvable("a") is None
+    assert caplog.text.count("pip install spottl") == 1
+    assert judge.verify("a", "a") is Verdict.invalid  # needs no Spot
+    assert judge.verify("U a", "{ a }") is Verdict.error
+
+
+@pytest.mark.parametrize("module", [None, ModuleType("spot")])
+def test_other_projects_are_not_spot(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, "spot", module)
+    spot_installed.cache_clear()
+    try:
+        assert not spot_installed()
+    finally:
+        spot_installed.cache_clear()

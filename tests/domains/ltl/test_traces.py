@@ -1,0 +1,115 @@
+"""LTL notation: formulas and traces to tokens, from tokens, and for people."""
+
+import pytest
+
+from sit_fairseq.domains.formulas.reading import read_infix_trace
+from sit_fairseq.domains.formulas.syntax import MalformedAnswer, MalformedFormula
+from sit_fairseq.domains.ltl.traces import (
+    Trace,
+    canonical_names,
+    check_ltl,
+    data_symbols,
+    parse_trace,
+)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("U a", "1 operand.* missing"),
+        ("a b", "complete after token 1"),
+        ("& a ;", "';' belongs to traces"),
+        ("{", "'{' belongs to traces"),
+    ],
+)
+def test_malformed_formulas(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        check_ltl(text.split())
+
+
+@pytest.mark.parametrize(
+    "text, prefix, cycle, people",
+    [
+        ("{ 1 }", [], ["1"], "cycle{1}"),
+        ("a ; & a b ; { b }", ["a", "& a b"], ["b"], "a; a & b; cycle{b}"),
+        ("{ a ; ! b ; 0 }", [], ["a", "! b", "0"], "cycle{a; !b; 0}"),
+        ("| ! a & b c ; { X1 }", ["| ! a & b c"], ["X1"], '!a | (b & c); cycle{"X1"}'),
+        (
+            "xor a b ; { -> a <-> b 1 }",
+            ["xor a b"],
+            ["-> a <-> b 1"],
+            "a xor b; cycle{a -> (b <-> 1)}",
+        ),
+        ("cycle ; { cycle }", ["cycle"], ["cycle"], "cycle; cycle{cycle}"),
+    ],
+)
+def test_traces(text, prefix, cycle, people):
+    trace = parse_trace(text.split())
+    assert trace == Trace(
+        tuple(tuple(step.split()) for step in prefix), tuple(tuple(step.split()) for step in cycle)
+    )
+    assert trace.tokens == text.split()
+    assert trace.infix() == people
+    assert read_infix_trace(people) == trace
+
+
+def test_symbols_of_a_trace():
+    assert parse_trace("& b a ; 1 ; { ! c ; a }".split()).symbols == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("a", "one '{'.* not 0"),
+        ("a ; b", "one '{'.* not 0"),
+        ("{ a", "one '}'.* not 0"),
+        ("a }", "one '{'.* not 0"),
+        ("{ a ; { b } }", "one '{'.* not 2"),
+        ("{ a } }", "one '}'.* not 2"),
+        ("{ a } ; b", "ends with its cycle"),
+        ("} a {", "ends with its cycle"),
+        ("a { b }", "';' is missing before '{'"),
+        ("{ }", "step 1: the formula is empty"),
+        ("; { a }", "step 1: the formula is empty"),
+        ("a ; ; { a }", "step 2: the formula is empty"),
+        ("a ; { b ; }", "step 3: the formula is empty"),
+        ("a ; { ; b }", "step 2: the formula is empty"),
+        ("a ; & b ; { b }", "step 2: .*ends too early"),
+        ("a b ; { b }", "step 1: .*1 more follow"),
+        ("X a ; { b }", "step 1: unknown operator 'X'"),
+        ("a ; { U a b }", "step 2: unknown operator 'U'"),
+    ],
+)
+def test_malformed_traces(text, message):
+    with pytest.raises(MalformedAnswer, match=message):
+        parse_trace(text.split())
+
+
+def test_long_and_deep_traces():
+    tokens = ["a", ";"] * 20000 + ["{"] + ["!"] * 20000 + ["a", "}"]
+    trace = parse_trace(tokens)
+    assert len(trace.steps) == 20001
+    assert trace.tokens == tokens
+    assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
+
+
+def test_canonical_names():
+    formula = "U p1 & G X1 p0".split()
+    names = canonical_names(formula)
+    assert names == {"p1": "p0", "X1": "p1", "p0": "p2"}  # p1 and p0 swap roles safely
+
+
+@pytest.mark.parametrize(
+    "sentence, symbols",
+    [
+        ("xor x -> r o", "x r o"),
+        ("b 1 a 0", "b a"),
+        ("X c ; & b ! c ; { 1 ; a }", "c b a"),
+        ("p1 p0 p1", "p1 p0"),
+        ("! X 0", ""),
+    ],
+)
+def test_symbols_of_a_data_set(sentence, symbols):
+    assert data_symbols(sentence.split()) == symbols.split()
