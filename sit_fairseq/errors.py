@@ -39,3 +39,11 @@ class UnansweredError(UserError):
         self.reason = reason
         shown = sentence if len(sentence) <= _SHOWN else sentence[: _SHOWN - 3] + "..."
         super().__init__(f"{reason}: {shown!r}")
+
+
+class MalformedFormula(ValueError):
+    """A text that is no formula; the message says why."""
+
+
+class MalformedAnswer(ValueError):
+    """A text that is no answer to a formula; the message says why."""

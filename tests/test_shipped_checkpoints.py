@@ -9,7 +9,7 @@ from command_line import ROOT
 from conftest import needs_spot
 from generated import generate, read
 
-from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 

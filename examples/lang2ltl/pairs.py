@@ -23,8 +23,9 @@ from typing import Callable, Dict, List, Tuple
 from examples.public_files import read_public
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.domains.formulas.infix import infix
-from sit_fairseq.domains.formulas.syntax import MalformedFormula, Tree, parse
+from sit_fairseq.domains.formulas.syntax import Tree, parse
 from sit_fairseq.domains.ltl.traces import check_ltl
+from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.canonical_form import canonical_form

@@ -25,8 +25,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 from prompts import LISTINGS, answer_format, prompt, read_answer  # noqa: E402
 
 from sit_fairseq.commands._options import at_least
-from sit_fairseq.domains.formulas.syntax import read_sentences  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
+from sit_fairseq.storage.files import read_sentences  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
 

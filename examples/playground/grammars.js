@@ -1,4 +1,4 @@
-// Grammars of answers, as in sit_fairseq/domains/ltl/grammar.py: which tokens an answer may go on with.
+// Grammars of answers, as in sit_fairseq/search/grammar.py: which tokens an answer may go on with.
 // A symbol is a number, any other token a text.
 
 import { ARITY, CONSTANTS } from "./reader.js";

@@ -16,11 +16,12 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from sit_fairseq.domains.formulas.syntax import ARITY, read_sentences
-from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.training.muon import MuonAndAdamW, mark_embeddings

@@ -5,8 +5,10 @@ import re
 from typing import Callable, List, Tuple
 
 from sit_fairseq.datasets.recipes import symbol_names
+from sit_fairseq.domains import find
+from sit_fairseq.domains import names as names_of
+from sit_fairseq.domains.by_name import SEMANTICS
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.judging.judge import JUDGES
 from sit_fairseq.symbols.pattern import JoinLines
 
 
@@ -97,9 +99,9 @@ def add_judge(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
     """Adds what sentences mean (``semantics``), who judges answers, and how long that may take."""
     add = parser.add_argument
     if semantics:
-        help_ = f"what sentences mean ({', '.join(JUDGES)}; or MODULE:CLASS, a judge of your own)"
+        help_ = f"what sentences mean ({', '.join(SEMANTICS)}; or MODULE:OBJECT, your own)"
         add("--semantics", required=True, help=help_)
-    choices = "; ".join(f"{semantics}: {', '.join(names)}" for semantics, names in JUDGES.items())
+    choices = "; ".join(f"{one.name}: {', '.join(one.judges)}" for one in map(find, names_of()))
     add("--judge", help=f"who decides, by default the first ({choices})")
     seconds = at_least(0.001, float)
     add("--timeout", type=seconds, default=30.0, help="seconds per answer (default: %(default)s)")

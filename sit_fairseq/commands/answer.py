@@ -86,9 +86,9 @@ def _formulas(args: argparse.Namespace) -> List[str]:
 
 def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
     """The answers as plain data, as they come."""
+    from sit_fairseq.domains.by_name import accepting_judge
     from sit_fairseq.evaluation.decoding import load_checkpoint
     from sit_fairseq.evaluation.formula_answers import answer_formulas
-    from sit_fairseq.judging.judge import accepting_judge
     from sit_fairseq.judging.pool import JudgePool
     from sit_fairseq.symbols.saved_tokens import saved_vocabulary
     from sit_fairseq.tasks.file_options import read_state

@@ -19,11 +19,12 @@ from contextlib import closing
 from typing import List, Sequence
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
-from sit_fairseq.domains.formulas.syntax import MalformedFormula, read_sentences
-from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge, Problem, make_judge
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 

@@ -23,8 +23,8 @@ from omegaconf import DictConfig
 
 from sit_fairseq.conversion.original import Original, dictionary_path, read_dictionary
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
-from sit_fairseq.domains.formulas.syntax import ARITY, MalformedFormula, check_formula
-from sit_fairseq.errors import UserError
+from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary

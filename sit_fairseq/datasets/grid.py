@@ -17,9 +17,8 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
 from sit_fairseq.datasets.recipes import SymbolLister
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.files import read_sentences, replacing
 
 MANIFEST = "manifest.json"
 FILES = ("grid.src", "grid.tgt", MANIFEST)

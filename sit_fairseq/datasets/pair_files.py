@@ -4,9 +4,8 @@ import os
 from random import Random
 from typing import Iterable, List, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import replacing
+from sit_fairseq.storage.files import read_sentences, replacing
 
 # Source and target.
 Pair = Tuple[str, str]

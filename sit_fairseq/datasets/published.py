@@ -15,11 +15,12 @@ from typing import Any, Iterator, List, Sequence, Union
 from sit_fairseq.datasets.grid import grid_of_pairs
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
 from sit_fairseq.domains.formulas.reading import compact_tokens
-from sit_fairseq.domains.formulas.syntax import formula_symbols, read_sentences
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.domains.prop.propositional import check_propositional, parse_assignment
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.workers import End, WorkerPool
+from sit_fairseq.storage.files import read_sentences
 
 logger = logging.getLogger(__name__)
 

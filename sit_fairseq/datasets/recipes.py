@@ -21,10 +21,11 @@ from typing import (
 from tqdm import tqdm
 
 from sit_fairseq.datasets.pair_files import Pair, source_file, write_pairs
-from sit_fairseq.domains.formulas.syntax import formula_symbols, read_formulas, read_sentences
+from sit_fairseq.domains.formulas.files import formula_key, read_formulas
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.workers import WorkerPool
-from sit_fairseq.storage.files import sha256_of_file
+from sit_fairseq.storage.files import read_sentences, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -97,11 +98,6 @@ def open_journal(prefix: str, kind: str, recipe: Any) -> Journal:
 def symbol_names(number: int) -> List[str]:
     """The first names of symbols: a, b, c, ... or, for more than 26, p0, p1, p2, ..."""
     return [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
-
-
-def formula_key(formula: Sequence[str]) -> int:
-    """The key that all renamings of a formula share."""
-    return form_key(formula, formula_symbols(formula))
 
 
 def read_forms(

@@ -5,9 +5,8 @@ from typing import List, Sequence
 
 import sentencepiece
 
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import partial_files, replacing
+from sit_fairseq.storage.files import partial_files, read_sentences, replacing
 
 # fairseq's special tokens are its dictionary's business; SentencePiece insists on <unk>.
 _SPECIALS = {"unk_id": 0, "bos_id": -1, "eos_id": -1, "pad_id": -1}

@@ -1,1 +1,125 @@
-"""Domains: all that is known of a task, a folder each."""
+"""Domains: all that is known of a task, a folder each.
+
+A folder with a file ``domain.py``, which has an object ``DOMAIN``, is a domain: no other line names
+it. One of your own is called ``MODULE:OBJECT``, in a module that Python finds from the working
+directory.
+"""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import Judge, own_object
+from sit_fairseq.search.grammar import Grammar
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A task.
+
+    Attributes:
+        name: of its folder, or ``MODULE:OBJECT``.
+        version: changes with what its sentences mean or its data are; :attr:`versioned` names both.
+        symbols: pattern of the symbols in its data, as ``--symbols`` takes it.
+        judges: classes of judges, by the name of the judge; the first is the default.
+        alias: another name of it.
+        arity: number of operands of each token that has some, for positions in trees.
+        grammar: makes the grammar of its answers.
+        read: what a problem as people write it becomes: its tokens, and the names of its symbols.
+        write: an answer, as tokens, for people.
+        recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
+            its fields are the options of ``sit generate``.
+        labels: find an answer to a problem, by the name of the kind of answers; the first is the
+            default, see :data:`~sit_fairseq.datasets.labelling.Labeller`.
+        faults: reasons to leave a problem out of a grid.
+        cells: draws the problems of grids, made of the most symbols and the most tokens.
+        grid: most symbols, tokens and problems of a cell of the usual grid.
+        versions: of the libraries that its data depend on.
+        held_out: problems that people wrote, to be measured on, by the name of their set.
+        equal: whether an answer is the reference, up to an order that means nothing.
+        solve: finds the solution of a problem where one answer is not enough; None where it is.
+        model: folder of the model that comes with the package.
+    """
+
+    name: str
+    version: int
+    symbols: str
+    judges: Mapping[str, Type[Judge]]
+    alias: str = ""
+    arity: Mapping[str, int] = field(default_factory=dict)
+    grammar: Optional[Callable[[], Grammar]] = None
+    read: Optional[Callable[[str], Any]] = None
+    write: Optional[Callable[[Sequence[str]], str]] = None
+    recipe: Optional[Type[Any]] = None
+    labels: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    faults: Sequence[str] = ()
+    cells: Optional[Callable[[int, int], Any]] = None
+    grid: Tuple[int, int, int] = (10, 50, 100)
+    versions: Callable[[], Dict[str, str]] = dict
+    held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
+    equal: Optional[Callable[[str, str], bool]] = None
+    solve: Optional[Callable[..., Any]] = None
+    model: Optional[str] = None
+
+    @property
+    def judge_class(self) -> Type[Judge]:
+        """The class of the default judge, which knows its logic without what it may need."""
+        return next(iter(self.judges.values()))
+
+    @property
+    def versioned(self) -> str:
+        """Name and version, ``ltl@1``."""
+        return f"{self.name}@{self.version}"
+
+    def judge(self, name: Optional[str] = None) -> Judge:
+        """Makes a judge by its name, None for the default one; a UserError if there is none."""
+        name = name or next(iter(self.judges))
+        if name not in self.judges:
+            known = ", ".join(self.judges)
+            raise UserError(f"{self.name} has no judge {name!r}, but {known}", "judge")
+        judge = self.judges[name]()
+        judge.semantics, judge.name = self.alias or self.name, name
+        return judge
+
+    def signature(self, judge: Optional[str] = None) -> str:
+        """One line that names what a result depends on: ``ltl@1|judge:spot``."""
+        return f"{self.versioned}|judge:{self.judge(judge).name}"
+
+
+def names() -> List[str]:
+    """The names of the domains of the package."""
+    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/domain.py"))
+
+
+def find(name: str, parameter: str = "semantics") -> Domain:
+    """The domain of a name.
+
+    Args:
+        name: of a domain of the package, its alias, or ``MODULE:OBJECT``.
+        parameter: names the domain in messages.
+
+    Raises:
+        UserError: there is none.
+    """
+    domain = known(name)
+    if domain is None and ":" in name:
+        return own_object(name, parameter, Domain)
+    if domain is None:
+        raise UserError(
+            f"there is no domain {name!r}; known are {', '.join(names())}, and one of your own by "
+            "MODULE:OBJECT",
+            parameter,
+        )
+    return domain
+
+
+def known(name: str) -> Optional[Domain]:
+    """The domain of the package with a name or an alias; None if there is none."""
+    found = names()
+    for folder in [name] if name in found else found:
+        domain = import_module(f"{__name__}.{folder}.domain").DOMAIN
+        if name in (domain.name, domain.alias):
+            return domain
+    return None

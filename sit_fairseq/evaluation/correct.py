@@ -3,10 +3,9 @@
 from statistics import fmean
 from typing import Any, Dict, List, Sequence
 
-from sit_fairseq.domains.formulas.syntax import formula_symbols
-from sit_fairseq.evaluation.exact_match import EXACT_MODULO_ORDER, exact
+from sit_fairseq.domains.by_name import domain_of
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.judge import JUDGES, Judge, Problem
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -21,8 +20,8 @@ def measure_correct(
 
     Args:
         judge: of the verdicts.
-        problems: with references and one pattern of symbols, without which the symbols of formulas
-            are their leaves that are no constants.
+        problems: with references and one pattern of symbols, without which symbols are those of the
+            judge's domain.
         answers: the best answer to each.
         verdicts: of these answers.
 
@@ -37,15 +36,17 @@ def measure_correct(
     result: Dict[str, Any] = {
         "verdicts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "correct": _correct(verdicts),
-        "exact": Proportion(sum(map(exact, answers, references)), total),
+        "exact": Proportion(
+            sum(a.split() == r.split() for a, r in zip(answers, references)), total
+        ),
     }
-    rule = EXACT_MODULO_ORDER.get(judge.semantics)
-    if rule is not None:
-        result["exact_modulo_order"] = Proportion(sum(map(rule, answers, references)), total)
-    symbols_of = None if problems[0].symbols is None else SymbolPattern(problems[0].symbols).symbols
-    if symbols_of is None and judge.semantics in JUDGES and not judge.on_references:
-        symbols_of = formula_symbols
-    if symbols_of is not None:
+    domain = domain_of(judge)
+    if domain is not None and domain.equal is not None:
+        equal = sum(map(domain.equal, answers, references))
+        result["exact_modulo_order"] = Proportion(equal, total)
+    symbols = problems[0].symbols or (None if domain is None else domain.symbols)
+    if symbols is not None:
+        symbols_of = SymbolPattern(symbols).symbols
         numbers = [len(symbols_of(problem.split())) for problem in problems]
         result["correct_by_symbols"] = {
             str(number): _correct([v for n, v in zip(numbers, verdicts) if n == number])

@@ -9,10 +9,10 @@ from fairseq import checkpoint_utils, tasks, utils
 from fairseq.models import BaseFairseqModel
 from omegaconf import DictConfig, open_dict
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers the model
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary

@@ -11,16 +11,10 @@ from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, T
 import sit_fairseq
 from sit_fairseq.domains.formulas.infix import infix, quoted
 from sit_fairseq.domains.formulas.reading import Reading, read_dimacs, read_formula
-from sit_fairseq.domains.formulas.syntax import (
-    ARITY,
-    RESERVED,
-    MalformedFormula,
-    balanced,
-    conjuncts,
-)
+from sit_fairseq.domains.formulas.syntax import ARITY, RESERVED, balanced, conjuncts
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 

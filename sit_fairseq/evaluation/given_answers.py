@@ -3,9 +3,9 @@
 import json
 from typing import Collection, Dict, Iterator, Optional, Sequence
 
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import Answered
+from sit_fairseq.storage.files import read_sentences
 
 # Sentences judged and kept together.
 _BATCH = 64

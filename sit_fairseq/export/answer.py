@@ -69,7 +69,7 @@ class Answer:
 
 
 class Assignments:
-    """The grammar of ``a 1 c 0``; see Grammar in sit_fairseq/domains/ltl/grammar.py.
+    """The grammar of ``a 1 c 0``; see Grammar in sit_fairseq/search/grammar.py.
 
     A state is the slots that have a value, as bits, and whether the last one waits for it.
     """

@@ -19,7 +19,8 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import ModelOutput
 
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
+from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig
@@ -36,6 +37,9 @@ _IGNORED = -100  # the label of what no loss counts, by convention
 # A model's table of names is that of one call.
 _ONE_CALL = threading.RLock()
 
+# Those of the shipped models: a folder of transformers cannot look for others.
+_GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}
+
 
 class SymbolInvariantConfig(PreTrainedConfig):
     """What ``config.json`` says: the options of training, and the tokens."""
@@ -47,7 +51,7 @@ class SymbolInvariantConfig(PreTrainedConfig):
     symbols: str = "[a-z]"  # likewise
     symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
     masked: bool = True  # some tokens cannot be produced
-    grammar: Optional[str] = None  # of well-formed answers, a key of GRAMMARS
+    grammar: Optional[str] = None  # of well-formed answers, a key of _GRAMMARS
     vocab_size: int = 0
     is_encoder_decoder: bool = True
     bos_token_id: int = BOS
@@ -254,9 +258,9 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         if constrained is None:
             constrained = verify is not None and self.config.grammar is not None
         name = self.config.grammar if constrained is True else constrained
-        if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
-            raise ValueError(f"answers can be constrained to the grammars {', '.join(GRAMMARS)}")
-        return GRAMMARS[name]() if isinstance(name, str) else name or None
+        if constrained is True and name is None or isinstance(name, str) and name not in _GRAMMARS:
+            raise ValueError(f"answers can be constrained to the grammars {', '.join(_GRAMMARS)}")
+        return _GRAMMARS[name]() if isinstance(name, str) else name or None
 
     def _search(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import sit_fairseq
-from sit_fairseq.domains.grammars import grammar_of
+from sit_fairseq.domains.by_name import grammar_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
 from sit_fairseq.storage import hub_folder
@@ -30,6 +30,10 @@ class UserError(ValueError):
 
     def __init__(self, message: str, options: str = "") -> None:
         super().__init__(message)
+
+
+class MalformedFormula(ValueError):
+    """A text that is no formula; the message says why."""
 '''
 
 _USE = """

@@ -1,5 +1,6 @@
 """Judges that compare an answer with the one right answer: the source, or a reference."""
 
+from abc import abstractmethod
 from typing import Sequence
 
 from sit_fairseq.judging.judge import Judge, Problem
@@ -27,10 +28,9 @@ def without_fresh_names(answer: str, source: str, pattern: SymbolPattern) -> str
     return canonical_form(tokens, fresh, pattern)
 
 
-class CopyJudge(Judge):
-    """Satisfied if the answer equals the source token by token, violated otherwise."""
+class EqualityJudge(Judge):
+    """Satisfied if the answer equals the one that is right token by token, violated otherwise."""
 
-    semantics = "copy"
     name = "equality"
     quick = True
 
@@ -42,12 +42,12 @@ class CopyJudge(Judge):
         right, given = self.right(problem).split(), answer.split()
         return 0 if right == given else edit_distance(right, given)
 
-    def right(self, problem: str) -> str:
+    @abstractmethod
+    def right(self, problem: Problem) -> str:
         """The only right answer."""
-        return problem
 
 
-class ExactJudge(CopyJudge):
+class ExactJudge(EqualityJudge):
     """Satisfied if the answer equals the reference token by token, violated otherwise.
 
     Where several answers are right it accepts one of them.

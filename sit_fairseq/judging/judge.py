@@ -1,29 +1,15 @@
-"""Judges: what they must offer, and how they are found by name."""
+"""Judges: what they must offer, and how a user's own are found."""
 
 import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
+from typing import FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
-from sit_fairseq.domains.formulas.syntax import MalformedAnswer, MalformedFormula
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
 Own = TypeVar("Own")
-
-# Semantics -> name of a judge -> where it is defined. The first one is the default.
-# Modules are imported when asked for, since some need libraries not everyone has.
-JUDGES: Dict[str, Dict[str, str]] = {
-    "prop": {
-        "bits": "sit_fairseq.domains.prop.judges:BitsJudge",
-        "aiger": "sit_fairseq.domains.prop.aiger_judge:AigerJudge",
-    },
-    "ltl": {"spot": "sit_fairseq.domains.ltl.spot_judge:SpotJudge"},
-    "copy": {"equality": "sit_fairseq.judging.equality_judges:CopyJudge"},
-    "exact": {"equality": "sit_fairseq.judging.equality_judges:ExactJudge"},
-    "alpha": {"equality": "sit_fairseq.judging.equality_judges:AlphaJudge"},
-}
 
 
 class Problem(str):
@@ -51,10 +37,10 @@ class Judge(ABC):
     """Decides whether an answer to a problem is right.
 
     A judge is small and picklable: ``JudgePool`` sends it to its workers. A judge of your own needs
-    :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`make_judge`.
+    :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`own_object`.
 
     Attributes:
-        semantics: what problems and answers mean, a key of ``JUDGES`` or ``MODULE:CLASS``.
+        semantics: what problems and answers mean: a domain, or ``MODULE:CLASS``.
         name: the judge's name among those of the same semantics.
         quick: no answer takes longer than some milliseconds: judging needs no process of its own.
         on_references: whether answers are compared with a reference.
@@ -117,114 +103,29 @@ class Judge(ABC):
         return None
 
 
-class FormulaJudge(Judge):
-    """A judge of formulas: error is its verdict on a malformed one, invalid on such an answer."""
-
-    def verify(self, problem: str, answer: str) -> Verdict:
-        try:
-            self.check(problem)
-            return self.decide(problem.split(), answer.split())
-        except MalformedFormula:
-            return Verdict.error
-        except MalformedAnswer:
-            return Verdict.invalid
-
-    def solvable(self, source: str) -> Optional[bool]:
-        try:
-            self.check(source)
-        except MalformedFormula:
-            return None
-        return None if self.missing else self.satisfiable(source.split())
-
-    @abstractmethod
-    def decide(self, formula: List[str], answer: List[str]) -> Verdict:
-        """Judges an answer, both as tokens, the formula well-formed; may raise MalformedAnswer."""
-
-    @abstractmethod
-    def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        """Whether something makes a well-formed formula true; None if that cannot be told."""
-
-
-def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
-    """Makes a judge by name.
+def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
+    """Finds a user's own object, or makes one of a user's own class.
 
     Args:
-        semantics: e.g. ``prop``; or ``MODULE:CLASS``, a subclass of :class:`Judge` in a module that
-            Python finds from the working directory.
-        judge: a judge for it; None for the first one.
-        parameter: names the semantics in messages.
+        place: ``MODULE:OBJECT``, in a module that Python finds from the working directory.
+        parameter: names the object in messages.
+        kinds: what it may be an object or a subclass of.
 
     Raises:
-        UserError: there is no such semantics, judge or class.
-    """
-    if ":" not in semantics:
-        return judge_class(semantics, judge, parameter)()
-    if judge is not None:
-        raise UserError(f"{semantics} is a judge already, and has no {judge!r}", "judge")
-    own = own_object(semantics, Judge, parameter)
-    own.semantics, own.name = semantics, semantics.partition(":")[2]
-    return own
-
-
-def judge_class(
-    semantics: str, judge: Optional[str] = None, parameter: str = "semantics"
-) -> Type[Judge]:
-    """The class of a judge for a key of ``JUDGES``; it needs nothing that may not be installed."""
-    if semantics not in JUDGES:
-        raise UserError(
-            f"unknown semantics {semantics!r}; known are {', '.join(JUDGES)}, and a judge of your "
-            "own by MODULE:CLASS",
-            parameter,
-        )
-    choices = JUDGES[semantics]
-    name = judge or next(iter(choices))
-    if name not in choices:
-        raise UserError(f"{semantics} has no judge {name!r}, but {', '.join(choices)}", "judge")
-    module, cls = choices[name].split(":")
-    return getattr(import_module(module), cls)
-
-
-def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
-    """Makes an object of a user's own class.
-
-    Args:
-        place: ``MODULE:CLASS``, in a module that Python finds from the working directory.
-        kind: what the class must be a subclass of.
-        parameter: names the class in messages.
-
-    Raises:
-        UserError: there is no such class, or its code fails.
+        UserError: there is no such object, or its code fails.
     """
     module, _, name = place.partition(":")
     if os.getcwd() not in sys.path:  # worker processes get the same path
         sys.path.append(os.getcwd())
     try:
-        cls = getattr(import_module(module), name)
-        own = cls() if isinstance(cls, type) and issubclass(cls, kind) else None
+        own = getattr(import_module(module), name)
+        own = own() if isinstance(own, type) and issubclass(own, kinds) else own
     except Exception as error:  # whatever their code raises
         raise UserError(f"{place} cannot be used ({type(error).__name__}: {error}); mend {module}")
-    if own is None:
-        raise UserError(f"{place} is no subclass of {kind.__module__}.{kind.__name__}", parameter)
+    if not isinstance(own, kinds):
+        known = " or ".join(f"{kind.__module__}.{kind.__name__}" for kind in kinds)
+        raise UserError(f"{place} is no object and no subclass of {known}", parameter)
     return own
-
-
-def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """The default judge of a semantics, which needs nothing but a problem and an answer.
-
-    Raises:
-        UserError: there is no such semantics, it compares with references, or its judge lacks what
-            it needs to decide anything.
-    """
-    judge = make_judge(semantics, parameter=parameter)
-    if judge.on_references:
-        raise UserError(
-            f"{semantics} compares answers with references, which sentences to be answered do not "
-            "have",
-            parameter,
-        )
-    if judge.missing is not None:
-        raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
-    return judge
 
 
 def refuse_other_logic(

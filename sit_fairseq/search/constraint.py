@@ -21,7 +21,7 @@ _MOST_STATES = 100_000
 
 class Constraint:
     """Keeps a search to answers that a grammar accepts, see
-    :class:`~sit_fairseq.domains.ltl.grammar.Grammar`.
+    :class:`~sit_fairseq.search.grammar.Grammar`.
 
     States of the grammar are numbered as they come up, and what they allow is kept in tables, so
     that a step costs a few look-ups whatever the grammar is written in.

@@ -4,8 +4,7 @@ from typing import Any, Counter, Dict, List, Mapping, Sequence, Tuple, Union
 
 import torch
 
-from sit_fairseq.domains.formulas.syntax import MalformedFormula
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.tokens import TokenTable

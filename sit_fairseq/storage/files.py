@@ -5,6 +5,7 @@ renamed. The hidden file is locked meanwhile, so that a second writer ends inste
 in, and what a killed writer has left is written anew by the next.
 """
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -128,3 +129,35 @@ def sha256_of_file(path: str) -> str:
             return hashlib.sha256(file.read()).hexdigest()
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")
+
+
+def read_sentences(path: str) -> List[str]:
+    """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included.
+
+    Raises:
+        UserError: the file cannot be read, or holds what fairseq-preprocess would fail on or take
+            for tokens: bytes that are no UTF-8, a byte order mark, a carriage return within a line.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing text file.")
+    if data.startswith(codecs.BOM_UTF8):
+        raise UserError(f"Line 1 of {path} begins with a byte order mark; save it without one.")
+    raw_lines = data.split(b"\n")
+    if not raw_lines[-1]:
+        raw_lines.pop()  # nothing follows the last line end
+    lines = []
+    for number, raw in enumerate(raw_lines, start=1):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            raise UserError(f"Line {number} of {path} is not UTF-8; convert the file to UTF-8.")
+        lines.append(line[:-1] if line.endswith("\r") else line)
+        if "\r" in lines[-1]:
+            raise UserError(
+                f"Line {number} of {path} has a carriage return in it; save the file with Unix or "
+                "Windows line ends."
+            )
+    return lines

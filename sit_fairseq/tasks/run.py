@@ -12,12 +12,12 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.grammars import make_grammar
-from sit_fairseq.domains.ltl.grammar import GRAMMARS, Grammar
+from sit_fairseq.domains.by_name import accepting_judge, domain_of, make_grammar
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge, accepting_judge, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
 from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -65,9 +65,10 @@ class Run:
             for name in ("verify", "verify_beams", "constrained")
         )
         if semantics is not None:
-            if constrained is None and ours and semantics in GRAMMARS:
-                constrained = semantics
             judge = self._judge(semantics)
+            domain = domain_of(judge)
+            if constrained is None and ours and domain is not None and domain.grammar is not None:
+                constrained = semantics
             grammar = self._grammar(constrained)
             self.generator = self._verified(judge, beams, partial(build, grammar=grammar))
         elif beams is None:

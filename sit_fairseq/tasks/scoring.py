@@ -6,8 +6,8 @@ from typing import Any, Dict, List, Optional
 from fairseq.dataclass import FairseqDataclass
 from fairseq.scoring import BaseScorer, register_scorer
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import VerdictCounts
 from sit_fairseq.search.verified_search import Hypotheses

@@ -13,8 +13,8 @@ import numpy
 from fairseq.data import LanguagePairDataset
 from torch import Tensor
 
-from sit_fairseq.domains.formulas.syntax import ARITY, MalformedFormula, check_formula
-from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
+from sit_fairseq.errors import MalformedFormula, UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS

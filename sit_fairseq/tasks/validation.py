@@ -12,8 +12,8 @@ from fairseq import utils
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.logging import metrics
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.verified_search import Hypotheses

@@ -14,8 +14,9 @@ from fairseq.logging import metrics
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import accepting_judge, refuse_other_logic
+from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.training.criterions import AdaCosCriterion, AdaCosCriterionConfig

@@ -8,16 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
+from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.shapes import WrittenFormulas
-from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, TRACE_MARKS, MalformedFormula
-from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, TRACE_MARKS
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import OPERATORS, random_formula
+from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.evaluation.formula_answers import answer_formulas
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -185,7 +186,7 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
 
 @pytest.mark.parametrize("semantics, name", [("prop", "assignments"), ("ltl", "traces")])
 def test_grammars_are_those_of_the_package(semantics, name):
-    rng, grammar = random.Random(8), GRAMMARS[semantics]()
+    rng, grammar = random.Random(8), find(semantics).grammar()
     alphabet = [*ARITY, *CONSTANTS, *TRACE_MARKS, "<unk>", 0, 1, 2]
     asked = []
     for _ in range(500):

@@ -8,10 +8,10 @@ import torch
 from command_line import ROOT, sit
 from conftest import needs_spot
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import formula_answers
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.saved_tokens import text_buffer
 

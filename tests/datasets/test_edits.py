@@ -6,11 +6,11 @@ import pytest
 from command_line import sit
 
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.domains.prop.propositional import random_formula, smallest_answer
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 
 

@@ -13,11 +13,11 @@ from generated import forms, homogeneous
 from sit_fairseq.datasets import generation as grid_generation
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
 from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
 from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal
 from sit_fairseq.symbols.renaming import Renaming

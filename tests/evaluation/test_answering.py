@@ -4,9 +4,10 @@ import threading
 import pytest
 from fake_answerer import FakeAnswerer
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import answer_all
-from sit_fairseq.judging.judge import Judge, Problem, make_judge
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal

@@ -1,6 +1,7 @@
 """``sit evaluate real``: formulas that people wrote, and models that cannot read some."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -8,6 +9,7 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.commands.evaluate import real as verb
+from sit_fairseq.domains import find
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.real import measure_real, real_table
 from sit_fairseq.judging.verdict import Verdict
@@ -22,7 +24,7 @@ SETS = {
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(verb, "real_sets", lambda semantics: SETS)
+    monkeypatch.setattr(verb, "find", lambda name: replace(find(name), held_out=lambda: SETS))
 
 
 def test_formulas_are_counted_by_set_and_listed_for_the_hub(few, tmp_path):

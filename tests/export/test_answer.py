@@ -10,8 +10,8 @@ import sys
 import pytest
 from command_line import ROOT
 
+from sit_fairseq.domains.by_name import make_grammar
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.grammars import make_grammar
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel, grammar_of
 

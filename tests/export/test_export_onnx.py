@@ -11,7 +11,7 @@ from conftest import OPERATORS, SOURCES, encode, make_dictionary, make_model, re
 from export.conftest import save_checkpoint
 from searches import generate
 
-from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains import find
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
@@ -115,7 +115,7 @@ def test_constrained_answers_are_those_of_the_package(semantics, parse, default,
     for source in SOURCES:
         sample = {"net_input": {"src_tokens": encode(dictionary, [source])}}
         for beam, longest in [(1, 5), (3, 3), (3, 12)]:
-            options = dict(beam_size=beam, max_len_b=longest, grammar=GRAMMARS[semantics]())
+            options = dict(beam_size=beam, max_len_b=longest, grammar=find(semantics).grammar())
             best = generate([model], dictionary, sample, **options)[0][0]
             answer = exported.answer(source, beam, max_length=longest, constrained=True)
             assert answer.text == dictionary.string(best["tokens"])

@@ -21,8 +21,8 @@ from huggingface_hub import ModelCard
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.ltl.grammar import GRAMMARS
 from sit_fairseq.export.checkpoint_folders import model_index
 from sit_fairseq.export.hugging_face_tokens import Spelling, split
 from sit_fairseq.export.transformers_folder import source_files
@@ -232,7 +232,7 @@ def test_search_has_all_its_kinds(folder):
     drawn = answers(do_sample=True, num_return_sequences=20, temperature=20.0, max_new_tokens=9)
     assert len(drawn) == 40 and len(set(drawn[:20])) > 5
     hot = dict(do_sample=True, num_return_sequences=20, temperature=200.0, max_new_tokens=8)
-    grammar = GRAMMARS["prop"]()
+    grammar = find("prop").grammar()
     for text in answers(**hot, constrained="prop"):
         state = grammar.start()
         for word in text.split():

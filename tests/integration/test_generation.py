@@ -17,9 +17,9 @@ from command_line import (
     train,
 )
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import edit_distance
-from sit_fairseq.judging.judge import make_judge
 
 SEMANTIC = ("--scoring", "semantic", "--semantics")
 SHORT = ("--beam", 2, "--max-len-b", 8)

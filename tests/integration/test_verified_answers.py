@@ -6,8 +6,8 @@ import sys
 import pytest
 from command_line import generate, interactive, printed, train
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unverified
 

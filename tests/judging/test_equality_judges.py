@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.judging.equality_judges import CopyJudge, edit_distance
-from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.copying.domain import CopyJudge
+from sit_fairseq.judging.equality_judges import edit_distance
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
 

@@ -5,14 +5,9 @@ import sys
 
 import pytest
 
+from sit_fairseq.domains.by_name import SEMANTICS, accepting_judge, make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import (
-    JUDGES,
-    Problem,
-    accepting_judge,
-    make_judge,
-    refuse_other_logic,
-)
+from sit_fairseq.judging.judge import Problem, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
@@ -68,10 +63,10 @@ def test_the_first_judge_is_the_default():
 @pytest.mark.parametrize(
     "named, message",
     [
-        (("nonsense",), "unknown semantics 'nonsense'; known are prop, ltl.*change --verify"),
+        (("nonsense",), "unknown semantics 'nonsense'; known are copying, ltl.*change --verify"),
         (("prop", "spot"), "prop has no judge 'spot', but bits, aiger; change --judge"),
         (("ltl", "bits"), "ltl has no judge 'bits', but spot"),
-        (("a.b:C", "bits"), "a.b:C is a judge already, and has no 'bits'; change --judge"),
+        (("exact", "bits"), "exact has no judge 'bits', but equality; change --judge"),
     ],
 )
 def test_names_without_a_judge(named, message):
@@ -97,14 +92,22 @@ def test_own_judges_judge_in_this_process_and_in_others(rules, name):
         ("{}_broken:Sorted", r"No module named 'no_such_package'\); mend rules_.*_broken"),
         ("{}:Abstract", "TypeError: .* abstract .*verify"),
         ("{}:Failing", "LookupError: no rules here"),
-        ("{}:NoJudge", "is no subclass of sit_fairseq.judging.judge.Judge; change --verify"),
-        ("{}:PAIRS", "cannot be used"),
+        (
+            "{}:NoJudge",
+            "is no object and no subclass of sit_fairseq.judging.judge.Judge or .*; change --verify",
+        ),
+        ("{}:PAIRS", "is no object and no subclass of"),
         (":Sorted", r"cannot be used \(ValueError"),
     ],
 )
 def test_own_judges_that_cannot_be_used(rules, named, message):
     with pytest.raises(UserError, match=message):
         make_judge(named.format(rules), parameter="verify")
+
+
+def test_an_own_judge_is_one_judge(rules):
+    with pytest.raises(UserError, match="Sorted is a judge already, and has no 'bits'"):
+        make_judge(f"{rules}:Sorted", "bits")
 
 
 def test_a_problem_reads_as_its_source():
@@ -115,7 +118,7 @@ def test_a_problem_reads_as_its_source():
 
 
 def test_problems_of_judges_that_compare_with_references():
-    for semantics in JUDGES:
+    for semantics in SEMANTICS:
         judge = make_judge(semantics)
         (problem,) = judge.problems(["a"], ["a 1"], "[a-z]")
         assert (problem, problem.reference, problem.symbols) == ("a", "a 1", "[a-z]")

@@ -6,7 +6,7 @@ from conftest import make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.tasks.translation import TranslationTask
 
-from sit_fairseq.judging.judge import make_judge
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks import validation
 from sit_fairseq.tasks.options import StreamTranslationConfig

@@ -8,7 +8,8 @@ from moody import MoodyJudge, echo
 
 from sit_fairseq.datasets import labelling
 from sit_fairseq.datasets.labelling import Label, LabelPool, SpotLabeller
-from sit_fairseq.judging.judge import Problem, make_judge
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 

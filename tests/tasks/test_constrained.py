@@ -5,10 +5,9 @@ import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
-from sit_fairseq.domains.formulas.syntax import MalformedAnswer
-from sit_fairseq.domains.ltl.grammar import Grammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedAnswer, UserError
+from sit_fairseq.search.grammar import Grammar
 
 
 class TwoSymbols(Grammar):

@@ -11,9 +11,10 @@ import pytest
 from conftest import SOURCES, encode, make_dictionary, make_model, make_sample, make_task
 from fairseq.dataclass.configs import GenerationConfig
 
-from sit_fairseq.domains.ltl.grammar import GRAMMARS
+from sit_fairseq.domains import find
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge, make_judge
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks import fairseq_patches
@@ -54,7 +55,7 @@ def test_options_of_a_call_take_the_place_of_the_tasks():
         return Run(Namespace(**options), cfg, make_dictionary(), True, lambda _, grammar: grammar)
 
     assert isinstance(generator().generator, runs.VerifiedGenerator)
-    assert isinstance(generator(verify=None).generator, GRAMMARS["prop"])
+    assert isinstance(generator(verify=None).generator, find("prop").grammar)
     for none in (None, False, "none"):
         assert generator(verify=None, constrained=none).generator is None
 

@@ -11,13 +11,14 @@ import torch
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
 from sit_fairseq.datasets.grid import FILES
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
-from sit_fairseq.judging.judge import Judge, Problem, make_judge
+from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.storage.files import make_folder, sha256_of_file
 from sit_fairseq.storage.journal import Journal

@@ -17,7 +17,6 @@ import argparse
 from sit_fairseq.commands._options import at_least, names, numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.alpha_covariance import (
     alpha_covariance_table,
@@ -25,6 +24,7 @@ from sit_fairseq.evaluation.alpha_covariance import (
     measure_alpha_covariance,
 )
 from sit_fairseq.judging.judge import Problem
+from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
 
 

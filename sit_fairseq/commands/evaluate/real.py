@@ -13,7 +13,7 @@ import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
-from sit_fairseq.domains.formulas.held_out import LONGEST, real_sets
+from sit_fairseq.domains import find, names
 from sit_fairseq.evaluation import real
 from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
@@ -24,7 +24,12 @@ from sit_fairseq.storage.files import make_folder
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("semantics", choices=list(LONGEST), metavar="LOGIC", help="ltl or prop")
+    add(
+        "semantics",
+        choices=[name for name in names() if find(name).held_out is not None],
+        metavar="LOGIC",
+        help="ltl or prop",
+    )
     options.add_model(parser)
     help_ = "widths of the verified search (default: %(default)s)"
     add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
@@ -38,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     if args.eval_results:
         make_folder(os.path.dirname(args.eval_results) or ".")
-    sets = real_sets(args.semantics)
+    sets = find(args.semantics).held_out()
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
         beam_only = argparse.Namespace(**{**vars(args), "verify": None, "verify_beams": None})

@@ -18,10 +18,10 @@ from sit_fairseq.commands._options import numbers
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.datasets.pair_files import read_pairs
-from sit_fairseq.domains.formulas.syntax import read_sentences
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots, top_n
 from sit_fairseq.evaluation.heat_map import Box
+from sit_fairseq.storage.files import read_sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

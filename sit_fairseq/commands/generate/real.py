@@ -12,17 +12,21 @@ data leave them out by ``--exclude OUT_DIR/*.src``.
 import argparse
 import os
 
-from sit_fairseq.domains.formulas.held_out import LONGEST, real_sets
+from sit_fairseq.domains import find, names
 from sit_fairseq.storage.files import replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("semantics", choices=list(LONGEST), help="the logic")
+    parser.add_argument(
+        "semantics",
+        choices=[name for name in names() if find(name).held_out is not None],
+        help="the logic",
+    )
     parser.add_argument("out_dir", metavar="OUT_DIR", help="write OUT_DIR/SET.src")
 
 
 def main(args: argparse.Namespace) -> None:
-    sets = real_sets(args.semantics)
+    sets = find(args.semantics).held_out()
     paths = [os.path.join(args.out_dir, f"{name}.src") for name in sets]
     with replacing(*paths) as files:
         for file, path, formulas in zip(files, paths, sets.values()):

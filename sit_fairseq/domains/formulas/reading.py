@@ -16,11 +16,10 @@ from sit_fairseq.domains.formulas.syntax import (
     OPERATORS,
     RESERVED,
     TRACE_MARKS,
-    MalformedAnswer,
-    MalformedFormula,
     check_formula,
 )
 from sit_fairseq.domains.ltl.traces import Trace, parse_trace
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 _BINDING: Dict[str, int] = {
     **dict.fromkeys("UWRM", 5),

@@ -5,10 +5,11 @@ text file a sentence is one line, tokens separated by white space: ``<->`` and `
 each, and a symbol may have a name of any length.
 """
 
-import codecs
+import re
 from typing import Callable, Dict, List, Sequence, Tuple, TypeVar, Union
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 
 # Operators of the datasets (PropRandom35, LTLRandom35) and the derived ones Spot
 # knows. Every other token is a leaf.
@@ -29,61 +30,13 @@ TRACE_MARKS = SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
 # Words that no symbol is called in a data set, lest they are read as something else.
 RESERVED = (*ARITY, *CONSTANTS, *TRACE_MARKS)
 
+# The pattern of symbols: all other tokens, but fairseq's own.
+SYMBOLS = rf"(?!(?:{'|'.join(map(re.escape, (*RESERVED, *SPECIAL_TOKENS)))})$).+"
+
 # A leaf, or an operator followed by its operands.
 Tree = Union[str, Tuple]
 
 T = TypeVar("T")
-
-
-class MalformedFormula(ValueError):
-    """A text that is no formula; the message says why."""
-
-
-class MalformedAnswer(ValueError):
-    """A text that is no answer to a formula; the message says why."""
-
-
-def read_sentences(path: str) -> List[str]:
-    """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included.
-
-    Raises:
-        UserError: the file cannot be read, or holds what fairseq-preprocess would fail on or take
-            for tokens: bytes that are no UTF-8, a byte order mark, a carriage return within a line.
-    """
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing text file.")
-    if data.startswith(codecs.BOM_UTF8):
-        raise UserError(f"Line 1 of {path} begins with a byte order mark; save it without one.")
-    raw_lines = data.split(b"\n")
-    if not raw_lines[-1]:
-        raw_lines.pop()  # nothing follows the last line end
-    lines = []
-    for number, raw in enumerate(raw_lines, start=1):
-        try:
-            line = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            raise UserError(f"Line {number} of {path} is not UTF-8; convert the file to UTF-8.")
-        lines.append(line[:-1] if line.endswith("\r") else line)
-        if "\r" in lines[-1]:
-            raise UserError(
-                f"Line {number} of {path} has a carriage return in it; save the file with Unix or "
-                "Windows line ends."
-            )
-    return lines
-
-
-def read_formulas(path: str) -> List[str]:
-    """:func:`read_sentences`, each a formula in prefix notation; otherwise a UserError."""
-    lines = read_sentences(path)
-    for number, line in enumerate(lines, start=1):
-        try:
-            check_formula(line.split())
-        except MalformedFormula as error:
-            raise UserError(f"Line {number} of {path} is malformed: {error}.")
-    return lines
 
 
 def check_formula(tokens: Sequence[str]) -> None:

@@ -9,10 +9,10 @@ from itertools import count
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from sit_fairseq.domains.formulas.infix import infix
+from sit_fairseq.domains.formulas.judge import FormulaJudge
 from sit_fairseq.domains.formulas.syntax import CYCLE_END, CYCLE_START
 from sit_fairseq.domains.ltl.traces import Step, Trace, canonical_names, check_ltl, parse_trace
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 
 T = TypeVar("T")
@@ -179,6 +179,17 @@ def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
 def _spot_tokens(formula: Any) -> List[str]:
     """The tokens of one of Spot's formulas over p0, p1, ..., which LBT does not quote."""
     return _renamed(formula.to_str("lbt").split(), _LBT_TOKENS)
+
+
+def spot_patterns() -> Iterator[str]:
+    """Specifications that ship with Spot, in infix notation (Dwyer, Avrunin and Corbett; Etessami
+    and Holzmann; Holeček et al.; Somenzi and Bloem; Pelánek; Lily; Sickert et al.)."""
+    from spot import gen
+
+    for name in ("DAC", "EH", "HKRSS", "SB", "P", "LILY", "SEJK"):
+        family = getattr(gen, f"LTL_{name}_PATTERNS")
+        for number in range(1, gen.ltl_pattern_max(family) + 1):
+            yield gen.ltl_pattern(family, number).to_str("spot", True)
 
 
 # Numbers of symbols that nothing else uses, a million for each call of random_formulas.

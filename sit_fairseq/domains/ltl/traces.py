@@ -13,12 +13,14 @@ from sit_fairseq.domains.formulas.syntax import (
     CYCLE_START,
     SEPARATOR,
     TRACE_MARKS,
-    MalformedAnswer,
-    MalformedFormula,
     check_formula,
     formula_symbols,
 )
 from sit_fairseq.domains.prop.propositional import check_propositional
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
+
+# Operators whose operands may be swapped.
+_COMMUTATIVE = ("&", "|")
 
 Step = Tuple[str, ...]
 
@@ -92,6 +94,31 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
         except MalformedFormula as error:
             raise MalformedAnswer(f"step {number}: {error}")
     return trace
+
+
+def same_trace(answer: str, target: str) -> bool:
+    """Whether two traces are equal up to swapping the two operands of any ``&`` or ``|``.
+
+    As in DeepLTL (Hahn et al. 2021) operands are not regrouped: ``& a & b c`` equals ``& & c b a``
+    and not ``& b & a c``. What is no trace is compared token by token.
+    """
+    try:
+        first, second = parse_trace(answer.split()), parse_trace(target.split())
+    except MalformedAnswer:
+        return answer.split() == target.split()
+    return (len(first.prefix), list(map(_ordered, first.steps))) == (
+        len(second.prefix),
+        list(map(_ordered, second.steps)),
+    )
+
+
+def _ordered(step: Step) -> str:
+    """A step with the operands of commutative operators in the order of their text."""
+
+    def combine(token: str, operands: List[str]) -> str:
+        return " ".join([token, *(sorted(operands) if token in _COMMUTATIVE else operands)])
+
+    return fold(step, combine)
 
 
 def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:

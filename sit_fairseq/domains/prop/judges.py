@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import Dict, List, Optional, Sequence, Tuple
 
+from sit_fairseq.domains.formulas.judge import FormulaJudge
 from sit_fairseq.domains.formulas.syntax import (
     ARITY,
     CONSTANTS,
@@ -18,7 +19,6 @@ from sit_fairseq.domains.prop.propositional import (
     truth_table,
     without_constants,
 )
-from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
 
 # The tables of a formula and of its parts are in memory at once: at most 256 MiB.

@@ -14,13 +14,12 @@ from sit_fairseq.domains.formulas.syntax import (
     ARITY,
     CONSTANTS,
     OPERATORS,
-    MalformedAnswer,
-    MalformedFormula,
     Tree,
     check_formula,
     fold,
     formula_symbols,
 )
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 # The operators that random formulas are made of: all but the implication.
 RANDOM_OPERATORS = OPERATORS[:-1]
@@ -55,6 +54,17 @@ def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
 def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
     """``(symbol, value)`` pairs as in a data set: ``a 1 b 0``."""
     return " ".join(f"{symbol} {value}" for symbol, value in literals)
+
+
+def same_literals(answer: str, target: str) -> bool:
+    """Whether two assignments have the same set of literals, as ``a 1 b 0`` and ``b 0 a 1``.
+
+    What has an odd number of tokens has no literals, and is compared token by token.
+    """
+    first, second = answer.split(), target.split()
+    if len(first) % 2 or len(second) % 2:
+        return first == second
+    return set(zip(first[::2], first[1::2])) == set(zip(second[::2], second[1::2]))
 
 
 def check_propositional(tokens: Sequence[str]) -> None:

@@ -12,9 +12,10 @@ from sit_fairseq.domains.formulas.reading import (
     read_formula,
     read_infix_trace,
 )
-from sit_fairseq.domains.formulas.syntax import ARITY, MalformedAnswer, MalformedFormula
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import random_formula
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 
 def read(text, temporal=True):

@@ -7,10 +7,11 @@ from command_line import sit
 from conftest import needs_spot
 from generated import forms, generate, read
 
-from sit_fairseq.domains.formulas import held_out as real
+from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.shapes import WIDEST, WrittenFormulas
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula, formula_symbols
 from sit_fairseq.domains.ltl.spot_judge import spot_trace
+from sit_fairseq.domains.prop import held_out
 from sit_fairseq.domains.prop.propositional import OPERATORS, is_contingent
 from sit_fairseq.errors import UserError
 
@@ -53,7 +54,7 @@ def test_a_limit_on_length_holds():
 
 @needs_spot
 def test_patterns_of_spot():
-    sets = real.real_sets("ltl")
+    sets = find("ltl").held_out()
     assert set(sets) == {"patterns", "negated_patterns", "wide"}
     assert "G -> p0 G ! p1" in sets["patterns"] and len(sets["patterns"]) > 150
     for formulas in sets.values():
@@ -72,16 +73,16 @@ def test_functions_of_networks(tmp_path, monkeypatch):
         "# said, of it\ntargets, factors\nA, 1\nB, A & !F | C\nC, X & !Y | Z\nD, A | !A\nE, !A\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    sets = real.real_sets("prop")
+    sets = find("prop").held_out()
     assert sets["networks"] == ["| & p0 ! p1 p2", "! p0"]
     assert sets["negated_networks"] == ["! | & p0 ! p1 p2", "p0"]
     assert all(is_contingent(formula.split()) for formula in sets["wide"])
 
 
 def test_without_pyboolnet(monkeypatch):
-    monkeypatch.setattr(real, "find_spec", lambda name: None)
+    monkeypatch.setattr(held_out, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install pyboolnet"):
-        real.real_sets("prop")
+        find("prop").held_out()
 
 
 @needs_spot

@@ -3,15 +3,14 @@
 import pytest
 
 from sit_fairseq.domains.formulas.syntax import (
-    MalformedFormula,
     balanced,
     conjuncts,
     formula_symbols,
     parse,
     read_formulas,
-    read_sentences,
 )
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.storage.files import read_sentences
 
 
 @pytest.mark.parametrize(

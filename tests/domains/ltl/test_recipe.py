@@ -8,11 +8,11 @@ from conftest import needs_spot
 from generated import forms, generate, read
 
 from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.ltl import recipe as ltl
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 
 pytestmark = needs_spot

@@ -11,13 +11,13 @@ from types import ModuleType
 import pytest
 from conftest import needs_spot
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.syntax import ARITY, formula_symbols
 from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_installed, spot_trace
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import Trace, parse_trace
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.syntax import MalformedFormula
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
+from sit_fairseq.errors import MalformedFormula
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,15 @@
 import pytest
 
 from sit_fairseq.domains.formulas.reading import read_infix_trace
-from sit_fairseq.domains.formulas.syntax import MalformedAnswer, MalformedFormula
 from sit_fairseq.domains.ltl.traces import (
     Trace,
     canonical_names,
     check_ltl,
     data_symbols,
     parse_trace,
+    same_trace,
 )
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,30 @@ def test_canonical_names():
 )
 def test_symbols_of_a_data_set(sentence, symbols):
     assert data_symbols(sentence.split()) == symbols.split()
+
+
+@pytest.mark.parametrize(
+    "answer, target, equal",
+    [
+        ("& a b ; { c }", "& b a ; { c }", True),
+        ("{ | & a ! b c }", "{ | c & ! b a }", True),
+        ("{ & a & b c }", "{ & & c b a }", True),
+        ("{ & a & b c }", "{ & b & a c }", False),  # regrouped
+        ("{ -> a b }", "{ -> b a }", False),
+        ("{ xor a b }", "{ xor b a }", False),  # equivalent, but no swap of & or |
+        ("a ; b ; { c }", "a ; { b ; c }", False),  # the same steps, another cycle
+        ("a ; b ; { c }", "b ; a ; { c }", False),
+        ("{ a }", "{ a ; a }", False),  # the same words
+        ("{ a", "{ a", True),  # no trace
+        ("& b a ; { c", "& a b ; { c", False),
+        ("{ & a b }", "{ & a b", False),
+    ],
+)
+def test_traces_modulo_swaps(answer, target, equal):
+    assert same_trace(answer, target) is equal
+
+
+def test_deep_steps_are_compared():
+    deep = "& a " * 3000
+    assert same_trace("{ " + deep + "b }", "{ " + deep + "b }")
+    assert not same_trace("{ " + deep + "b }", "{ " + deep + "c }")

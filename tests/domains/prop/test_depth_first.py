@@ -4,9 +4,10 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.domains.formulas.syntax import MalformedFormula, formula_symbols, parse
+from sit_fairseq.domains.formulas.syntax import formula_symbols, parse
 from sit_fairseq.domains.prop.depth_first import depth_first_answer, depth_first_assignment
 from sit_fairseq.domains.prop.propositional import random_formula, truth_table
+from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.symbols.renaming import random_renamings
 
 

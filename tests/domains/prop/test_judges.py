@@ -7,12 +7,12 @@ from unittest import mock
 
 import pytest
 
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop import aiger_judge
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge, aiger_assignment
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import random_formula, smallest_assignment, truth_table
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 
 TABLE = [

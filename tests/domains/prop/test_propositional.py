@@ -7,24 +7,19 @@ from random import Random
 
 import pytest
 
-from sit_fairseq.domains.formulas.syntax import (
-    OPERATORS,
-    MalformedAnswer,
-    MalformedFormula,
-    check_formula,
-    formula_symbols,
-    parse,
-)
+from sit_fairseq.domains.formulas.syntax import OPERATORS, check_formula, formula_symbols, parse
 from sit_fairseq.domains.prop.propositional import (
     RANDOM_OPERATORS,
     all_ones,
     parse_assignment,
     random_formula,
+    same_literals,
     smallest_answer,
     smallest_assignment,
     truth_table,
     without_constants,
 )
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
 MEANING = {
     "!": lambda a: not a,
@@ -216,3 +211,19 @@ def test_formulas_without_constants_are_equivalent():
 )
 def test_answers_as_in_a_data_set(formula, answer):
     assert smallest_answer(formula.split()) == answer
+
+
+@pytest.mark.parametrize(
+    "answer, target, equal",
+    [
+        ("b 0 a 1", "a 1 b 0", True),
+        ("a 1 a 1 b 0", "a 1 b 0", True),
+        ("a 0 b 1", "a 1 b 0", False),  # the same tokens, other literals
+        ("a 1", "a 1 b 0", False),
+        ("", "", True),
+        ("1 a 0", "a 1 0", False),  # no literals
+        ("a 1 0", "a 1 0", True),
+    ],
+)
+def test_assignments_modulo_order(answer, target, equal):
+    assert same_literals(answer, target) is equal

@@ -8,11 +8,11 @@ import pytest
 from generated import generate, homogeneous, read
 
 from sit_fairseq.datasets.recipes import Recipe
+from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.propositional import is_contingent, smallest_assignment, truth_table
 from sit_fairseq.domains.prop.recipe import PropPairs
-from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.canonical_form import canonical_form
 

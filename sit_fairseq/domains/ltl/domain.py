@@ -1,0 +1,24 @@
+"""Linear temporal logic: formulas, and symbolic traces that satisfy them."""
+
+from functools import partial
+
+from sit_fairseq.domains import Domain
+from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS
+from sit_fairseq.domains.ltl.held_out import pattern_sets
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge
+from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
+from sit_fairseq.domains.ltl.traces import same_trace
+
+DOMAIN = Domain(
+    name="ltl",
+    version=1,
+    symbols=SYMBOLS,
+    judges={"spot": SpotJudge},
+    arity=ARITY,
+    grammar=TraceGrammar,
+    read=partial(read_formula, temporal=True),
+    held_out=pattern_sets,
+    equal=same_trace,
+    model="ltl",
+)

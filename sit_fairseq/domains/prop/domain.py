@@ -1,0 +1,25 @@
+"""Propositional logic: formulas, and partial assignments that imply them."""
+
+from functools import partial
+
+from sit_fairseq.domains import Domain
+from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS
+from sit_fairseq.domains.prop.aiger_judge import AigerJudge
+from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
+from sit_fairseq.domains.prop.held_out import network_sets
+from sit_fairseq.domains.prop.judges import BitsJudge
+from sit_fairseq.domains.prop.propositional import same_literals
+
+DOMAIN = Domain(
+    name="prop",
+    version=1,
+    symbols=SYMBOLS,
+    judges={"bits": BitsJudge, "aiger": AigerJudge},
+    arity={operator: ARITY[operator] for operator in OPERATORS},
+    grammar=AssignmentGrammar,
+    read=partial(read_formula, temporal=False),
+    held_out=network_sets,
+    equal=same_literals,
+    model="prop",
+)
