@@ -1,6 +1,6 @@
 """The command ``sit VERB``, also ``python -m sit_fairseq VERB``: one module for each verb.
 
-``generate prop`` is the module ``generate/prop.py``. It is imported when its verb is called, not
+``evaluate real`` is the module ``evaluate/real.py``. It is imported when its verb is called, not
 before, and has
 
 * a docstring, which its ``--help`` shows;
@@ -22,14 +22,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 # What each verb does, and each group of verbs.
 VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
-    "generate": "makes data sets at random",
-    "generate binding": "nested applications with their A-normal form, in which inner ones have names",
-    "generate copy": "strings to be copied",
-    "generate entities": "English sentences about entities, with their meaning in a formal notation",
-    "generate grid": "test data: so many samples for each number of symbols and each length",
-    "generate ltl": "LTL formulas with traces that satisfy them",
-    "generate prop": "propositional formulas with satisfying partial assignments",
-    "generate real": "formulas that people wrote, to be measured on and never trained on",
+    "generate": "makes data of a domain at random: problems with their answers",
+    "grid": "makes test data: so many samples for each number of symbols and each length",
     "import": "turns published data sets into sentence pairs for fairseq-preprocess",
     "edit": "makes the training data of the paper's tables from existing pairs",
     "rename": "renames the symbols of each sentence pair by a random renaming of its own",
@@ -76,6 +70,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
             command = importlib.import_module(f"{__name__}.{module}")
             own.description = command.__doc__
             own.set_defaults(main=command.main)
+            own.words = words[len(verb.split()) :]  # which a verb's options may depend on
             command.add_arguments(own)
             called = own
     return parser, called

@@ -1,91 +1,18 @@
 """Options that several verbs have, and types of their values."""
 
 import argparse
-import re
-from typing import Callable, List, Tuple
+from typing import List
 
-from sit_fairseq.datasets.recipes import symbol_names
+from sit_fairseq.datasets.options import at_least
 from sit_fairseq.domains import find
 from sit_fairseq.domains import names as names_of
 from sit_fairseq.domains.by_name import SEMANTICS
-from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.symbols.pattern import JoinLines
-
-
-def at_least(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
-    """The type of numbers from ``least`` on; ``kind`` is ``int`` or ``float``."""
-
-    def number(text: str) -> float:
-        value = kind(text)
-        if not value >= least:
-            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
-        return value
-
-    number.__name__ = kind.__name__  # argparse names it where the text is no number
-    return number
 
 
 def numbers(text: str) -> List[int]:
     """The type of distinct positive numbers separated by commas, in ascending order."""
     return sorted(set(map(at_least(1), text.split(","))))
-
-
-def range_from(least: int) -> Callable[[str], Tuple[int, int]]:
-    """The type of a number from ``least`` on, or of a range of them: ``4`` or ``4-5``."""
-
-    def read(text: str) -> Tuple[int, int]:
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if not least <= first <= last:
-            raise argparse.ArgumentTypeError(
-                f"{text} is no number from {least} on, nor a range as in 4-5"
-            )
-        return first, last
-
-    return read
-
-
-def names(text: str) -> List[str]:
-    """The type of names of any form: ``a,b``; ``<ent0>..<ent99>`` stands for a hundred of them."""
-    found: List[str] = []
-    for item in text.split(","):
-        first, dots, last = item.partition("..")
-        if not dots:
-            found.append(first)
-            continue
-        ends = [re.fullmatch(r"(\D*)(\d+)(\D*)", end) for end in (first, last)]
-        if None in ends or ends[0].group(1, 3) != ends[1].group(1, 3):
-            raise argparse.ArgumentTypeError(
-                f"the ends of {item!r} must differ in one number only, as in '<ent0>..<ent99>'"
-            )
-        before, start, after = ends[0].groups()
-        found += [f"{before}{n}{after}" for n in range(int(start), int(ends[1][2]) + 1)]
-    if len(set(found)) < len(found) or any(not name or re.search(r"\s", name) for name in found):
-        raise argparse.ArgumentTypeError(
-            f"the names in {text!r} must be distinct and without spaces"
-        )
-    return found
-
-
-def symbols(least: int) -> Callable[[str], List[str]]:
-    """The type of symbols of formulas: at least so many of them, or their number."""
-
-    def read(text: str) -> List[str]:
-        numbered = text.isdecimal()
-        found = symbol_names(int(text)) if numbered else list(map(str.strip, text.split(",")))
-        if len(found) < least:
-            raise argparse.ArgumentTypeError(f"{text} gives fewer than {least} symbols")
-        if len(set(found)) < len(found):
-            raise argparse.ArgumentTypeError(f"{text} has a symbol twice")
-        for name in found:
-            if name in ARITY or not name.isidentifier():
-                raise argparse.ArgumentTypeError(
-                    f"{name!r} cannot be a symbol; name symbols by letters and digits, but not "
-                    f"like operators ({' '.join(ARITY)})"
-                )
-        return found
-
-    return read
 
 
 def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = False) -> None:

@@ -1,12 +1,13 @@
 """Judges answers: one verdict per line, in order, and their counts at the end.
 
-    sit judge --semantics prop formulas.txt answers.txt
-    sit judge --semantics ltl formulas.txt traces.txt
-    sit judge --semantics copy strings.txt copies.txt
-    sit judge --semantics exact references.txt answers.txt
-    sit judge --semantics alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
+    sit judge prop formulas.txt answers.txt
+    sit judge ltl formulas.txt traces.txt
+    sit judge copying strings.txt copies.txt
+    sit judge exact references.txt answers.txt
+    sit judge alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
+    sit judge my.module:MyJudge problems.txt answers.txt
 
-With exact an answer is right if it equals its reference, and the references take the place of the
+NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an answer is right if it equals its reference, and the references take the place of the
 problems; with alpha, if it does up to the names of the symbols that its problem lacks. A judge of
 your own gets references if it has ``on_references = True``, and may get the symbols. The last line
 ends with the mean edit distance of exact and copy. The time it took goes to standard error.
@@ -19,7 +20,7 @@ from contextlib import closing
 from typing import List, Sequence
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
-from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.by_name import SEMANTICS, make_judge
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
@@ -30,9 +31,11 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    help_ = f"what sentences mean: {', '.join(SEMANTICS)}, or MODULE:OBJECT, your own"
+    add("semantics", metavar="NAME", help=help_)
     add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
-    add_judge(parser)
+    add_judge(parser, semantics=False)
     add("--references", metavar="FILE", help="alpha, own judges: a right answer to each")
     add_pattern(parser, "alpha, own judges: matches the interchangeable tokens in full")
     help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
@@ -84,9 +87,9 @@ def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) ->
     for name, taken, needed in uses:
         given = getattr(args, name) is not None
         if given and not taken:
-            raise UserError(f"--semantics {semantics} has no use for --{name}; leave it out.")
+            raise UserError(f"{semantics} has no use for --{name}; leave it out.")
         if needed and not given:
-            raise UserError(f"--semantics {semantics} needs --{name}.")
+            raise UserError(f"{semantics} needs --{name}.")
     references = _lines(args.references, args, sources) if compares else sources
     pattern = None if args.symbols is None else SymbolPattern(args.symbols).text
     return judge.problems(sources, references if judge.on_references else None, pattern)

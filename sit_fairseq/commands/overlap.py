@@ -14,6 +14,7 @@ import argparse
 
 from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.datasets.overlap import ITSELF, measure_overlap
+from sit_fairseq.domains.formulas.syntax import SYMBOLS, check_formula
 from sit_fairseq.errors import UserError
 
 
@@ -27,10 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--expect-none", action="store_true", help=expect_help)
 
 
+def _check_formula(line: str) -> None:
+    check_formula(line.split())
+
+
 def main(args: argparse.Namespace) -> None:
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
-    overlaps = measure_overlap(args.test, args.train, args.symbols)
+    check = _check_formula if args.symbols is None else None
+    overlaps = measure_overlap(args.test, args.train, args.symbols or SYMBOLS, check)
     rows = [("file", "lines", "in", "verbatim", "up to renaming"), ("---",) * 5, *overlaps]
     for row in rows:
         print("|", " | ".join(map(str, row)), "|")

@@ -4,8 +4,8 @@ from collections import Counter
 from random import Random
 from typing import Dict, Iterable, Iterator, List, Sequence
 
+from sit_fairseq.datasets.options import symbol_names
 from sit_fairseq.datasets.pair_files import Pair
-from sit_fairseq.datasets.recipes import symbol_names
 from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern

@@ -13,10 +13,9 @@ import json
 import os
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs
-from sit_fairseq.datasets.recipes import SymbolLister
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import read_sentences, replacing
 
@@ -120,7 +119,7 @@ class Grid:
 
 def grid_of_pairs(
     pairs: Iterable[Pair],
-    symbols_of: SymbolLister,
+    symbols_of: Callable[[Sequence[str]], List[str]],
     options: Dict[str, Any],
     per_cell: Optional[int] = None,
     seed: Optional[int] = None,

@@ -1,10 +1,9 @@
 """Sentences of some files that occur in others, verbatim or up to renaming."""
 
 from array import array
-from typing import List, NamedTuple, Optional, Sequence
+from typing import Callable, List, NamedTuple, Optional, Sequence
 
-from sit_fairseq.datasets.pair_files import source_file
-from sit_fairseq.datasets.recipes import read_forms
+from sit_fairseq.datasets.pair_files import read_forms, source_file
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -38,23 +37,27 @@ class _Keys(NamedTuple):
         return Overlap(self.path, len(self.texts), ITSELF, *counts)
 
 
-def _read(name: str, pattern: Optional[SymbolPattern]) -> _Keys:
+def _read(name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]]) -> _Keys:
     keys = _Keys(source_file(name), array("Q"), array("Q"))
-    for tokens, form in read_forms(name, pattern and pattern.symbols, pattern):
+    for tokens, form in read_forms(name, pattern, check):
         keys.texts.append(text_key(" ".join(tokens)))
         keys.forms.append(form)
     return keys
 
 
 def measure_overlap(
-    tests: Sequence[str], train: Sequence[str], symbols: Optional[str]
+    tests: Sequence[str],
+    train: Sequence[str],
+    symbols: str,
+    check: Optional[Callable[[str], None]] = None,
 ) -> List[Overlap]:
     """Compares files or data sets, which are named by their prefix.
 
     Args:
         tests: what to look for.
         train: what to look in.
-        symbols: pattern of the symbols; None if all sentences are formulas.
+        symbols: pattern of the symbols.
+        check: raises MalformedFormula if a line cannot be read.
 
     Returns:
         An overlap for each file in itself and for each test in each training file.
@@ -62,11 +65,11 @@ def measure_overlap(
     Raises:
         UserError: a file cannot be used.
     """
-    pattern = None if symbols is None else SymbolPattern(symbols)
-    files = [_read(name, pattern) for name in tests]
+    pattern = SymbolPattern(symbols)
+    files = [_read(name, pattern, check) for name in tests]
     overlaps = [file.repeated() for file in files]
     for name in train:
-        other = _read(name, pattern)
+        other = _read(name, pattern, check)
         overlaps += [file.found_in(other) for file in files]
         overlaps.append(other.repeated())
     return overlaps

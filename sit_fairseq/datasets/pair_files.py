@@ -2,10 +2,12 @@
 
 import os
 from random import Random
-from typing import Iterable, List, Sequence, Tuple
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.storage.files import read_sentences, replacing
+from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 # Source and target.
 Pair = Tuple[str, str]
@@ -15,6 +17,33 @@ def source_file(name: str) -> str:
     """The file ``NAME.src`` or, where only this is there, the file of the name itself."""
     source = f"{name}.src"
     return name if os.path.isfile(name) and not os.path.exists(source) else source
+
+
+def read_forms(
+    name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]] = None
+) -> Iterator[Tuple[List[str], int]]:
+    """Reads the sentences of a file.
+
+    Args:
+        name: the file, or the prefix of a pair of files.
+        pattern: which tokens are symbols.
+        check: raises MalformedFormula if a line cannot be read.
+
+    Yields:
+        The tokens of each line, with their :func:`~sit_fairseq.symbols.canonical_form.form_key`.
+
+    Raises:
+        UserError: the file or a line cannot be read.
+    """
+    path = source_file(name)
+    for number, line in enumerate(read_sentences(path), start=1):
+        try:
+            if check is not None:
+                check(line)
+        except MalformedFormula as error:
+            raise UserError(f"Line {number} of {path} is malformed: {error}.")
+        tokens = line.split()
+        yield tokens, form_key(tokens, pattern.symbols(tokens), pattern)
 
 
 def read_pairs(prefix: str) -> List[Pair]:

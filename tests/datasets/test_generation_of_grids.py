@@ -10,11 +10,12 @@ from command_line import sit
 from conftest import needs_spot
 from generated import forms, homogeneous
 
-from sit_fairseq.datasets import generation as grid_generation
+from sit_fairseq.datasets import generation
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.formulas.sampling import LTL_FORBIDDEN, LTL_OPERATORS, FormulaSampler
+from sit_fairseq.domains.formulas.sampling import FormulaSampler
+from sit_fairseq.domains.ltl.recipe import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
 from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.errors import UserError
@@ -27,7 +28,7 @@ SMALL = ["--max-symbols", 2, "--max-length", 5, "--per-cell", 3]
 
 def generate(folder, semantics, *options):
     """Runs the verb in this process and returns the grid."""
-    sit("generate", "grid", folder, "--semantics", semantics, *options)
+    sit("grid", semantics, folder, *options)
     return Grid.read(str(folder))
 
 
@@ -194,23 +195,26 @@ def test_nothing_that_spot_leaves_alone_is_forbidden():
 
 @needs_spot
 def test_given_up_formulas_are_counted(tmp_path, capsys, monkeypatch):
-    class StoppedPool(grid_generation.LabelPool):
+    class StoppedPool(generation.LabelPool):
         def labels(self, formulas):
             for i, label in enumerate(super().labels(formulas)):
                 yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
 
-    monkeypatch.setattr(grid_generation, "LabelPool", StoppedPool)
+    monkeypatch.setattr(generation, "LabelPool", StoppedPool)
     options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
     grid = generate(tmp_path, "ltl", *options, "--workers", 1)
     said = capsys.readouterr()
     check_cells(grid, "a")
     for name in ("timeout", "error"):
         number = sum(cell.extra[name] for cell in grid.cells)
-        assert number > 1 and said.err.count(f"{name} of Spot: ") == number
+        assert (
+            number > 1
+            and sum(line.startswith(f"{name}: ") for line in said.err.splitlines()) == number
+        )
         assert f"{number} {name}" in said.out
     for line in said.err.splitlines():
-        if " of Spot: " in line:
-            assert line.split(" of Spot: ")[1] not in grid.sources
+        if line.startswith(("timeout: ", "error: ")):
+            assert line.split(": ")[1] not in grid.sources
 
 
 @pytest.fixture(params=[pytest.param("ltl", marks=needs_spot), "copy"])

@@ -4,10 +4,8 @@ import time
 
 import pytest
 from conftest import needs_spot
-from moody import MoodyJudge, echo
+from moody import MoodyJudge
 
-from sit_fairseq.datasets import labelling
-from sit_fairseq.datasets.labelling import Label, LabelPool, SpotLabeller
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
@@ -86,31 +84,3 @@ def test_spot_is_ready_at_once():
         assert pool.verify_all([("a", "{ a }")]) == [Verdict.satisfied]
     # Half a second on a quiet machine, where the tests do not share two cores with others.
     assert time.monotonic() - started < 3
-
-
-# Labels of temporal formulas.
-
-
-def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
-    formula = "! U a b"
-    spots, depth_first = "{ & a ! b }", "{ ! b }"
-    assert SpotLabeller()(formula) == spots
-    assert SpotLabeller(depth_first=True)(formula) == depth_first
-    assert SpotLabeller(depth_first=True)("& a ! a") == ""
-    monkeypatch.setattr(labelling, "depth_first_trace", lambda formula: None)
-    assert SpotLabeller(depth_first=True)(formula) == spots
-
-
-def test_faults_of_labels_and_of_labelling():
-    formulas = ["{ a }", "", "crash", "{ 0 }", "sleep", "a ; { b }"]
-    with LabelPool(echo, workers=2, timeout=0.3) as pool:
-        labels = list(pool.labels(formulas))
-    assert labels == [
-        Label("{ a }", None),
-        Label("", "unsatisfiable"),
-        Label("", "error"),
-        Label("{ 0 }", "zero_in_trace"),
-        Label("", "timeout"),
-        Label("a ; { b }", None),
-    ]
-    assert [label.stopped for label in labels] == [False, False, True, False, True, False]

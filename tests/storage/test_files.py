@@ -8,7 +8,7 @@ import pytest
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage import files
-from sit_fairseq.storage.files import partial_files, replacing
+from sit_fairseq.storage.files import partial_files, read_sentences, replacing
 
 
 def names(folder):
@@ -149,3 +149,28 @@ def test_files_without_locks_are_written_all_the_same(tmp_path, monkeypatch):
         with open(name, "w") as file:
             file.write("new")
     assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "new"
+
+
+def test_read_sentences_keeps_every_line(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes("a\r\n\nb\u2028c\n".encode())
+    assert read_sentences(str(path)) == ["a", "", "b\u2028c"]
+    path.write_bytes(b"a\nb")
+    assert read_sentences(str(path)) == ["a", "b"]
+    path.write_bytes(b"")
+    assert read_sentences(str(path)) == []
+
+
+def test_unreadable_files_are_the_users_mistake(tmp_path):
+    path = tmp_path / "text"
+    with pytest.raises(UserError, match="text"):
+        read_sentences(str(path))
+    for data, message in (
+        (b"a\nb\xff\n", "Line 2 of .*text is not UTF-8"),
+        (b"\xff\xfea\x00\n\x00", "Line 1 of .*text is not UTF-8"),
+        (b"\xef\xbb\xbfa\n", "Line 1 of .*text begins with a byte order mark"),
+        (b"a\r\na\rb\n", "Line 2 of .*text has a carriage return in it"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(UserError, match=message):
+            read_sentences(str(path))

@@ -3,7 +3,8 @@
 import random
 from typing import Callable, Dict, Iterable, List, Sequence
 
-from sit_fairseq.domains.formulas.files import formula_key
+from sit_fairseq.domains.formulas.syntax import formula_symbols
+from sit_fairseq.symbols.canonical_form import form_key
 
 # Literals of a wide conjunction, and how many there are of each number.
 _WIDTHS, _PER_WIDTH = range(2, 17), 10
@@ -28,12 +29,12 @@ def held_out_sets(
     plain: Dict[int, List[str]] = {}
     for tokens in written:
         if len(tokens) <= longest and usable(tokens):
-            plain.setdefault(formula_key(tokens), tokens)
+            plain.setdefault(_key(tokens), tokens)
     negated: Dict[int, List[str]] = {}
     for tokens in plain.values():
         opposite = tokens[1:] if tokens[0] == "!" else ["!", *tokens]
         if usable(opposite):
-            negated.setdefault(formula_key(opposite), opposite)
+            negated.setdefault(_key(opposite), opposite)
     sets = {name: plain, f"negated_{name}": negated, "wide": _wide()}
     return {name: [" ".join(tokens) for tokens in found.values()] for name, found in sets.items()}
 
@@ -46,5 +47,10 @@ def _wide() -> Dict[int, List[str]]:
         for _ in range(_PER_WIDTH):
             literals = [["!"] * rng.randint(0, 1) + [f"p{number}"] for number in range(width)]
             tokens = ["&"] * (width - 1) + [token for literal in literals for token in literal]
-            found[formula_key(tokens)] = tokens
+            found[_key(tokens)] = tokens
     return found
+
+
+def _key(formula: Sequence[str]) -> int:
+    """The key that all renamings of a formula share."""
+    return form_key(formula, formula_symbols(formula))

@@ -26,7 +26,7 @@ _TEMPORAL_CHAINS = [
 ]
 
 
-class WrittenFormulas:
+class Shapes:
     """Draws formulas, each over a few of the symbols and of at most ``max_length`` tokens.
 
     They are requirements on time if ``temporal``, otherwise Boolean functions.

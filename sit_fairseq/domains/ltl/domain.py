@@ -6,6 +6,7 @@ from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS
 from sit_fairseq.domains.ltl.held_out import pattern_sets
+from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe, ltl_versions
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
 from sit_fairseq.domains.ltl.traces import same_trace
@@ -18,6 +19,11 @@ DOMAIN = Domain(
     arity=ARITY,
     grammar=TraceGrammar,
     read=partial(read_formula, temporal=True),
+    recipe=LtlRecipe,
+    labels=LABELS,
+    faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),
+    cells=LtlCells,
+    versions=ltl_versions,
     held_out=pattern_sets,
     equal=same_trace,
     model="ltl",

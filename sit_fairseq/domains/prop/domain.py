@@ -10,6 +10,7 @@ from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.held_out import network_sets
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import same_literals
+from sit_fairseq.domains.prop.recipe import LABELS, PropRecipe, prop_cells
 
 DOMAIN = Domain(
     name="prop",
@@ -19,6 +20,10 @@ DOMAIN = Domain(
     arity={operator: ARITY[operator] for operator in OPERATORS},
     grammar=AssignmentGrammar,
     read=partial(read_formula, temporal=False),
+    recipe=PropRecipe,
+    labels=LABELS,
+    faults=("unsatisfiable", "tautology"),
+    cells=prop_cells,
     held_out=network_sets,
     equal=same_literals,
     model="prop",

@@ -1,18 +1,16 @@
 """Random propositional formulas with satisfying partial assignments."""
 
-from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Callable, Dict, List, Optional, Sequence
 
-from sit_fairseq.datasets.pair_files import Pair
-from sit_fairseq.datasets.recipes import Recipe, draw_pairs, write_unique
-from sit_fairseq.domains.formulas.sampling import (
-    FormulaSampler,
-    SymbolRangeSampler,
-    feasible_lengths,
-)
-from sit_fairseq.domains.formulas.shapes import WrittenFormulas
+from sit_fairseq.datasets.labelling import Label, Labeller
+from sit_fairseq.datasets.options import option, symbol_names
+from sit_fairseq.datasets.recipes import Cells
+from sit_fairseq.domains.formulas.recipe import FormulaRecipe, operators_option
+from sit_fairseq.domains.formulas.sampling import FormulaSampler
+from sit_fairseq.domains.formulas.syntax import OPERATORS
 from sit_fairseq.domains.prop.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.propositional import (
@@ -25,75 +23,79 @@ from sit_fairseq.domains.prop.propositional import (
 )
 from sit_fairseq.errors import UserError
 
-# Another number changes the data of a seed.
-FORMULAS_PER_CHUNK = 100
 
-
-def aiger_answer(formula: Sequence[str]) -> str:
+def aiger_answer(formula: Sequence[str]) -> Optional[str]:
     """The assignment by the rule of PropRandom35, which depends on names."""
-    return assignment_text(aiger_assignment(formula))
+    literals = aiger_assignment(formula)
+    return None if literals is None else assignment_text(literals)
 
 
-# The assignments of satisfiable formulas in prefix notation, by the kind of labels.
-LABELS: Dict[str, Callable[[Sequence[str]], str]] = {
-    "smallest": smallest_answer,
-    "depth-first": depth_first_answer,
-    "aiger": aiger_answer,
+def _label(answer: Callable[[Sequence[str]], Optional[str]], source: str) -> Label:
+    """The answer to a formula, which is of no use if anything or nothing satisfies it."""
+    text = answer(source.split())
+    fault = "unsatisfiable" if text is None else "tautology"
+    return Label(text) if text else Label("", fault)
+
+
+LABELS: Dict[str, Labeller] = {
+    "smallest": partial(_label, smallest_answer),
+    "depth-first": partial(_label, depth_first_answer),
+    "aiger": partial(_label, aiger_answer),
 }
 
 
-class PropPairs:
-    """Draws formulas that are satisfiable and no tautologies, with their assignments.
+def _check_table(number: int, options: str) -> None:
+    if number > MAX_VARIABLES:
+        raise UserError(
+            f"a truth table has at most {MAX_VARIABLES} symbols, these formulas up to {number}",
+            options,
+        )
 
-    A length is drawn uniformly, then formulas of it until one is contingent; written formulas have
-    any length.
 
-    Raises:
-        UserError: there are no such formulas, or they have too many symbols.
+@dataclass
+class PropRecipe(FormulaRecipe):
+    """The options of formulas that are satisfiable and no tautologies, with their assignments.
+
+    The set-up is that of PropRandom35 (Hahn et al. 2021): a length is drawn uniformly, then
+    formulas of it until one is contingent; known formulas are dropped, so there are few of the
+    shortest (of 1 to 6 tokens 1, 1, 19, 51, 737 and 3193). Formulas in the style of people have any
+    length. ``--labels`` changes the assignments alone.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        most = (recipe.distinct_symbols or (0, (recipe.max_length + 1) // 2))[1]
-        most = min(most, len(recipe.symbols))
-        if most > MAX_VARIABLES:
-            raise UserError(
-                f"a truth table has at most {MAX_VARIABLES} symbols, these formulas up to {most}",
-                "symbols max_length",
-            )
-        self._recipe = recipe
-        self._operators = recipe.operators or RANDOM_OPERATORS
-        self._sampler: Optional[SymbolRangeSampler] = None
-        if recipe.distinct_symbols:
-            formulas = FormulaSampler(self._operators, recipe.symbols, recipe.max_length)
-            self._sampler = SymbolRangeSampler(formulas, *recipe.distinct_symbols)
-        self._lengths = feasible_lengths(recipe.min_length, recipe.max_length, self._sampler)
+    operators: Optional[Sequence[str]] = operators_option(OPERATORS)
+    labels: str = option(
+        "smallest",
+        "a smallest assignment; or the first that a walk through the formula finds, which is "
+        "learnt much faster, both renamed with the formula; or the rule of PropRandom35, hundreds "
+        "of times slower and not reproducible",
+        choices=list(LABELS),
+    )
 
-    def __call__(self, rng: Random) -> Pair:
-        formula = self.formula(rng)
-        return " ".join(formula), LABELS[self._recipe.labels](formula)
+    usual_operators = RANDOM_OPERATORS
 
-    def formula(self, rng: Random) -> List[str]:
-        """Draws the tokens of a formula."""
-        recipe = self._recipe
-        if recipe.written:
-            draw = WrittenFormulas(rng, recipe.symbols, recipe.max_length, temporal=False).draw
-        elif self._sampler is not None:
-            draw = partial(self._sampler.draw, rng, rng.choice(self._lengths))
+    def __post_init__(self) -> None:
+        if self.labels == "aiger" and not aiger_installed():
+            raise UserError(f"labels of py-aiger need py-aiger-sat: {INSTALL_HINT}", "labels")
+        most = (self.distinct_symbols or (0, (self.max_length + 1) // 2))[1]
+        _check_table(min(most, len(self.symbols)), "symbols max_length")
+        super().__post_init__()
+
+    def draw(self, rng: Random) -> List[str]:
+        if self.style == "people":
+            draw = self.shapes(rng).draw
+        elif self.sampler is not None:
+            draw = partial(self.sampler.draw, rng, rng.choice(self.lengths))
         else:
-            length = rng.choice(self._lengths)
-            draw = partial(random_formula, rng, length, recipe.symbols, self._operators)
+            operators = self.operators or RANDOM_OPERATORS
+            length = rng.choice(self.lengths)
+            draw = partial(random_formula, rng, length, self.symbols, operators)
         formula = draw()
-        while not is_contingent(formula) or len(formula) < recipe.min_length:
+        while not is_contingent(formula) or len(formula) < self.min_length:
             formula = draw()
         return formula
 
 
-def generate_prop(recipe: Recipe) -> Counter:
-    """Generates formulas with assignments; labels are of a kind in ``LABELS``.
-
-    Raises:
-        UserError: there are too few such formulas, or a file cannot be used.
-    """
-    if recipe.labels == "aiger" and not aiger_installed():
-        raise UserError(f"labels of py-aiger need py-aiger-sat: {INSTALL_HINT}", "labels")
-    return write_unique(recipe, draw_pairs(recipe, PropPairs(recipe), FORMULAS_PER_CHUNK))
+def prop_cells(max_symbols: int, max_length: int) -> Cells:
+    """Draws formulas of a length; :data:`LABELS` tell which have an answer worth asking for."""
+    _check_table(max_symbols, "max_symbols")
+    return Cells(FormulaSampler(RANDOM_OPERATORS, symbol_names(max_symbols), max_length))

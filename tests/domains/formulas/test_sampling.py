@@ -7,7 +7,8 @@ from random import Random
 import pytest
 from generated import homogeneous
 
-from sit_fairseq.domains.formulas.sampling import FormulaSampler, SymbolSequences
+from sit_fairseq.datasets.sampling import SymbolSequences
+from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import check_formula, formula_symbols, parse
 from sit_fairseq.domains.prop.propositional import RANDOM_OPERATORS, random_formula
 

@@ -8,7 +8,7 @@ from conftest import needs_spot
 from generated import forms, generate, read
 
 from sit_fairseq.domains import find
-from sit_fairseq.domains.formulas.shapes import WIDEST, WrittenFormulas
+from sit_fairseq.domains.formulas.shapes import WIDEST, Shapes
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula, formula_symbols
 from sit_fairseq.domains.ltl.spot_judge import spot_trace
 from sit_fairseq.domains.prop import held_out
@@ -19,7 +19,7 @@ NAMES = [f"p{number}" for number in range(16)]
 
 
 def draw(temporal, number=3000, max_length=48):
-    formulas = WrittenFormulas(Random(1), NAMES, max_length, temporal)
+    formulas = Shapes(Random(1), NAMES, max_length, temporal)
     return [formulas.draw() for _ in range(number)]
 
 
@@ -87,8 +87,8 @@ def test_without_pyboolnet(monkeypatch):
 
 @needs_spot
 def test_training_data_leave_them_out(tmp_path):
-    sit("generate", "real", "ltl", tmp_path / "real")
-    options = ["--written", "--max-length", 9, "--symbols", 4, "--size", 400]
+    sit("generate", "ltl", tmp_path / "real", "--held-out")
+    options = ["--style", "people", "--max-length", 9, "--symbols", 4, "--size", 400]
     options += ["--labels", "depth-first"]
     files = sorted((tmp_path / "real").iterdir())
     held_out = forms(line for file in files for line in file.read_text().splitlines())

@@ -7,10 +7,8 @@ from sit_fairseq.domains.formulas.syntax import (
     conjuncts,
     formula_symbols,
     parse,
-    read_formulas,
 )
-from sit_fairseq.errors import MalformedFormula, UserError
-from sit_fairseq.storage.files import read_sentences
+from sit_fairseq.errors import MalformedFormula
 
 
 @pytest.mark.parametrize(
@@ -59,31 +57,6 @@ def test_symbols_come_in_order_of_first_appearance():
     assert formula_symbols(formula) == ["r", "o", "x"]
 
 
-def test_read_sentences_keeps_every_line(tmp_path):
-    path = tmp_path / "text"
-    path.write_bytes("a\r\n\nb\u2028c\n".encode())
-    assert read_sentences(str(path)) == ["a", "", "b\u2028c"]
-    path.write_bytes(b"a\nb")
-    assert read_sentences(str(path)) == ["a", "b"]
-    path.write_bytes(b"")
-    assert read_sentences(str(path)) == []
-
-
-def test_unreadable_files_are_the_users_mistake(tmp_path):
-    path = tmp_path / "text"
-    with pytest.raises(UserError, match="text"):
-        read_sentences(str(path))
-    for data, message in (
-        (b"a\nb\xff\n", "Line 2 of .*text is not UTF-8"),
-        (b"\xff\xfea\x00\n\x00", "Line 1 of .*text is not UTF-8"),
-        (b"\xef\xbb\xbfa\n", "Line 1 of .*text begins with a byte order mark"),
-        (b"a\r\na\rb\n", "Line 2 of .*text has a carriage return in it"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(UserError, match=message):
-            read_sentences(str(path))
-
-
 def test_chains_are_balanced_and_nothing_else():
     assert " ".join(balanced("& & & a b c d".split())) == "& & a b & c d"
     assert " ".join(balanced("| a | b | c | d e".split())) == "| | a b | c | d e"
@@ -100,12 +73,3 @@ def test_conjuncts():
         ["X", "&", "f", "g"],
     ]
     assert conjuncts(["|", "a", "b"]) == [["|", "a", "b"]]
-
-
-def test_read_formulas(tmp_path):
-    path = tmp_path / "text"
-    path.write_bytes(b"a\r\n& a  b\n")
-    assert read_formulas(str(path)) == ["a", "& a  b"]
-    path.write_bytes(b"a\n&ab\n& a\n")
-    with pytest.raises(UserError, match="Line 3 of .*text is malformed: .* 1 operand"):
-        read_formulas(str(path))

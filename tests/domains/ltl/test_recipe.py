@@ -7,9 +7,9 @@ import pytest
 from conftest import needs_spot
 from generated import forms, generate, read
 
+from sit_fairseq.datasets import generation
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.ltl import recipe as ltl
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.errors import UserError
@@ -81,12 +81,12 @@ def test_formulas_without_symbols(tmp_path):
 
 
 def test_formulas_given_up_are_listed_and_counted(tmp_path, capsys, monkeypatch):
-    class StoppedPool(ltl.LabelPool):
+    class StoppedPool(generation.LabelPool):
         def labels(self, formulas):
             for i, label in enumerate(super().labels(formulas)):
                 yield Label("", ("timeout", "error")[i // 7 % 2]) if i % 7 == 3 else label
 
-    monkeypatch.setattr(ltl, "LabelPool", StoppedPool)
+    monkeypatch.setattr(generation, "LabelPool", StoppedPool)
     generate("ltl", tmp_path / "x", "--size", 100, "--min-length", 5, "--max-length", 9)
     lines = (tmp_path / "x.timeouts").read_text().splitlines()
     assert {line.split("\t")[0] for line in lines} == {"timeout", "error"}
@@ -97,7 +97,7 @@ def test_formulas_given_up_are_listed_and_counted(tmp_path, capsys, monkeypatch)
     assert f"{sum(line.startswith('timeout') for line in lines)} timeout" in said.out
 
 
-class InterruptedPool(ltl.LabelPool):
+class InterruptedPool(generation.LabelPool):
     """Is interrupted in the second round."""
 
     rounds = 0
@@ -112,9 +112,9 @@ class InterruptedPool(ltl.LabelPool):
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """The prefix of a generation that was interrupted, with the labels of one round."""
-    monkeypatch.setattr(ltl, "LABELS_PER_ROUND", 300)
+    monkeypatch.setattr(generation, "LABELS_PER_ROUND", 300)
     with monkeypatch.context() as patch:
-        patch.setattr(ltl, "LabelPool", InterruptedPool)
+        patch.setattr(generation, "LabelPool", InterruptedPool)
         with pytest.raises(KeyboardInterrupt):
             generate("ltl", tmp_path / "x", *OPTIONS)
     assert {path.name for path in tmp_path.iterdir()} == {"x.journal"}
@@ -125,12 +125,12 @@ def test_an_interrupted_generation_goes_on(interrupted, tmp_path, monkeypatch):
     whole = read(generate("ltl", tmp_path / "whole", *OPTIONS))
     labelled = []
 
-    class Pool(ltl.LabelPool):
+    class Pool(generation.LabelPool):
         def labels(self, formulas):
             labelled.extend(formulas)
             return super().labels(formulas)
 
-    monkeypatch.setattr(ltl, "LabelPool", Pool)
+    monkeypatch.setattr(generation, "LabelPool", Pool)
     _, entry = map(json.loads, (tmp_path / "x.journal").read_text().splitlines())
     with open(tmp_path / "x.journal", "a") as file:
         file.write('{"a": ["{ a }"')  # killed while it kept the second round

@@ -7,12 +7,11 @@ from random import Random
 import pytest
 from generated import generate, homogeneous, read
 
-from sit_fairseq.datasets.recipes import Recipe
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.propositional import is_contingent, smallest_assignment, truth_table
-from sit_fairseq.domains.prop.recipe import PropPairs
+from sit_fairseq.domains.prop.recipe import PropRecipe
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.canonical_form import canonical_form
 
@@ -60,9 +59,10 @@ def test_different_symbols_do_not_change_the_distribution_otherwise():
     """Against the generator without the option, of whose formulas the others are dropped."""
 
     def drawn(distinct):
-        pairs, rng = PropPairs(Recipe("", "abc", 0, 1, (), distinct, 5, 5)), Random(1)
+        options = dict(distinct_symbols=distinct, min_length=5, max_length=5)
+        recipe, rng = PropRecipe(symbols="abc", **options), Random(1)
         while True:
-            formula = pairs.formula(rng)
+            formula = recipe.draw(rng)
             if len(set(formula) & set("abc")) > 1:
                 yield " ".join(formula)
 

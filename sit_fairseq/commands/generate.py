@@ -1,0 +1,64 @@
+"""Makes data of a domain at random: problems with their answers.
+
+    sit generate ltl data/train --symbols 5
+    sit generate prop data/test --symbols 10 --size 10000 --seed 7 --exclude data/train
+    sit generate my.module:DOMAIN data/train
+    sit generate ltl data/people --held-out
+
+OUT_PREFIX.src gets the problems and OUT_PREFIX.tgt their answers, one a line. No problem is a
+renaming of another, nor of one in the files of ``--exclude``. Data of a seed depend neither on the
+number of workers nor on interruptions. If answers take long to find, the same command goes on after
+one, and OUT_PREFIX.timeouts lists the problems that were given up.
+
+With ``--held-out`` OUT_PREFIX is a folder, and gets problems that people wrote, to be measured on:
+SET.src for each set of the domain. Training data leave them out by ``--exclude OUT_PREFIX/*.src``.
+"""
+
+import argparse
+import inspect
+import os
+from dataclasses import fields
+
+from sit_fairseq.datasets.generation import generate
+from sit_fairseq.datasets.options import add_options, default_of, from_options
+from sit_fairseq.domains import Domain, find, names
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import replacing
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("domain", metavar="NAME", help=f"{', '.join(names())}, or MODULE:OBJECT, your own")
+    add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
+    add("--held-out", action="store_true", help="write the sets that people wrote")
+    if parser.words and not parser.words[0].startswith("-"):
+        recipe = find(parser.words[0], "domain").recipe
+        if recipe is not None:
+            parser.description = inspect.cleandoc(recipe.__doc__ or "")
+            add_options(parser, recipe)
+
+
+def main(args: argparse.Namespace) -> None:
+    domain = find(args.domain, "domain")
+    if args.held_out:
+        _write_held_out(domain, args)
+        return
+    if domain.recipe is None:
+        raise UserError(f"the domain {args.domain} draws no problems")
+    left_out = generate(domain, from_options(domain.recipe, args), args.out_prefix)
+    reasons = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
+    print(f"{args.size} samples in {args.out_prefix}.src and .tgt; left out: {reasons}")
+
+
+def _write_held_out(domain: Domain, args: argparse.Namespace) -> None:
+    if domain.held_out is None:
+        raise UserError(f"the domain {args.domain} has no sets that people wrote", "held_out")
+    for one in fields(domain.recipe) if domain.recipe else ():
+        if getattr(args, one.name) != default_of(one):
+            raise UserError("sets that people wrote are not drawn", f"{one.name} held_out")
+    sets = domain.held_out()
+    paths = [os.path.join(args.out_prefix, f"{name}.src") for name in sets]
+    with replacing(*paths) as files:
+        for file, path, problems in zip(files, paths, sets.values()):
+            file.writelines(f"{problem}\n" for problem in problems)
+            print(f"{path}: {len(problems)} problems")

@@ -1,1 +1,0 @@
-"""Data sets made at random."""

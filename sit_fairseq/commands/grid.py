@@ -1,0 +1,89 @@
+"""Makes test data: so many samples for each number of symbols and each length.
+
+    sit grid prop data/prop-grid
+    sit grid ltl data/ltl-grid
+    sit grid copying data/copy-grid --step 10
+    sit grid --from data/test data/my-grid --symbols 'T[0-9]+'
+
+OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq/datasets/grid.py``.
+
+The grid of a domain is that of the paper's heat maps (section on vocabulary and length
+generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
+generate`` under the condition that they have the cell's length and number of symbols, which is
+exact and rejects nothing. Left out after that are formulas that are unsatisfiable; in prop
+tautologies, as are all formulas without symbols; in ltl those that Spot rewrites to a shorter one
+(the published grid has them in their cells, which have about twice as many constants); and renamings
+of a sample of the cell, and of what is in the files of ``--exclude``.
+
+The k symbols are the first k, in any order. A cell has fewer samples than asked for if thousands of
+draws in a row brought no new one. The manifest counts the candidates of each cell, and those left
+out by reason. The data of a seed depend neither on the number of workers nor on interruptions,
+after which the same command goes on, as long as no problem comes close to the time-out.
+
+With ``--from`` the samples are your own pairs, of any task: for each number of symbols (of all
+sorts) and length in PREFIX.src a random choice of at most ``--per-cell`` pairs.
+"""
+
+import argparse
+from collections import Counter
+from dataclasses import fields
+
+from sit_fairseq.commands._options import add_pattern
+from sit_fairseq.datasets.generation import GridRecipe, generate_grid
+from sit_fairseq.datasets.grid import Grid, grid_of_pairs
+from sit_fairseq.datasets.options import add_options, default_of, from_options
+from sit_fairseq.datasets.pair_files import read_pairs
+from sit_fairseq.domains import find, names
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+# Options of a grid of pairs.
+_OF_PAIRS = ("per_cell", "seed")
+_PER_CELL = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    help_ = f"draw samples of a domain: {', '.join(names())}, or MODULE:OBJECT, your own"
+    add("domain", metavar="NAME", nargs="?", help=help_)
+    add("folder", metavar="OUT_DIR", help="write the files of the grid there")
+    add("--from", dest="prefix", metavar="PREFIX", help="or take PREFIX.src and .tgt")
+    add_pattern(parser, "the symbols of the pairs of --from")
+    add_options(parser, GridRecipe)
+
+
+def main(args: argparse.Namespace) -> None:
+    if (args.domain is None) == (args.prefix is None):
+        raise UserError("name a domain, or pairs of your own by --from")
+    grid = _grid_of_pairs(args) if args.domain is None else _drawn(args)
+    counts = sum((Counter(cell.extra) for cell in grid.cells), Counter())
+    full = sum(cell.count == args.per_cell for cell in grid.cells)
+    print(
+        f"{args.folder}: {len(grid.sources)} samples, {args.per_cell} in {full} of "
+        f"{len(grid.cells)} cells"
+        + "".join(f"; {number} {name}" for name, number in counts.items())
+    )
+
+
+def _drawn(args: argparse.Namespace) -> Grid:
+    if args.symbols is not None:
+        raise UserError("drawn samples have symbols of their own", "symbols")
+    domain = find(args.domain, "domain")
+    for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.grid):
+        if getattr(args, name) is None:
+            setattr(args, name, usual)
+    return generate_grid(domain, from_options(GridRecipe, args), args.folder)
+
+
+def _grid_of_pairs(args: argparse.Namespace) -> Grid:
+    for one in fields(GridRecipe):
+        if one.name not in _OF_PAIRS and getattr(args, one.name) != default_of(one):
+            raise UserError("pairs of a file are not drawn", one.name)
+    if args.symbols is None:
+        raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
+    args.per_cell = args.per_cell or _PER_CELL
+    own = {"from": args.prefix, "symbols": args.symbols, "per_cell": args.per_cell}
+    pairs, symbols_of = read_pairs(args.prefix), SymbolPattern(args.symbols).symbols
+    grid = grid_of_pairs(pairs, symbols_of, own, args.per_cell, args.seed)
+    grid.write(args.folder)
+    return grid

@@ -1,0 +1,101 @@
+"""Options of generators, as fields of a dataclass, and the types of their values."""
+
+import argparse
+import re
+from dataclasses import MISSING, Field, field, fields
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+
+def option(default: Any, help_: str, **more: Any) -> Any:
+    """A field of a recipe that is an option of the command line.
+
+    Args:
+        default: its default; a list or a tuple is not shown, so ``help_`` says what it is.
+        help_: of the option.
+        more: what :meth:`argparse.ArgumentParser.add_argument` takes beside that.
+    """
+    metadata = {"help": help_, **more}
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def add_options(parser: Any, recipe: Any) -> None:
+    """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments."""
+    for one in fields(recipe):
+        default = default_of(one)
+        more = {**one.metadata, "default": default}
+        if default and isinstance(default, (int, float, str)):
+            more["help"] += " (default: %(default)s)"
+        parser.add_argument("--" + one.name.replace("_", "-"), **more)
+
+
+def default_of(one: Field) -> Any:
+    """The default of a field."""
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def from_options(recipe: Any, args: argparse.Namespace) -> Any:
+    """A recipe with the options that were given."""
+    return recipe(**{one.name: getattr(args, one.name) for one in fields(recipe)})
+
+
+def as_dict(recipe: Any) -> Dict[str, Any]:
+    """The options that data depend on."""
+    others = ("workers", "restart")
+    return {one.name: getattr(recipe, one.name) for one in fields(recipe) if one.name not in others}
+
+
+def at_least(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
+    """The type of numbers from ``least`` on; ``kind`` is ``int`` or ``float``."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return value
+
+    number.__name__ = kind.__name__  # argparse names it where the text is no number
+    return number
+
+
+def range_from(least: int) -> Callable[[str], Tuple[int, int]]:
+    """The type of a number from ``least`` on, or of a range of them: ``4`` or ``4-5``."""
+
+    def read(text: str) -> Tuple[int, int]:
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if not least <= first <= last:
+            raise argparse.ArgumentTypeError(
+                f"{text} is no number from {least} on, nor a range as in 4-5"
+            )
+        return first, last
+
+    return read
+
+
+def symbol_names(number: int) -> List[str]:
+    """The first names of symbols: a, b, c, ... or, for more than 26, p0, p1, p2, ..."""
+    return [chr(ord("a") + i) if number <= 26 else f"p{i}" for i in range(number)]
+
+
+def symbols(least: int, reserved: Sequence[str] = ()) -> Callable[[str], List[str]]:
+    """The type of names of symbols, at least so many of them and none ``reserved``; or of their
+    number."""
+
+    def read(text: str) -> List[str]:
+        numbered = text.isdecimal()
+        found = symbol_names(int(text)) if numbered else list(map(str.strip, text.split(",")))
+        if len(found) < least:
+            raise argparse.ArgumentTypeError(f"{text} gives fewer than {least} symbols")
+        if len(set(found)) < len(found):
+            raise argparse.ArgumentTypeError(f"{text} has a symbol twice")
+        for name in found:
+            if name in reserved or not name.isidentifier():
+                but = f", but not like operators ({' '.join(reserved)})" if reserved else ""
+                raise argparse.ArgumentTypeError(
+                    f"{name!r} cannot be a symbol; name symbols by letters and digits{but}"
+                )
+        return found
+
+    return read
