@@ -30,7 +30,8 @@ A file says what to do like this::
 
 ``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the
 data of its condition. A measurement may have ``models`` and ``conditions``, for those it is meant
-for. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
+for. The file and its configurations are data: no ``${...}``, aliases, ``_target_`` or settings of
+``hydra``, and names are names of files. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
 fairseq-train printed of the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the
 process that ended the training, and ``parameters``. A column that is no share is written
 ``{number: PATH}``.

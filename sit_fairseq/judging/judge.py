@@ -12,6 +12,9 @@ from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
 Own = TypeVar("Own")
 
+# Names the folder of modules of the user's own to processes that run in another one.
+OWN_MODULES = "SIT_OWN_MODULES"
+
 # Semantics -> name of a judge -> where it is defined. The first one is the default.
 # Modules are imported when asked for, since some need libraries not everyone has.
 JUDGES: Dict[str, Dict[str, str]] = {
@@ -196,8 +199,9 @@ def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
         UserError: there is no such class, or its code fails.
     """
     module, _, name = place.partition(":")
-    if os.getcwd() not in sys.path:  # worker processes get the same path
-        sys.path.append(os.getcwd())
+    folder = os.environ.get(OWN_MODULES, os.getcwd())
+    if folder not in sys.path:  # worker processes get the same path
+        sys.path.append(folder)
     try:
         cls = getattr(import_module(module), name)
         own = cls() if isinstance(cls, type) and issubclass(cls, kind) else None

@@ -15,6 +15,7 @@ from experiment_content import CONTENT, experiments
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
+from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import sha256_of_file
 
 LOG = """a warning
@@ -161,6 +162,66 @@ def test_what_is_missing_is_named_before_anything_runs(folder, calls, missing):
     with pytest.raises(UserError, match=missing):
         carry_out(folder, calls)
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("hydra: {callbacks: {x: {_target_: subprocess.Popen}}}", "'_target_', which hydra would"),
+        ("hydra: {run: {dir: /tmp}}", "settings of hydra's own; leave out hydra"),
+        ("defaults: [x]", "settings of hydra's own; leave out defaults"),
+        ("a: ${oc.env:HOME}", "which hydra would replace or run"),
+        ("a: &a [1]\nb: [*a, *a]", r"\*a stands for what is elsewhere"),
+    ],
+)
+def test_a_configuration_is_data(folder, calls, text, message):
+    (folder / "some-hydra.yaml").write_text(text)
+    with pytest.raises(UserError, match=message):
+        carry_out(folder, calls)
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    "word, message",
+    [
+        ("hydra.callbacks.x.a=b", "settings of hydra's own"),
+        ("a._target_=b", "'_target_'"),
+        ("'a=[&a [1], *a]'", "stands for what is elsewhere"),
+        ("'a=['", "Cannot read .*a="),
+    ],
+)
+def test_overrides_are_data(folder, calls, word, message):
+    with pytest.raises(UserError, match=message):
+        carry_out(folder, calls, overrides=word)
+    assert calls == []
+
+
+@pytest.mark.parametrize("path", [None, ":"])
+def test_no_command_imports_from_the_folder_of_the_data(
+    folder, tmp_path_factory, path, monkeypatch
+):
+    """But modules of the user's own are found in the user's working directory."""
+    evil = f"open({str(folder / 'executed')!r}, 'w')\n"
+    for name in ("ctypes", "json", "sitecustomize", "argparse", "theirs", "colorama"):
+        (folder / f"{name}.py").write_text(evil)
+    home = tmp_path_factory.mktemp("home")
+    (home / "mine.py").write_text(
+        "from sit_fairseq.judging.judge import Judge\n\n\n"
+        "class Mine(Judge):\n    def verify(self, problem, answer):\n        pass\n"
+    )
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("PYTHONPATH") if path is None and "PYTHONPATH" in os.environ else None
+    monkeypatch.setenv("PYTHONPATH", path) if path is not None else None
+    runner, seen = Runner(experiments(folder, **ONE), folder, 1), []
+    judge = "from sit_fairseq.judging.judge import make_judge; make_judge('{}:Mine')"
+    call = "import argparse, ctypes, json, os; print(os.getcwd()); "
+    runner._call(folder / "log", python(call + judge.format("mine")), seen.append)
+    assert seen == [f"{folder}\n"]
+    with pytest.raises(subprocess.CalledProcessError):
+        runner._call(folder / "log", python(judge.format("theirs")), seen.append)
+    script = str(Path(sys.executable).with_name("fairseq-hydra-train"))
+    runner._call(folder / "log", [script, "--version"], seen.append)
+    assert not (folder / "executed").exists()
 
 
 def test_two_of_a_kind_do_not_train_at_once(folder, calls):
