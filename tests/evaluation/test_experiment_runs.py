@@ -128,7 +128,8 @@ def test_what_was_measured_otherwise_is_measured_again(folder, calls):
 def test_what_a_judge_could_not_decide_or_another_decided_is_measured_again(
     folder, calls, changed, called
 ):
-    given = {"models": {}, "checkpoints": {"A": "a.pt"}}
+    measurements = {"test": CONTENT["measurements"]["test"]}
+    given = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": measurements}
     carry_out(folder, calls, **given)
     path = folder / "runs" / "All" / "A" / "seed1" / "test.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
@@ -153,6 +154,9 @@ def test_an_edited_judge_changes_the_table(folder):
     (folder / "mine.py").write_text(JUDGE)
     for name in ("x.tgt", "answers"):
         (folder / name).write_text("a 1\n")
+    for side in ("src", "tgt"):
+        tokens = "! & | -> <-> xor 0 1 a".split()
+        (folder / "bin" / f"dict.{side}.txt").write_text("".join(f"{t} 1\n" for t in tokens))
     shutil.copy(ROOT / "checkpoints" / "prop" / "model.pt", folder / "a.pt")
     columns = {"Correct": "correct.share"}
     test = {"command": "correct x --semantics mine:Mine --max-len-b 3", "columns": columns}

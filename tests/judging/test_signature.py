@@ -1,13 +1,14 @@
 """What verdicts depend on changes the signature of their judge, and nothing else does."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import needs_spot
 
 from sit_fairseq.judging.judge import JUDGES, make_judge
-from sit_fairseq.judging.signature import code_of
 from sit_fairseq.judging.spot_judge import spot_version
 
 FILES = {
@@ -25,35 +26,34 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def signature(folder):
-    program = (
-        "from sit_fairseq.judging.judge import make_judge; "
-        "print(make_judge('mine:Mine').signature())"
-    )
+def say(folder, expression):
+    """The value of an expression in a process that begins in a folder."""
+    program = f"from sit_fairseq.judging import judge, signature; print({expression})"
     command = [sys.executable, "-B", "-c", program]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name, counts", [(n, n not in ("package/apart.py", "stranger.py")) for n in FILES])
-def test_what_a_judge_imports_from_beside_it_counts(folder, monkeypatch, name, counts):
-    monkeypatch.syspath_prepend(folder)
-    files, distributions = code_of("mine")
-    assert (folder / name in files) is counts and distributions == ["torch"]
+def test_what_a_judge_imports_from_beside_it_counts(folder):
+    files, distributions = ast.literal_eval(
+        say(folder, "[list(map(str, found)) for found in signature.code_of('mine')]")
+    )
+    own = {str(Path(path).relative_to(folder.resolve())) for path in files}
+    assert own == {*FILES} - {"package/apart.py", "stranger.py"} and distributions == ["torch"]
 
 
 def test_an_edit_changes_the_signature(folder):
-    before = signature(folder)
-    assert before == signature(folder) and "torch:" in before and "mine:Mine" in before
+    ask = "judge.make_judge('mine:Mine').signature()"
+    before = say(folder, ask)
+    assert before == say(folder, ask) and "torch:" in before and "mine:Mine" in before
     (folder / "package" / "deep" / "down.py").write_text("x = 2\n")
-    assert signature(folder) != before
+    assert say(folder, ask) != before
 
 
 @pytest.mark.parametrize("semantics", JUDGES)
