@@ -7,8 +7,14 @@ from typing import Dict, Iterable, Iterator, List, Sequence
 from sit_fairseq.datasets.drawing import symbol_names
 from sit_fairseq.datasets.pair_files import Pair
 from sit_fairseq.errors import UserError
-from sit_fairseq.logic.ltl import data_symbols
-from sit_fairseq.logic.syntax import MalformedFormula, check_formula
+from sit_fairseq.logic.ltl import data_symbols, parse_trace
+from sit_fairseq.logic.propositional import parse_assignment
+from sit_fairseq.logic.syntax import (
+    CYCLE_START,
+    MalformedAnswer,
+    MalformedFormula,
+    check_formula,
+)
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming, random_renamings
 
@@ -18,16 +24,18 @@ def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
     before the source; no two symbols of a pair become one.
 
     Raises:
-        UserError: a source is neither a formula nor copied by its answer, so that its words need
-            not be symbols.
+        UserError: a pair is neither a formula with a trace or an assignment nor a string and its
+            copy, so that its words need not be symbols.
     """
     for number, (source, target) in enumerate(pairs, start=1):
+        answer = target.split()
         try:
             if source != target:
                 check_formula(source.split())
-        except MalformedFormula as error:
+                parse_trace(answer) if CYCLE_START in answer else parse_assignment(answer)
+        except (MalformedFormula, MalformedAnswer) as error:
             raise UserError(
-                f"the source on line {number} is no formula in prefix notation ({error}); sit "
+                f"line {number} is no formula in prefix notation with an answer ({error}); sit "
                 "rename renames the symbols of other data"
             )
     orders = [data_symbols(target.split() + source.split()) for source, target in pairs]

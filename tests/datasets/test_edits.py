@@ -80,11 +80,17 @@ def test_more_symbols_than_letters(write, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "pair", [("the cat of & Ann", "die Katze von Ann"), ("a ; b", "{ b }"), ("& a", "a 1")]
+    "pair",
+    [
+        ("the cat of & Ann", "die Katze von Ann"),
+        ("a ; b", "{ b }"),
+        ("& a", "a 1"),
+        ("cat", "k ae t"),
+    ],
 )
 def test_data_that_are_no_formulas_are_not_renamed(write, tmp_path, pair):
     prefix = write("in", [("& a b", "a 1 b 1"), pair])
-    with pytest.raises(UserError, match="source on line 2 is no formula .* sit rename"):
+    with pytest.raises(UserError, match="line 2 is no formula .* sit rename"):
         sit("edit", "renamed", prefix, tmp_path / "out")
     assert not list(tmp_path.glob("out*"))
 
