@@ -1,6 +1,17 @@
 """The exceptions for mistakes a user can put right."""
 
-_SHOWN = 80  # characters of a sentence in a message
+_LONGEST = 2000  # characters of a message
+
+
+def excerpt(text: str, longest: int = 80) -> str:
+    """The beginning of a text, as Python writes it, for messages."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+
+
+def shortened(message: str) -> str:
+    """A message without its middle, if a text that it quotes makes it long."""
+    half = _LONGEST // 2
+    return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
 
 
 class UserError(SystemExit):
@@ -18,6 +29,7 @@ class UserError(SystemExit):
 
     def __init__(self, message: str, options: str = "") -> None:
         flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
+        message = shortened(message)
         super().__init__(f"{message}; change {flags}" if flags else message)
 
     def __str__(self) -> str:
@@ -36,6 +48,5 @@ class UnansweredError(UserError):
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
-        self.reason = reason
-        shown = sentence if len(sentence) <= _SHOWN else sentence[: _SHOWN - 3] + "..."
-        super().__init__(f"{reason}: {shown!r}")
+        self.reason = shortened(reason)
+        super().__init__(f"{reason}: {excerpt(sentence)}")

@@ -24,11 +24,12 @@ interrupted run goes on where it stopped, and judges again what it has.
 """
 
 import argparse
+import codecs
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List
+from typing import Dict, Iterable, Iterator, List, Tuple
 
 from tqdm import tqdm
 
@@ -67,15 +68,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     from sit_fairseq.evaluation.formula_answers import shipped_model
 
-    formulas = _formulas(args)
+    numbered = _formulas(args)
+    formulas = [formula for _, formula in numbered]
     args.path = args.path or str(shipped_model(args.logic) / "model.pt")
     lacking = 0
     # A proof that there is no answer may take a sixth of the time: the search needs the rest.
     with JudgePool(accepting_judge(args.logic), timeout=args.seconds / 6) as judges:
         work = _kept if args.output else _answers
         with tqdm(total=len(formulas), unit=" formulas", leave=False, disable=None) as bar:
-            for answer in work(args, formulas, judges):
-                bar.write(_line(args, answer), file=sys.stdout)
+            for answer, (number, _) in zip(work(args, formulas, judges), numbered):
+                bar.write(_line(args, {"line": number, **answer}), file=sys.stdout)
                 sys.stdout.flush()
                 bar.update()
                 lacking += answer["status"] not in ("verified", "no answer exists")
@@ -83,18 +85,27 @@ def main(args: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def _formulas(args: argparse.Namespace) -> List[str]:
+def _formulas(args: argparse.Namespace) -> List[Tuple[int, str]]:
+    """The formulas with their lines in the file, or their places among the arguments, from 1.
+
+    Bytes that are no UTF-8 become U+FFFD.
+    """
     from sit_fairseq.evaluation.formula_answers import split_formulas
 
     if bool(args.formulas) == bool(args.input):
-        raise UserError("give formulas, or a file of them by --input, and not both")
+        raise UserError(
+            "give formulas, or a file of them by --input, where - is standard input, and not both"
+        )
     if args.formulas:
-        return args.formulas
+        given = (formula.encode("utf-8", "surrogatepass") for formula in args.formulas)
+        return list(enumerate((data.decode("utf-8", "replace") for data in given), start=1))
     try:
-        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{args.input} cannot be read: {error}", "input")
-    return split_formulas(text.lstrip("\ufeff"))  # the byte order mark of Windows
+        data = sys.stdin.buffer.read() if args.input == "-" else Path(args.input).read_bytes()
+    except OSError as error:
+        raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{args.input} is in UTF-16; save it as UTF-8", "input")
+    return split_formulas(data.decode("utf-8-sig", "replace"))
 
 
 def _answers(

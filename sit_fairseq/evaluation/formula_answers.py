@@ -2,22 +2,23 @@
 
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.dimacs import is_clauses, read_dimacs
 from sit_fairseq.logic.infix import infix, quoted
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
-from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
+from sit_fairseq.logic.reading import Reading, read_formula
 from sit_fairseq.logic.syntax import ARITY, RESERVED, MalformedFormula, balanced, conjuncts
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
@@ -26,7 +27,8 @@ _SYMBOL = re.compile(r"\bp(\d+)\b")
 # Formulas asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
 _QUICK = 4.0
-_DIMACS = re.compile(r"^p\s+(w?cnf|sat[ex]*)\s", re.MULTILINE)
+# Text in quotes, which stays, and comments, which begin with //, or with # or -- after a space.
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
 
 
 _NONE_ACCEPTED = "no hypothesis of the search was accepted"
@@ -61,6 +63,8 @@ class FormulaAnswer:
     text: str = ""  # the same for people
     reason: str = ""  # why there is no answer
     decided: bool = True  # whether the same would come of it with more time
+    # What the formula calls each symbol of `source` and `answer`.
+    names: Dict[str, str] = field(default_factory=dict)
 
 
 def shipped_model(name: str) -> Path:
@@ -76,11 +80,20 @@ def shipped_model(name: str) -> Path:
     raise UserError(f"no model {name} comes with this installation; name one", "path")
 
 
-def split_formulas(text: str) -> List[str]:
-    """The formulas of a file: one a line, or one in DIMACS."""
-    if _DIMACS.search(text):
-        return [text]
-    return [line.strip() for line in text.splitlines() if line.strip()]
+def split_formulas(text: str) -> List[Tuple[int, str]]:
+    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS.
+
+    Comments, empty lines and a semicolon at the end of a line are left out.
+    """
+    if is_clauses(text):
+        return [(1, text)]
+    lines = re.split("\r\n|\r|\n", text)
+    formulas = [_COMMENT.sub(_without_comment, line).strip().rstrip("; \t") for line in lines]
+    return [(number, formula) for number, formula in enumerate(formulas, start=1) if formula]
+
+
+def _without_comment(match: Match) -> str:
+    return "" if match[1] else match[0]
 
 
 def answer_formulas(
@@ -149,11 +162,10 @@ def _answers(
     possible: List[Optional[bool]] = [True] * len(found)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    # Models know flat trees better than long chains.
-    flat = {place: " ".join(balanced(sources[place].split())) for place in left}
-    again = [
-        place for place in left if possible[place] is not False and flat[place] != sources[place]
-    ]
+    # Models know flat trees better than long chains; one that is too long stays so.
+    unsure = [p for p in left if possible[p] is not False and not hasattr(found[p], "reason")]
+    flat = {place: " ".join(balanced(sources[place].split())) for place in unsure}
+    again = [place for place in unsure if flat[place] != sources[place]]
     more = zip(again, _translated([flat[place] for place in again], logic, model, beams))
     right = [(place, answer) for place, answer in more if type(answer) is str]
     verdicts = judges.verify_all((sources[place], answer) for place, answer in right)
@@ -182,8 +194,10 @@ def _renamed(sentence: str, names: Mapping[str, str]) -> str:
 
 def _read(formula: str, logic: str) -> Any:
     """A formula, or why it cannot be read."""
+    if "\ufffd" in formula:
+        return "the line is no text in UTF-8"
     try:
-        if _DIMACS.search(formula):
+        if is_clauses(formula):
             return read_dimacs(formula)
         return read_formula(formula, temporal=logic == "ltl")
     except MalformedFormula as error:
@@ -195,6 +209,7 @@ def _answered(
 ) -> FormulaAnswer:
     symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
     plain = all(map(_is_word, reading.names))
+    names = {name: name for name in reading.names} if plain else symbols
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
     if type(answer) is str:
@@ -202,18 +217,18 @@ def _answered(
         text = _trace_text(tokens) if logic == "ltl" else _assignment_text(tokens)
         text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
         words = _renamed(answer, symbols) if plain else answer
-        return FormulaAnswer(formula, Status.verified, source, words, text)
+        return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
     if possible is False:
         status, reason = Status.impossible, "the formula is unsatisfiable"
     elif hasattr(answer, "reason"):
         status, reason = Status.unanswered, answer.reason
     else:
         status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
-        if reason is None:
-            exists = "though an answer exists" if possible else "and whether one exists is unknown"
-            return FormulaAnswer(formula, status, source, reason=f"{_NONE_ACCEPTED}, {exists}")
-        return FormulaAnswer(formula, status, source, reason=reason, decided=False)
-    return FormulaAnswer(formula, status, source, reason=reason)
+        if reason is not None:
+            return FormulaAnswer(formula, status, source, reason=reason, decided=False, names=names)
+        exists = "though an answer exists" if possible else "and whether one exists is unknown"
+        reason = f"{_NONE_ACCEPTED}, {exists}"
+    return FormulaAnswer(formula, status, source, reason=reason, names=names)
 
 
 def confirmed(

@@ -83,8 +83,8 @@ class Sentences:
                 reason = self.typed(pair).excess(0, max_tokens)
                 if length > self.longest:
                     reason = (
-                        f"has {length} tokens with its </s>, more than the {self.longest} that the "
-                        "model reads (its --max-source-positions)"
+                        f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
+                        "reads"
                     )
                 elif self._vocabulary is None and len(self._dictionary) > known:
                     name = self._dictionary[known]

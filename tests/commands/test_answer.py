@@ -1,5 +1,6 @@
 """``sit answer`` with the shipped models: formulas of people in, verified answers out."""
 
+import io
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -190,12 +192,14 @@ NOTED = {
     "text": "a & b",
     "reason": "",
     "decided": True,
+    "names": {"a": "a", "b": "b"},
 }
 OTHERS = [
     {**NOTED, "index": 1, "formula": "c | d", "source": "| c d", "answer": "c 1", "text": "c"},
     {**NOTED, "index": 2, "formula": "e & !e", "source": "& e ! e", "answer": "", "text": ""},
 ]
-OTHERS[1].update(status="no answer exists", reason="the formula is unsatisfiable")
+OTHERS[0].update(names={"c": "c", "d": "d"})
+OTHERS[1].update(status="no answer exists", reason="the formula is unsatisfiable", names={"e": "e"})
 
 
 @pytest.fixture
@@ -280,6 +284,52 @@ def test_a_file_and_its_pairs(answer, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["formulas", "out.src", "out.tgt"]
 
 
+def test_lines_and_names_of_json(answer, tmp_path):
+    text = '// two\n\na & p0;  # first\np1 & "two words" -- "second"\r\n  ;\n"a//b" & c // d'
+    (tmp_path / "formulas").write_text(text)
+    lines, status = answer("prop", "--input", tmp_path / "formulas", "--json")
+    found = list(map(json.loads, lines))
+    assert status == 0 and [one["line"] for one in found] == [3, 4, 6]
+    assert [one["formula"] for one in found] == ["a & p0", 'p1 & "two words"', '"a//b" & c']
+    assert [one["source"] for one in found] == ["& a p0", "& p0 p1", "& p0 p1"]
+    assert found[0]["names"] == {"a": "a", "p0": "p0"}
+    assert found[1]["names"] == {"p0": "p1", "p1": "two words"}
+    lines, status = answer("prop", "a", "a &", "--json")
+    assert [json.loads(line)["line"] for line in lines] == [1, 2]
+
+
+def test_arrows_are_no_comments():
+    text = "a --> b\na <--> b -- c\na ---> b\n--\n#\n//\n;\nG a; -- b"
+    read = [(1, "a --> b"), (2, "a <--> b"), (3, "a ---> b"), (8, "G a")]
+    assert formula_answers.split_formulas(text) == read
+
+
+@pytest.mark.parametrize("way", ["file", "standard input"])
+def test_bytes_that_are_no_text_are_one_line(answer, tmp_path, monkeypatch, way):
+    data = b'\xef\xbb\xbfa & !b\n"caf\xe9" & a\r\n!c\n'
+    (tmp_path / "formulas").write_bytes(data)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    path = tmp_path / "formulas" if way == "file" else "-"
+    lines, status = answer("prop", "--input", path)
+    assert lines == ["a & !b", "cannot be read: the line is no text in UTF-8", "!c"] and status == 1
+    lines, status = answer("prop", '"caf\udce9"', "!c")
+    assert lines == ["cannot be read: the line is no text in UTF-8", "!c"]
+
+
+def test_no_name_passes_for_another_line(answer):
+    forged = '"a\nno answer exists"', '"\x1b[2K\rverified"', '"a\u2028verified"', '"\u202eon"'
+    lines, status = answer("prop", *forged, "anything")
+    assert len(lines) == 5 and lines[4] == '"anything"' and status == 1
+    assert all(line.startswith("cannot be read: ") and line.isprintable() for line in lines[:4])
+
+
+@needs_spot
+def test_what_is_too_long_is_said_in_words_of_this_command(answer):
+    (line, *_), status = answer("ltl", "!" * 2000 + "a", "a U " * 600 + "X" * 10**6)
+    assert line.startswith("cannot be answered: the sentence has 2001 tokens, more than the 1023")
+    assert "--" not in line and status == 1
+
+
 def test_a_checkpoint_needs_nothing_beside_it(answer, tmp_path):
     shutil.copy(ROOT / "checkpoints/prop/model.pt", tmp_path / "own.pt")
     assert answer("prop", "--path", tmp_path / "own.pt", "!req") == (["!req"], 0)
@@ -319,9 +369,10 @@ def test_dimacs(answer, tmp_path):
     found = dict(zip(line.split()[::2], line.split()[1::2]))
     true = {name for name, value in found.items() if value == "1"}
     false = set(found) - true
-    (tmp_path / "x.cnf").write_text(DIMACS.replace("cnf", "wcnf"))
-    (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
-    assert line.startswith("cannot be read: line 2 of DIMACS is not 'p cnf") and status == 1
+    for text in (DIMACS.replace("cnf", "wcnf"), "c\n1 -2 0\n2 3 0\n", "c\n* # 2\n+1 x1 >= 1 ;\n"):
+        (tmp_path / "x.cnf").write_text(text)
+        (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
+        assert line.startswith("cannot be read: line 2 of DIMACS is not 'p cnf") and status == 1
     assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
 
 
@@ -354,6 +405,12 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     assert asked == ["a", "!a", "a & b", "a | b", "a & b", "a | b"]
 
 
+def test_another_encoding_is_one_mistake(tmp_path):
+    (tmp_path / "formulas").write_text("a\nb\n", encoding="utf-16")
+    with pytest.raises(UserError, match="formulas is in UTF-16; save it as UTF-8; change --input"):
+        sit("answer", "prop", "--input", tmp_path / "formulas")
+
+
 def test_widths_are_checked_as_they_are_read(capsys):
     with pytest.raises(SystemExit):
         sit("answer", "prop", "a", "--beams", "0")
@@ -365,6 +422,7 @@ def test_widths_are_checked_as_they_are_read(capsys):
     [
         ((), "give formulas, or a file of them by --input"),
         (("a", "--input", "x"), "give formulas, or a file of them by --input"),
+        ((), "--input, where - is standard input"),
         (("--input", "no_such"), "no_such cannot be read.*change --input"),
     ],
 )
