@@ -1,14 +1,14 @@
 """The exceptions for mistakes a user can put right."""
 
+from typing import Any, Tuple
+
 _SHOWN = 80  # characters of a sentence in a message
 
 
-class UserError(SystemExit):
+class UserError(Exception):
     """A mistake in the data, the options or a file named by the user.
 
-    Deriving from ``SystemExit`` makes every fairseq command end with this one sentence on stderr
-    and exit status 1 instead of a traceback, also where fairseq wraps each ``Exception`` into a
-    misleading one. Library callers can catch it by name.
+    ``sit`` and fairseq's commands end with this one sentence on stderr and exit status 1.
 
     Args:
         message: the cause, in words that need no command line.
@@ -19,9 +19,6 @@ class UserError(SystemExit):
     def __init__(self, message: str, options: str = "") -> None:
         flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
         super().__init__(f"{message}; change {flags}" if flags else message)
-
-    def __str__(self) -> str:
-        return str(self.code)
 
 
 class UnansweredError(UserError):
@@ -36,6 +33,9 @@ class UnansweredError(UserError):
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
-        self.reason = reason
+        self.reason, self._sentence = reason, sentence
         shown = sentence if len(sentence) <= _SHOWN else sentence[: _SHOWN - 3] + "..."
         super().__init__(f"{reason}: {shown!r}")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.reason, self._sentence)

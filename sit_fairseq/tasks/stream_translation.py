@@ -319,7 +319,7 @@ class StreamTranslationTask(TranslationTask):
     ):
         """Makes what searches for answers, see :meth:`build_generator`; ``grammar`` is theirs."""
         if _are_ours(models):
-            refuse_given(args, "constraints", "print_alignment", "retain_dropout")
+            refuse_given(args, "constraints", "print_alignment", "replace_unk", "retain_dropout")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
                 raise unsupported("prefix_allowed_tokens_fn")
