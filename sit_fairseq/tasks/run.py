@@ -40,6 +40,7 @@ class Run:
     Attributes:
         generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
+        check_scored: raises a UserError if what is answered cannot be scored.
         ids: of the sentences of the next batch, for a command that does not pass them on.
 
     Raises:
@@ -57,6 +58,7 @@ class Run:
         global _current
         self.options, self.dictionary = options, dictionary
         self.scorer: Any = None
+        self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
         self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
