@@ -1,5 +1,7 @@
 """The exceptions for mistakes a user can put right."""
 
+from typing import Any, Tuple
+
 _LONGEST = 2000  # characters of a message
 
 
@@ -14,12 +16,10 @@ def shortened(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
 
 
-class UserError(SystemExit):
+class UserError(Exception):
     """A mistake in the data, the options or a file named by the user.
 
-    Deriving from ``SystemExit`` makes every fairseq command end with this one sentence on stderr
-    and exit status 1 instead of a traceback, also where fairseq wraps each ``Exception`` into a
-    misleading one. Library callers can catch it by name.
+    ``sit`` and fairseq's commands end with this one sentence on stderr and exit status 1.
 
     Args:
         message: the cause, in words that need no command line.
@@ -31,9 +31,6 @@ class UserError(SystemExit):
         flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
         message = shortened(message)
         super().__init__(f"{message}; change {flags}" if flags else message)
-
-    def __str__(self) -> str:
-        return str(self.code)
 
 
 class UnansweredError(UserError):
@@ -48,5 +45,8 @@ class UnansweredError(UserError):
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
-        self.reason = shortened(reason)
+        self.reason, self._sentence = shortened(reason), sentence
         super().__init__(f"{reason}: {excerpt(sentence)}")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.reason, self._sentence)

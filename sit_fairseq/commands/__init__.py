@@ -5,8 +5,8 @@ before, and has
 
 * a docstring, which its ``--help`` shows;
 * ``add_arguments(parser)``, which adds its options to an :class:`argparse.ArgumentParser`;
-* ``main(args)``, which does the work. A :class:`~sit_fairseq.errors.UserError`, for options or
-  files that cannot be used, ends the process with one sentence on stderr and exit status 1.
+* ``main(args)``, which does the work. It raises a :class:`~sit_fairseq.errors.UserError` for options
+  or files that cannot be used.
 """
 
 import argparse
@@ -85,7 +85,19 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    """Finds the verb and calls it; ``argv`` leaves out the program's name."""
+    """Does what :func:`run` does; a UserError ends the process with its sentence and status 1."""
+    try:
+        run(argv)
+    except UserError as error:
+        sys.exit(str(error))
+
+
+def run(argv: Optional[Sequence[str]] = None) -> None:
+    """Finds the verb and calls it; ``argv`` leaves out the program's name.
+
+    Raises:
+        UserError: options or files cannot be used.
+    """
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 

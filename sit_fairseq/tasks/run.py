@@ -42,6 +42,7 @@ class Run:
         judges: who verifies, None if nobody does.
         generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
+        check_scored: raises a UserError if what is answered cannot be scored.
         ids: of the sentences of the next batch, for a command that does not pass them on.
 
     Raises:
@@ -61,6 +62,7 @@ class Run:
         self.judges = None if before is None else before.judges
         self.options, self.dictionary = options, dictionary
         self.scorer: Any = None
+        self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
         self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
