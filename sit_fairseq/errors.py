@@ -50,3 +50,35 @@ class UnansweredError(UserError):
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.reason, self._sentence)
+
+
+# The extras of setup.py, and the packages that each brings.
+EXTRAS = {
+    "fairseq": ("fairseq", "fairseq_cli", "hydra", "omegaconf"),
+    "hub": ("safetensors", "yaml"),
+    "ltl": ("spot",),
+    "onnx": ("onnx", "onnxruntime", "onnxscript"),
+    "plots": ("matplotlib",),
+    "prop": ("aiger", "aiger_sat", "pysat"),
+    "text": ("google", "sentencepiece"),
+}
+
+
+def missing(error: ModuleNotFoundError) -> Exception:
+    """The error to raise where an import fails.
+
+    Returns:
+        A UserError that says how to install the package, or ``error`` if no extra brings it.
+    """
+    package = (error.name or "").split(".")[0]
+    for extra, packages in EXTRAS.items():
+        if package in packages:
+            # fairseq's set-up imports torch, and builds nothing where it makes documentation.
+            how = (
+                "READTHEDOCS=1 pip install --no-build-isolation"
+                if extra == "fairseq"
+                else "pip install"
+            )
+            name = "fairseq" if extra == "fairseq" else package
+            return UserError(f"this needs {name}: {how} 'sit_fairseq[{extra}]'")
+    return error

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, missing
 
 # What each verb does, and each group of verbs.
 VERBS: Dict[str, str] = {
@@ -60,6 +60,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
         prog="sit",
         description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
         epilog="VERB --help says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # whole lines of --user-dir
     )
     folder = Path(__file__).resolve().parent.parent
     help_ = "print the folder of the package, for --user-dir of fairseq's commands"
@@ -106,6 +107,13 @@ def run(argv: Optional[Sequence[str]] = None) -> None:
     # Before fairseq is imported, which would have every library print its notes.
     level = os.environ.get("LOGLEVEL", "WARNING").upper()
     logging.basicConfig(level=level, format="%(message)s")
+    try:
+        _call(words)
+    except ModuleNotFoundError as error:
+        raise missing(error)
+
+
+def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
     if verb == ["answer"]:  # whose options may stand anywhere among the formulas

@@ -42,8 +42,6 @@ from pathlib import Path
 
 from sit_fairseq.commands._options import at_least
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiment_runs import run_experiments
-from sit_fairseq.evaluation.experiments import read_experiments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.evaluation.experiment_runs import run_experiments
+    from sit_fairseq.evaluation.experiments import read_experiments
+
     experiments = read_experiments(args.experiments)
     folder, name = Path(args.folder).resolve(), Path(args.experiments).stem
     table, failed = run_experiments(experiments, folder, name, args.jobs)

@@ -42,7 +42,6 @@ _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assi
 _LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
 
-
 class SymbolInvariantConfig(PreTrainedConfig):
     """What ``config.json`` says: the options of training, and the tokens."""
 

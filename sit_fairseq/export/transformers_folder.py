@@ -133,10 +133,7 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
     found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
     if os.path.isfile(pieces):
-        try:
-            from sentencepiece import sentencepiece_model_pb2
-        except ModuleNotFoundError:
-            raise UserError(f"{pieces} needs two packages: pip install sentencepiece protobuf")
+        from sentencepiece import sentencepiece_model_pb2
 
         model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
         if model.trainer_spec.model_type != model.trainer_spec.BPE:

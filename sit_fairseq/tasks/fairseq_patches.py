@@ -22,6 +22,8 @@ fairseq's name                               why it is replaced
                                              many as there are GPUs, whatever ``--num-shards`` says
 ``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand among those of fairseq,
                                              in their places
+``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
+                                             (:mod:`~sit_fairseq.tasks.compiled_parts`)
 ``next_epoch_itr`` of a verified generation  fairseq tells no one that the last batch is answered,
                                              when the closing line is due
 ============================================ ==================================================
@@ -52,6 +54,7 @@ from omegaconf import OmegaConf
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.storage.checkpoints import register_safe_globals
 from sit_fairseq.storage.files import partial_files
+from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
@@ -68,6 +71,7 @@ def patch_fairseq() -> None:
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
     register_safe_globals()
+    compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
     PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
