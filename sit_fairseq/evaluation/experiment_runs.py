@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.experiments import (
     TRAINING,
     Experiments,
@@ -75,6 +76,7 @@ class Runner:
             "overrides": run.overrides,
             "data": self._relative(run.data),
             "content_of_the_data": self._contents[run.data],
+            "version_of_the_package": sit_fairseq.__version__,
         }
         advice = f"name another DIR, or remove {run.folder}"
         path = str(run.folder / "journal.jsonl")
@@ -173,12 +175,14 @@ class Runner:
         return result
 
     def _measure(self, run: Run, name: str, command: str) -> Dict[str, Any]:
-        """Measures a model, unless that is done by the same command with the same files."""
+        """Measures a model, unless that is done by the same command with the same files, judges
+        and versions, and each verdict is decided."""
         path = run.folder / f"{name}.json"
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
         words += ["--data", str(run.data), "--result", str(path)]
-        begun, line = run.folder / f"{name}.command", shlex.join(words)
+        begun = run.folder / f"{name}.command"
+        line, other = f"{shlex.join(words)}\n{json.dumps(versions())}\n", False
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
@@ -186,12 +190,14 @@ class Runner:
             same = all(
                 sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
             )
-            if same and found["command"][1:] == words:
+            of = found.get("versions", {})
+            other = not same or found["command"][1:] != words or versions(of) != of
+            if not other and not found["undecided"]:
                 return found["result"]
-        if path.exists() or begun.exists() and begun.read_text(encoding="utf-8") != line:
-            # Of another command or other files; what is begun anew goes on after an interruption.
-            for old in (*run.folder.glob(f"{escape(name)}.*answers.jsonl"), path):
-                old.unlink(missing_ok=True)
+            path.unlink()  # its answers, if they are still of use, are judged again
+        if other or begun.exists() and begun.read_text(encoding="utf-8") != line:
+            for old in run.folder.glob(f"{escape(name)}.*answers.jsonl"):
+                old.unlink()
         with replacing(str(begun)) as (file,):
             file.write(line)
         words = [sys.executable, "-m", "sit_fairseq", *words]

@@ -4,9 +4,11 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
+from pathlib import Path
 from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.signature import code_of, hash_of_files, versions_of
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
@@ -115,6 +117,30 @@ class Judge(ABC):
     def distance(self, problem: str, answer: str) -> Optional[int]:
         """The edit distance of an answer from the right one; None if there may be several."""
         return None
+
+    def code(self) -> List[Path]:
+        """The files of its classes, and those that they import from beside them."""
+        return sorted({path for module in self._modules() for path in code_of(module)[0]})
+
+    def own_code(self) -> List[Path]:
+        """Those of them that are not of this package."""
+        ours = Path(__file__).resolve().parent.parent
+        return [path for path in self.code() if ours not in path.parents]
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        """The versions of the libraries that its code imports; None for one that is missing."""
+        return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
+
+    def signature(self) -> str:
+        """One line that names who judges: ``ltl|judge:spot|code:1a2b3c4d|spot:2.13``.
+
+        Verdicts of equal signatures are equal, but for judges that read files of data.
+        """
+        parts = {"judge": self.name, "code": hash_of_files(self.code())[:8], **self.versions()}
+        return "|".join([self.semantics, *(f"{name}:{value}" for name, value in parts.items())])
+
+    def _modules(self) -> List[str]:
+        return [cls.__module__ for cls in type(self).__mro__ if issubclass(cls, Judge)]
 
 
 class FormulaJudge(Judge):

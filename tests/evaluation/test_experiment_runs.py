@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from conftest import gone
 from experiment_content import CONTENT, experiments
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
 from sit_fairseq.storage.files import sha256_of_file
 
@@ -56,6 +58,7 @@ def calls(monkeypatch):
             files = {"x.src": sha256_of_file(str(self._folder / "x.src"))}
             result = {"correct": {"share": 0.5}, "3": {"mean": 1.0}}
             found = {"command": ["sit", *words[3:]], "files": files, "result": result}
+            found.update(undecided=0, versions=versions())
             Path(words[words.index("--result") + 1]).write_text(json.dumps(found))
         return 60.0
 
@@ -112,6 +115,58 @@ def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     other = {**CONTENT["measurements"], "test": test}
     assert carry_out(folder, calls, measurements=other) == ["test", "test"]
     assert carry_out(folder, calls, measurements=other) == []
+
+
+@pytest.mark.parametrize(
+    "changed, called",
+    [
+        ({"undecided": 3}, "test on"),  # whose answers are judged again
+        ({"versions": {**versions(), "spot": None}}, "test"),
+        ({"versions": {**versions(), "no such library": "1.0"}}, "test"),
+    ],
+)
+def test_what_a_judge_could_not_decide_or_another_decided_is_measured_again(
+    folder, calls, changed, called
+):
+    measurements = {"test": CONTENT["measurements"]["test"]}
+    given = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": measurements}
+    carry_out(folder, calls, **given)
+    path = folder / "runs" / "All" / "A" / "seed1" / "test.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    assert carry_out(folder, calls, **given) == [called]
+    assert carry_out(folder, calls, **given) == []
+
+
+JUDGE = """from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+from verdicts import VERDICT
+
+class Mine(Judge):
+    quick = True
+
+    def verify(self, problem, answer):
+        return VERDICT
+"""
+
+
+def test_an_edited_judge_changes_the_table(folder):
+    """A judge of one's own, of whose verdicts another file decides."""
+    (folder / "mine.py").write_text(JUDGE)
+    for name in ("x.tgt", "answers"):
+        (folder / name).write_text("a 1\n")
+    for side in ("src", "tgt"):
+        tokens = "! & | -> <-> xor 0 1 a".split()
+        (folder / "bin" / f"dict.{side}.txt").write_text("".join(f"{t} 1\n" for t in tokens))
+    shutil.copy(ROOT / "checkpoints" / "prop" / "model.pt", folder / "a.pt")
+    columns = {"Correct": "correct.share"}
+    test = {"command": "correct x --semantics mine:Mine --max-len-b 3", "columns": columns}
+    parts = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": {"test": test}}
+    for verdict, share in (("unavailable", "0.00 %"), ("satisfied", "100.00 %")):
+        (folder / "verdicts.py").write_text(
+            f"from sit_fairseq.judging.verdict import Verdict\n\nVERDICT = Verdict.{verdict}\n"
+        )
+        table, failed = run_experiments(experiments(folder, **ONE, **parts), folder, "some", 1)
+        assert not failed and share in table
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["the first", "in the place of another"])
