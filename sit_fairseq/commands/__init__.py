@@ -10,6 +10,7 @@ before, and has
 """
 
 import argparse
+import errno
 import importlib
 import keyword
 import logging
@@ -18,6 +19,8 @@ import signal
 import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
+
+from sit_fairseq.errors import UserError
 
 # What each verb does, and each group of verbs.
 VERBS: Dict[str, str] = {
@@ -100,6 +103,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     try:
         args.main(args)
         sys.stdout.flush()
-    except BrokenPipeError:  # as in `sit judge ... | head`: nobody reads any further
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        if error.errno == errno.EPIPE:  # as in `sit judge ... | head`: nobody reads any further
+            sys.exit(128 + signal.SIGPIPE)
+        raise UserError(f"The output cannot be written: {error.strerror}; write it elsewhere.")

@@ -1,15 +1,17 @@
 """Answers to formulas as people write them, for ``sit answer``."""
 
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.infix import infix, quoted
@@ -21,8 +23,20 @@ from sit_fairseq.logic.syntax import ARITY, RESERVED, MalformedFormula, balanced
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
 
+# Formulas asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
+_QUICK = 4.0
 _DIMACS = re.compile(r"^p\s+(w?cnf|sat[ex]*)\s", re.MULTILINE)
+
+
+_NONE_ACCEPTED = "no hypothesis of the search was accepted"
+
+# Why nobody knows whether the best hypothesis is right.
+_UNDECIDED = {
+    Verdict.timeout: "the judge took too long over the best hypothesis",
+    Verdict.error: "the judge failed on the best hypothesis, perhaps for want of memory",
+    Verdict.unavailable: "the formula is too hard for the judge",
+}
 
 
 class Status(str, Enum):
@@ -46,6 +60,7 @@ class FormulaAnswer:
     answer: str = ""  # if it is verified
     text: str = ""  # the same for people
     reason: str = ""  # why there is no answer
+    decided: bool = True  # whether the same would come of it with more time
 
 
 def shipped_model(name: str) -> Path:
@@ -69,9 +84,17 @@ def split_formulas(text: str) -> List[str]:
 
 
 def answer_formulas(
-    formulas: Iterable[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
+    formulas: Iterable[str],
+    logic: str,
+    model: Any,
+    judges: JudgePool,
+    beams: Sequence[int],
+    seconds: float,
 ) -> Iterator[FormulaAnswer]:
-    """Answers formulas, in order.
+    """Answers formulas, in order, the first one before the second is asked.
+
+    So many are asked at once as take some seconds: one at first, and twice as many after each batch
+    that was quick.
 
     Args:
         formulas: in infix or prefix notation, or DIMACS.
@@ -79,17 +102,41 @@ def answer_formulas(
         model: as ``from_pretrained`` returns it.
         judges: of the logic.
         beams: widths of the search, from narrow to wide.
+        seconds: after which a formula is given up.
     """
-    rest = iter(formulas)
-    while batch := list(islice(rest, _BATCH)):
-        read = [_read(formula, logic) for formula in batch]
-        sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
-        answers = iter(_answers(sources, logic, model, judges, beams))
-        for formula, one in zip(batch, read):
-            if isinstance(one, Reading):
-                yield _answered(formula, one, logic, *next(answers))
-            else:
-                yield FormulaAnswer(formula, Status.unreadable, reason=one)
+    rest, size = iter(formulas), 1
+    while batch := list(islice(rest, size)):
+        started = time.monotonic()
+        try:
+            with time_limit(seconds):
+                found = _batch(batch, logic, model, judges, beams)
+        except OutOfTime:
+            found = []
+        yield from found
+        if not found and len(batch) == 1:
+            reason = f"the time limit of {seconds:g} seconds, --seconds"
+            yield FormulaAnswer(batch[0], Status.unverified, reason=reason, decided=False)
+        elif not found:
+            rest = chain(batch, rest)
+        quick = time.monotonic() - started < min(_QUICK, seconds / 2)
+        size = min(2 * size, _BATCH) if quick else max(1, size // 2 if found else 1)
+
+
+def _batch(
+    batch: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
+) -> List[FormulaAnswer]:
+    """The answers to some formulas."""
+    read = [_read(formula, logic) for formula in batch]
+    sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
+    answers = iter(_answers(sources, logic, model, judges, beams))
+    return [
+        (
+            _answered(formula, one, logic, *next(answers))
+            if isinstance(one, Reading)
+            else FormulaAnswer(formula, Status.unreadable, reason=one)
+        )
+        for formula, one in zip(batch, read)
+    ]
 
 
 def _answers(
@@ -161,10 +208,48 @@ def _answered(
     elif hasattr(answer, "reason"):
         status, reason = Status.unanswered, answer.reason
     else:
-        status, reason = Status.unverified, "no hypothesis of the search was accepted"
-        if answer.verdict in (Verdict.timeout, Verdict.error, Verdict.unavailable):
-            reason = f"the judge could not decide on the best hypothesis ({answer.verdict})"
+        status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
+        if reason is None:
+            exists = ", though an answer exists" if possible else ""
+            return FormulaAnswer(formula, status, source, reason=_NONE_ACCEPTED + exists)
+        return FormulaAnswer(formula, status, source, reason=reason, decided=False)
     return FormulaAnswer(formula, status, source, reason=reason)
+
+
+def confirmed(
+    formula: str, entry: Mapping[str, Any], logic: str, judges: JudgePool
+) -> Optional[FormulaAnswer]:
+    """What was noted of a formula, read and judged again; None if it is to be asked again.
+
+    Raises:
+        ValueError: it is not what becomes of the formula.
+        TypeError: it is no note of an answer.
+    """
+    noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
+    if noted.decided is not True:
+        return None
+    read = _read(formula, logic)
+    if not isinstance(read, Reading):
+        right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
+    elif noted.status is Status.verified:
+        names = {name: f"p{number}" for number, name in enumerate(read.names)}
+        plain = all(map(_is_word, read.names))
+        answer = _renamed(noted.answer, names) if plain else str(noted.answer)
+        (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
+        if not verdict.decided:
+            return None
+        right = verdict is Verdict.satisfied and _answered(formula, read, logic, answer, True)
+    elif noted.status is Status.impossible:
+        (possible,) = judges.solvable([" ".join(read.tokens)])
+        if possible is None:
+            return None
+        right = _answered(formula, read, logic, None, possible) if not possible else None
+    else:
+        given = _answered(formula, read, logic, None, False)
+        right = replace(noted, formula=formula, source=given.source, answer="", text="")
+    if right != noted:
+        raise ValueError(f"{entry} is no answer to {formula}")
+    return noted
 
 
 def _is_word(name: str) -> bool:

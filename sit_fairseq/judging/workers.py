@@ -134,7 +134,8 @@ class _Worker:
 class WorkerPool:
     """Calls a function on items in parallel; an item it hangs or crashes on costs only itself.
 
-    Use it as a context manager, or close it. Workers start with the first items. They find modules
+    Use it as a context manager, or close it; it also ends with its last reference. Workers start
+    with the first items. They find modules
     where this process does, but know nothing of its script: what is pickled must come from modules.
 
     Args:
@@ -167,6 +168,9 @@ class WorkerPool:
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
         self.close()
 
     def close(self) -> None:

@@ -305,7 +305,7 @@ class StreamTranslationTask(TranslationTask):
         def build(args, grammar):
             return self.generator(models, args, *given, grammar=grammar, **more)
 
-        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build)
+        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build, self._run)
         return self._run.generator
 
     def generator(
