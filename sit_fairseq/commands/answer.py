@@ -70,7 +70,8 @@ def main(args: argparse.Namespace) -> None:
     formulas = _formulas(args)
     args.path = args.path or str(shipped_model(args.logic) / "model.pt")
     lacking = 0
-    with JudgePool(accepting_judge(args.logic)) as judges:
+    # A proof that there is no answer may take a sixth of the time: the search needs the rest.
+    with JudgePool(accepting_judge(args.logic), timeout=args.seconds / 6) as judges:
         work = _kept if args.output else _answers
         with tqdm(total=len(formulas), unit=" formulas", leave=False, disable=None) as bar:
             for answer in work(args, formulas, judges):

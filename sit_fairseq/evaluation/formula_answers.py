@@ -210,8 +210,8 @@ def _answered(
     else:
         status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
         if reason is None:
-            exists = ", though an answer exists" if possible else ""
-            return FormulaAnswer(formula, status, source, reason=_NONE_ACCEPTED + exists)
+            exists = "though an answer exists" if possible else "and whether one exists is unknown"
+            return FormulaAnswer(formula, status, source, reason=f"{_NONE_ACCEPTED}, {exists}")
         return FormulaAnswer(formula, status, source, reason=reason, decided=False)
     return FormulaAnswer(formula, status, source, reason=reason)
 
