@@ -41,6 +41,16 @@ _UNDECIDED = {
 }
 
 
+_NONE_ACCEPTED = "no hypothesis of the search was accepted"
+
+# Why nobody knows whether the best hypothesis is right.
+_UNDECIDED = {
+    Verdict.timeout: "the judge took too long over the best hypothesis",
+    Verdict.error: "the judge failed on the best hypothesis, perhaps for want of memory",
+    Verdict.unavailable: "the formula is too hard for the judge",
+}
+
+
 class Status(str, Enum):
     """What became of a formula."""
 
@@ -229,6 +239,42 @@ def _answered(
         exists = "though an answer exists" if possible else "and whether one exists is unknown"
         reason = f"{_NONE_ACCEPTED}, {exists}"
     return FormulaAnswer(formula, status, source, reason=reason, names=names)
+
+
+def confirmed(
+    formula: str, entry: Mapping[str, Any], logic: str, judges: JudgePool
+) -> Optional[FormulaAnswer]:
+    """What was noted of a formula, read and judged again; None if it is to be asked again.
+
+    Raises:
+        ValueError: it is not what becomes of the formula.
+        TypeError: it is no note of an answer.
+    """
+    noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
+    if noted.decided is not True:
+        return None
+    read = _read(formula, logic)
+    if not isinstance(read, Reading):
+        right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
+    elif noted.status is Status.verified:
+        names = {name: f"p{number}" for number, name in enumerate(read.names)}
+        plain = all(map(_is_word, read.names))
+        answer = _renamed(noted.answer, names) if plain else str(noted.answer)
+        (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
+        if not verdict.decided:
+            return None
+        right = verdict is Verdict.satisfied and _answered(formula, read, logic, answer, True)
+    elif noted.status is Status.impossible:
+        (possible,) = judges.solvable([" ".join(read.tokens)])
+        if possible is None:
+            return None
+        right = _answered(formula, read, logic, None, possible) if not possible else None
+    else:
+        given = _answered(formula, read, logic, None, False)
+        right = replace(noted, formula=formula, source=given.source, answer="", text="")
+    if right != noted:
+        raise ValueError(f"{entry} is no answer to {formula}")
+    return noted
 
 
 def confirmed(
