@@ -271,42 +271,6 @@ def confirmed(
     return noted
 
 
-def confirmed(
-    formula: str, entry: Mapping[str, Any], logic: str, judges: JudgePool
-) -> Optional[FormulaAnswer]:
-    """What was noted of a formula, read and judged again; None if it is to be asked again.
-
-    Raises:
-        ValueError: it is not what becomes of the formula.
-        TypeError: it is no note of an answer.
-    """
-    noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
-    if noted.decided is not True:
-        return None
-    read = _read(formula, logic)
-    if not isinstance(read, Reading):
-        right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
-    elif noted.status is Status.verified:
-        names = {name: f"p{number}" for number, name in enumerate(read.names)}
-        plain = all(map(_is_word, read.names))
-        answer = _renamed(noted.answer, names) if plain else str(noted.answer)
-        (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
-        if not verdict.decided:
-            return None
-        right = verdict is Verdict.satisfied and _answered(formula, read, logic, answer, True)
-    elif noted.status is Status.impossible:
-        (possible,) = judges.solvable([" ".join(read.tokens)])
-        if possible is None:
-            return None
-        right = _answered(formula, read, logic, None, possible) if not possible else None
-    else:
-        given = _answered(formula, read, logic, None, False)
-        right = replace(noted, formula=formula, source=given.source, answer="", text="")
-    if right != noted:
-        raise ValueError(f"{entry} is no answer to {formula}")
-    return noted
-
-
 def _is_word(name: str) -> bool:
     """Whether a symbol of a data set may be called so."""
     reserved = name in RESERVED or name.lower() in ("true", "false")
