@@ -3,7 +3,7 @@
 from array import array
 from typing import Callable, List, NamedTuple, Optional, Sequence
 
-from sit_fairseq.datasets.pair_files import read_forms, source_file
+from sit_fairseq.datasets.pair_files import Pair, read_forms, read_pairs, source_file
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -73,3 +73,29 @@ def measure_overlap(
         overlaps += [file.found_in(other) for file in files]
         overlaps.append(other.repeated())
     return overlaps
+
+
+def without_renamings(
+    test: str,
+    train: Sequence[str],
+    symbols: str,
+    check: Optional[Callable[[str], None]] = None,
+) -> List[Pair]:
+    """The pairs of a data set whose source is no renaming of a training sentence, nor of a pair
+    before it.
+
+    Args:
+        test: prefix of the data set.
+        train, symbols, check: see :func:`measure_overlap`.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    pattern = SymbolPattern(symbols)
+    known = {form for name in train for form in _read(name, pattern, check).forms}
+    found = []
+    for pair, form in zip(read_pairs(test), _read(f"{test}.src", pattern, check).forms):
+        if form not in known:
+            known.add(form)
+            found.append(pair)
+    return found

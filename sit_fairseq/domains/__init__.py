@@ -84,8 +84,8 @@ class Domain:
         return judge
 
     def signature(self, judge: Optional[str] = None) -> str:
-        """One line that names what a result depends on: ``ltl@1|judge:spot``."""
-        return f"{self.versioned}|judge:{self.judge(judge).name}"
+        """One line that names what a result depends on: ``ltl@1|judge:spot|code:1a2b3c4d``."""
+        return f"{self.versioned}|{self.judge(judge).signature().partition('|')[2]}"
 
 
 def names() -> List[str]:

@@ -4,12 +4,17 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
+from pathlib import Path
+from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.signature import code_of, hash_of_files, versions_of
 from sit_fairseq.judging.verdict import Verdict
 
 Own = TypeVar("Own")
+
+# Names the folder of modules of the user's own to processes that run in another one.
+OWN_MODULES = "SIT_OWN_MODULES"
 
 
 class Problem(str):
@@ -102,6 +107,30 @@ class Judge(ABC):
         """The edit distance of an answer from the right one; None if there may be several."""
         return None
 
+    def code(self) -> List[Path]:
+        """The files of its classes, and those that they import from beside them."""
+        return sorted({path for module in self._modules() for path in code_of(module)[0]})
+
+    def own_code(self) -> List[Path]:
+        """Those of them that are not of this package."""
+        ours = Path(__file__).resolve().parent.parent
+        return [path for path in self.code() if ours not in path.parents]
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        """The versions of the libraries that its code imports; None for one that is missing."""
+        return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
+
+    def signature(self) -> str:
+        """One line that names who judges: ``ltl|judge:spot|code:1a2b3c4d|spot:2.13``.
+
+        Verdicts of equal signatures are equal, but for judges that read files of data.
+        """
+        parts = {"judge": self.name, "code": hash_of_files(self.code())[:8], **self.versions()}
+        return "|".join([self.semantics, *(f"{name}:{value}" for name, value in parts.items())])
+
+    def _modules(self) -> List[str]:
+        return [cls.__module__ for cls in type(self).__mro__ if issubclass(cls, Judge)]
+
 
 def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
     """Finds a user's own object, or makes one of a user's own class.
@@ -115,8 +144,9 @@ def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
         UserError: there is no such object, or its code fails.
     """
     module, _, name = place.partition(":")
-    if os.getcwd() not in sys.path:  # worker processes get the same path
-        sys.path.append(os.getcwd())
+    folder = os.environ.get(OWN_MODULES, os.getcwd())
+    if folder not in sys.path:  # worker processes get the same path
+        sys.path.append(folder)
     try:
         own = getattr(import_module(module), name)
         own = own() if isinstance(own, type) and issubclass(own, kinds) else own

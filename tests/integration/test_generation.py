@@ -195,3 +195,21 @@ def test_vocabulary_grows_after_training(prop, tmp_path, answers):
     for sentence in found:
         assert set(re.findall(r"p\d+", sentence.answers[0])) <= set(sentence.source.split())
         assert sentence.verdicts[0] in ("satisfied", "violated", "vacuous", "invalid")
+
+
+def test_lost_names_are_not_scored_and_the_remedy_works(tmp_path, capsys):
+    """Names that the dictionary of training lacks are lost, but not in a dictionary of their own."""
+    lines, shipped = (["& x17 y", "! x17"], ["x17 1 y 1", "x17 0"]), ROOT / "checkpoints" / "prop"
+    (tmp_path / "dict").write_text("".join(f"{token} 1\n" for token in "& ! a b 0 1".split()))
+    known = ("--srcdict", tmp_path / "dict", "--joined-dictionary")
+    lost = preprocess_lines(tmp_path / "lost", *lines, "test", *known)
+    asked = (shipped / "model.pt", *SEMANTIC)
+    for semantics in ("prop", "exact"):
+        with pytest.raises(UserError, match="6 tokens of test are <unk>.*--trainpref"):
+            generate(lost, *asked, semantics)
+    judged = ("--validate-semantics", "prop", "--valid-subset", "test", "--max-update", 1)
+    with pytest.raises(UserError, match="--validate-semantics cannot judge: 6 tokens"):
+        train(lost, tmp_path / "model", *judged)
+    capsys.readouterr()
+    generate(preprocess_lines(tmp_path / "new", *lines), *asked, "prop")
+    assert "correct 100.00 %" in capsys.readouterr().out

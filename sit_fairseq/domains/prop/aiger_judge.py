@@ -8,8 +8,8 @@ import operator
 from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.syntax import fold, formula_symbols
 from sit_fairseq.domains.prop.judges import PropJudge
+from sit_fairseq.judging.signature import versions_of
 from sit_fairseq.judging.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -84,6 +84,9 @@ class AigerJudge(PropJudge):
         if not aiger_installed():
             self.missing = INSTALL_HINT
             logger.warning("The aiger judge needs py-aiger-sat: %s", INSTALL_HINT)
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        return versions_of(["py-aiger", "py-aiger-sat", "python-sat"])
 
     def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
         if self.missing:

@@ -9,7 +9,7 @@ import pytest
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
-from sit_fairseq.domains.prop import aiger_judge
+from sit_fairseq.domains.prop import aiger_judge, satisfiability
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge, aiger_assignment
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import random_formula, smallest_assignment, truth_table
@@ -137,8 +137,9 @@ def test_what_a_truth_table_has_no_room_for():
     wide = " ".join(["|"] * 20 + [f"p{i}" for i in range(21)])
     long = " ".join(["|"] * 1999 + [f"p{i % 21}" for i in range(2000)])
     bits = BitsJudge()
-    assert bits.verify(wide, "") is Verdict.unavailable
-    assert bits.verify(f"& q {long}", "q 1") is Verdict.unavailable
+    assert bits.verify(wide, "") is Verdict.violated
+    assert bits.verify(f"& q {long}", "q 1") is Verdict.violated
+    assert bits.verify(f"| q | ! q {wide}", "") is Verdict.satisfied
     assert bits.verify(long, "p0 1") is Verdict.satisfied
     assert bits.verify(f"& q {wide}", "q 0") is Verdict.violated
     assert bits.verify(f"xor {wide} & q r", "q 0 p20 1") is Verdict.satisfied
@@ -146,8 +147,16 @@ def test_what_a_truth_table_has_no_room_for():
     assert bits.verify(wide, "p0 0") is Verdict.violated
     assert bits.verify(wide, "p0 1") is Verdict.satisfied
     assert bits.verify(long, " ".join(f"p{i} 1" for i in range(12))) is Verdict.satisfied
-    assert bits.solvable(wide) is None and AigerJudge().solvable(wide)
-    assert AigerJudge().solvable(f"& p0 & ! p0 {wide}") is False
+    for judge in (bits, AigerJudge()):
+        assert judge.solvable(wide) is True
+        assert judge.solvable(f"& p0 & ! p0 {wide}") is False
+
+
+def test_what_a_search_takes_too_long_for_is_unavailable(monkeypatch):
+    monkeypatch.setattr(satisfiability, "satisfiable", lambda formula: None)
+    wide = " ".join(["|"] * 20 + [f"p{i}" for i in range(21)])
+    assert BitsJudge().verify(wide, "") is Verdict.unavailable
+    assert BitsJudge().solvable(wide) is None
 
 
 @pytest.mark.slow
