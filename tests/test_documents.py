@@ -103,7 +103,7 @@ def test_verbs_and_their_options_exist(name):
         verb = max(
             (v for v in commands.VERBS if f"{' '.join(words)} ".startswith(f"{v} ")), key=len
         )
-        _, called = commands._parsers(verb.split())
+        _, called = commands._parsers(words)
         for option in re.findall(r"(?<!\S)--[a-z-]+", code):
             assert option in called._option_string_actions, (name, code, option)
 

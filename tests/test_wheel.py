@@ -133,7 +133,7 @@ def test_formulas_are_answered(elsewhere, logic, formula, answer):
 def test_data_are_made_judged_and_measured(elsewhere, logic, tmp_path):
     elsewhere.call("sit", "generate", logic, tmp_path / "x", "--size", 5, "--max-length", 9)
     files = (tmp_path / "x.src", tmp_path / "x.tgt")
-    verdicts = elsewhere.call("sit", "judge", "--semantics", logic, *files).split("\n")
+    verdicts = elsewhere.call("sit", "judge", logic, *files).split("\n")
     assert verdicts[:5] == ["satisfied"] * 5
     model = shutil.copy(ROOT / "checkpoints" / logic / "model.pt", tmp_path)
     asked = ("--semantics", logic, "--path", model, "--result", tmp_path / "result.json")

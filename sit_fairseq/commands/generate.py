@@ -28,7 +28,8 @@ from sit_fairseq.storage.files import replacing
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("domain", metavar="NAME", help=f"{', '.join(names())}, or MODULE:OBJECT, your own")
+    help_ = f"a domain: {', '.join(names())}, or MODULE:OBJECT, your own"
+    add("domain", metavar="NAME", help=help_).completer = lambda **_: names()
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     add("--held-out", action="store_true", help="write the sets that people wrote")
     if parser.words and not parser.words[0].startswith("-"):

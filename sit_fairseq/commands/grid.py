@@ -45,7 +45,7 @@ _PER_CELL = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     help_ = f"draw samples of a domain: {', '.join(names())}, or MODULE:OBJECT, your own"
-    add("domain", metavar="NAME", nargs="?", help=help_)
+    add("domain", metavar="NAME", nargs="?", help=help_).completer = lambda **_: names()
     add("folder", metavar="OUT_DIR", help="write the files of the grid there")
     add("--from", dest="prefix", metavar="PREFIX", help="or take PREFIX.src and .tgt")
     add_pattern(parser, "the symbols of the pairs of --from")

@@ -31,8 +31,7 @@ FAULTS = {
 
 
 def judge(folder):
-    options = ("--semantics", "prop", "--workers", 0)
-    sit("judge", *options, folder / "x.src", folder / "x.tgt")
+    sit("judge", "prop", folder / "x.src", folder / "x.tgt", "--workers", 0)
 
 
 def exclude(kind):

@@ -50,7 +50,7 @@ def judge(tmp_path):
     """A function that runs the verb in this process on texts (str or bytes)."""
 
     def run(formulas, answers, *options):
-        sit("judge", "--semantics", "prop", *write(tmp_path, formulas, answers), *options)
+        sit("judge", "prop", *write(tmp_path, formulas, answers), *options)
 
     return run
 
@@ -66,7 +66,7 @@ def write(folder, formulas, answers):
 
 def test_exact_compares_with_references(tmp_path, capsys):
     paths = write(tmp_path, "a 1 b 0\nz\n", "a 1  b 0\nz z\n")
-    sit("judge", "--semantics", "exact", *paths, "--workers", 0)
+    sit("judge", "exact", *paths, "--workers", 0)
     first, second, counts = capsys.readouterr().out.splitlines()
     assert (first, second) == ("satisfied", "violated")
     assert counts.startswith("1/2 correct") and counts.endswith("mean edit distance 0.5")
@@ -75,18 +75,18 @@ def test_exact_compares_with_references(tmp_path, capsys):
 def test_alpha_compares_with_references_up_to_fresh_names(tmp_path, capsys):
     paths = write(tmp_path, "f ( a )\nf ( a )\n", "let y = a\nlet a = a\n")
     (tmp_path / "right").write_text("let x = a\n" * 2)
-    options = ("--semantics", "alpha", *paths, "--workers", 0)
+    options = ("alpha", *paths, "--workers", 0)
     given = ("--references", tmp_path / "right", "--symbols", "[a-eg-z]")
     sit("judge", *options, *given)
     assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "violated"]
-    with pytest.raises(UserError, match="--semantics alpha needs --symbols"):
+    with pytest.raises(UserError, match="alpha needs --symbols"):
         sit("judge", *options, *given[:2])
-    with pytest.raises(UserError, match="--semantics alpha needs --references"):
+    with pytest.raises(UserError, match="alpha needs --references"):
         sit("judge", *options, *given[2:])
-    with pytest.raises(UserError, match="--semantics exact has no use for --references"):
-        sit("judge", "--semantics", "exact", *paths, *given)
-    with pytest.raises(UserError, match="--semantics exact has no use for --symbols"):
-        sit("judge", "--semantics", "exact", *paths, *given[2:])
+    with pytest.raises(UserError, match="exact has no use for --references"):
+        sit("judge", "exact", *paths, *given)
+    with pytest.raises(UserError, match="exact has no use for --symbols"):
+        sit("judge", "exact", *paths, *given[2:])
     (tmp_path / "right").write_text("let x = a\n")
     with pytest.raises(UserError, match="2 lines but .*right has 1"):
         sit("judge", *options, *given)
@@ -97,7 +97,7 @@ def test_a_judge_of_ones_own_gets_references_and_symbols(tmp_path, capsys, monke
     monkeypatch.syspath_prepend(tmp_path)
     paths = write(tmp_path, "f\ng\n", "a\nb\n")
     (tmp_path / "right").write_text("a\na\n")
-    own = ("judge", "--semantics", "comparing:Comparing", *paths, "--workers", 0)
+    own = ("judge", "comparing:Comparing", *paths, "--workers", 0)
     given = ("--references", tmp_path / "right", "--symbols", "[a-z]")
     sit(*own, *given)
     assert capsys.readouterr().out.splitlines()[:2] == ["satisfied", "violated"]
@@ -124,7 +124,7 @@ def test_verdicts_in_order_and_counts_at_the_end(judge, capsys, options):
 def test_ltl(tmp_path):
     formulas = "U a b\nU a b\nX X1\nG a\nF a\nU a\n"
     traces = "a ; { b }\n{ a }\n1 ; { X1 }\n& a ! a ; { 1 }\na\n{ a }\n"
-    result = run_command("--semantics", "ltl", *write(tmp_path, formulas, traces))
+    result = run_command("ltl", *write(tmp_path, formulas, traces))
     words = ["satisfied", "violated", "satisfied", "vacuous", "invalid", "error"]
     assert result.stdout.splitlines()[:-1] == words
     assert result.stdout.splitlines()[-1].startswith("2/6 correct;")
@@ -144,7 +144,7 @@ def test_empty_files(judge, capsys):
 
 def test_malformed_formulas_are_counted_and_the_first_is_named(tmp_path):
     paths = write(tmp_path, "| a b\n| a\n\nX a\n| a b\n", "a 1\na 1\na 1\na 1\nb 1\n")
-    result = run_command("--semantics", "prop", *paths, "--workers", "0")
+    result = run_command("prop", *paths, "--workers", "0")
     lines = result.stdout.splitlines()
     assert lines[:-1] == ["satisfied", "error", "error", "error", "satisfied"]
     assert lines[-1].startswith("2/5 correct;") and "error 3" in lines[-1]
@@ -178,7 +178,7 @@ def test_limits_are_positive(judge, capsys, option):
 @pytest.mark.parametrize("lines", [5, 5000])
 def test_nobody_has_to_read_to_the_end(tmp_path, lines):
     files = write(tmp_path, "| a b\n" * lines, "a 1\n" * lines)
-    words = [sys.executable, "-m", "sit_fairseq", "judge", "--semantics", "prop", *files]
+    words = [sys.executable, "-m", "sit_fairseq", "judge", "prop", *files]
     with subprocess.Popen(
         words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

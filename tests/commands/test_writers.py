@@ -36,7 +36,7 @@ def inputs(tmp_path):
     "words, first",
     [
         ("generate prop OUT --size 20 --max-length 7", pair),
-        ("generate copy OUT --size 20 --max-length 30", pair),
+        ("generate copying OUT --size 20 --max-length 30", pair),
         ("generate entities OUT --size 20", pair),
         pytest.param(
             "generate ltl OUT --size 20 --max-length 7",
@@ -44,7 +44,7 @@ def inputs(tmp_path):
             marks=needs_spot,
         ),
         (
-            "generate grid OUT --semantics copy --max-length 3",
+            "grid copying OUT --max-length 3",
             lambda folder: journal(folder / "out" / "grid.journal"),
         ),
         ("rename IN OUT --symbols [a-z] --names p,q,r", pair),

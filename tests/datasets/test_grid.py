@@ -83,7 +83,7 @@ def own(tmp_path):
     (tmp_path / "own.src").write_text("".join(f"{source}\n" for source in sources))
     (tmp_path / "own.tgt").write_text("".join(f"result of {source}\n" for source in sources))
     folder = tmp_path / "grid"
-    return ["generate", "grid", folder, "--from", tmp_path / "own", "--symbols", "T[0-9]+"]
+    return ["grid", folder, "--from", tmp_path / "own", "--symbols", "T[0-9]+"]
 
 
 def test_a_grid_of_own_pairs(own, tmp_path, capsys):
@@ -116,16 +116,20 @@ def test_a_grid_of_own_pairs_is_a_random_choice_of_a_seed(own, tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--from", "own"], "need --symbols"),
-        (["--from", "own", "--symbols", "("], "is not a regular expression"),
-        (["--from", "nowhere", "--symbols", "T"], "nowhere.src"),
-        (["--from", "own", "--symbols", "T", "--max-length", 3], "not drawn; change --max-length"),
-        (["--from", "own", "--symbols", "T", "--restart"], "not drawn; change --restart"),
-        (["--semantics", "copy", "--symbols", "T"], "of their own; change --symbols"),
+        (["grid", "--from", "own"], "need --symbols"),
+        (["grid", "--from", "own", "--symbols", "("], "is not a regular expression"),
+        (["grid", "--from", "nowhere", "--symbols", "T"], "nowhere.src"),
+        (
+            ["grid", "--from", "own", "--symbols", "T", "--max-length", 3],
+            "not drawn; change --max-length",
+        ),
+        (["grid", "--from", "own", "--symbols", "T", "--restart"], "not drawn; change --restart"),
+        (["grid", "--symbols", "T"], "name a domain, or pairs of your own by --from"),
+        (["copy", "grid", "--symbols", "T"], "of their own; change --symbols"),
     ],
 )
 def test_options_that_cannot_be_used(own, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
-        sit("generate", "grid", "grid", *options)
+        sit("grid", *options)
     assert not (tmp_path / "grid").exists()

@@ -150,7 +150,7 @@ def test_a_heat_map_of_any_task_and_judge(evaluate, tmp_path, monkeypatch):
     """A grid of pairs of one's own, judged by a judge of one's own."""
     monkeypatch.chdir(Path(__file__).parent)
     prefix = write(tmp_path, ["x then y", "y then x", "x x x x"], ["", "", ""])
-    sit("generate", "grid", tmp_path / "grid", "--from", prefix, "--symbols", "[x-z]")
+    sit("grid", tmp_path / "grid", "--from", prefix, "--symbols", "[x-z]")
     sources = (tmp_path / "grid" / "grid.src").read_text().splitlines()
     answers = ["p" if source.startswith("y") else "p q" for source in sources]
     (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers))

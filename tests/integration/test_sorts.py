@@ -130,7 +130,7 @@ def test_covariance_and_grids_count_symbols_of_all_sorts(tables, tmp_path, capsy
     sit("evaluate", "alpha-covariance", tables.root / "test", *options, "--result", tmp_path / "c")
     assert re.findall(r"\| (\d) +\| \d+ +\| 10 +\| 100.00 %", capsys.readouterr().out) == ["2", "3"]
     grid = ("--from", tables.root / "test", "--symbols", *SYMBOLS, "--per-cell", 10)
-    sit("generate", "grid", tmp_path / "grid", *grid)
+    sit("grid", tmp_path / "grid", *grid)
     cells = json.loads((tmp_path / "grid" / "manifest.json").read_text())["cells"]
     assert [(cell["symbols"], cell["length"]) for cell in cells] == [(2, 2), (3, 3)]
     options = ("--semantics", "exact", "--path", tables.model, "--max-len-b", 6)

@@ -15,7 +15,7 @@ if ! [ -d "$out/bin" ]; then
     python data.py "$data/more" 500 4 4 5
     python data.py "$data/all" 2000 5 1 6
     sit overlap "$data"/{test,more} --with "$data/train" --symbols "${symbols[@]}"
-    sit generate grid "$out/grid" --from "$data/all" --symbols "${symbols[@]}" --per-cell 10
+    sit grid "$out/grid" --from "$data/all" --symbols "${symbols[@]}" --per-cell 10
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" \
         --validpref "$data/valid" --destdir "$out/new"
     mv "$out/new" "$out/bin"

@@ -2,7 +2,7 @@ r"""Counts correct and verified answers to formulas that people wrote.
 
     sit evaluate real ltl --path model/checkpoint_best.pt --result results/real.json
 
-The formulas are those of ``sit generate real``. The search writes well-formed answers alone
+The formulas are those of ``sit generate NAME --held-out``. The search writes well-formed answers alone
 (``--constrained``). *correct* counts the first answer of the beam, *verified* the answers that a
 judge accepts with wider and wider beams. A formula that a model cannot be asked, as it lacks names
 or operators, counts as wrong.

@@ -14,6 +14,7 @@ from sit_fairseq.domains.formulas.syntax import (
     SEPARATOR,
     TRACE_MARKS,
     check_formula,
+    fold,
     formula_symbols,
 )
 from sit_fairseq.domains.prop.propositional import check_propositional

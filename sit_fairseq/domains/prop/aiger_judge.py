@@ -8,6 +8,7 @@ import operator
 from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from sit_fairseq.domains.formulas.syntax import fold, formula_symbols
 from sit_fairseq.domains.prop.judges import PropJudge
 from sit_fairseq.judging.signature import versions_of
 from sit_fairseq.judging.verdict import Verdict
