@@ -60,14 +60,11 @@ class Puzzles(Recipe):
 
 
 class Cells:
-    def __init__(self, max_symbols, max_length):
-        self.puzzles = Puzzles()
-
     def feasible(self, k, length):
         return (k, length) == (4, 16)
 
     def draw(self, rng, k, length):
-        return self.puzzles.draw(rng)
+        return Puzzles().draw(rng)
 
 
 DOMAIN = Domain(
@@ -78,6 +75,6 @@ DOMAIN = Domain(
     grammar=SixteenDigits,
     recipe=Puzzles,
     labels={"solution": solution},
-    cells=Cells,
+    cells=lambda max_symbols, max_length: Cells(),
     grid=(4, 16, 5),
 )
