@@ -5,11 +5,10 @@ Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they 
 """
 
 import contextlib
-import functools
 import math
 import threading
 from dataclasses import dataclass, fields, replace
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +18,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import ModelOutput
 
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.syntax import ARITY
 from sit_fairseq.models.baselines import VOCABULARIES
@@ -27,6 +27,7 @@ from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
 from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
@@ -236,10 +237,10 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         )
         grammar = self._grammar(constrained, verify)
         strategy = Sampling(top_k, top_p) if do_sample else None
-        searches = [
-            BeamSearch([self.core], replace(options, beam=width), strategy, grammar)
+        searches = {
+            width: BeamSearch([self.core], replace(options, beam=width), strategy, grammar)
             for width in widths
-        ]
+        }
         with self._names():
             sources = self._read(input_ids, attention_mask)
             prefix = None
@@ -260,29 +261,26 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
 
     def _search(
         self,
-        searches: Sequence[BeamSearch],
+        searches: Mapping[int, BeamSearch],
         sources: Tensor,
         prefix: Optional[Tensor],
         verify: Optional[Callable[[str, str], bool]],
     ) -> Tuple[List[List[Hypothesis]], Tensor]:
         """The answers to each sentence, and whether the first of them is verified."""
-        judge = functools.lru_cache(maxsize=None)(verify or (lambda problem, answer: True))
-        answers: Dict[int, List[Hypothesis]] = {}
-        left, verified = list(range(len(sources))), torch.zeros(len(sources), dtype=torch.bool)
-        for search in searches:
-            found = search(sources[left], None if prefix is None else prefix[left])
-            for place, nbest in zip(left, found):
-                answers.setdefault(place, nbest)
-                problem = self._dictionary.decode(sources[place])
-                for best in nbest:
-                    if judge(problem, self._dictionary.decode(best.tokens)):
-                        others = [other for other in nbest if other is not best]
-                        answers[place], verified[place] = [best, *others], True
-                        break
-            left = [place for place in left if not verified[place]]
-            if not left:
-                break
-        return [answers[place] for place in range(len(sources))], verified
+
+        def find(width: int, places: List[int]) -> List[List[Hypothesis]]:
+            return searches[width](sources[places], None if prefix is None else prefix[places])
+
+        def text(hypothesis: Hypothesis) -> str:
+            return self._dictionary.decode(hypothesis.tokens)
+
+        if verify is None:
+            (width,) = searches
+            return find(width, list(range(len(sources)))), torch.ones(len(sources)).bool()
+        problems = list(map(self._dictionary.decode, sources))
+        found = VerifiedSearch(searches, _Function(verify)).search(problems, find, text)
+        accepted = [one.verdict is Verdict.satisfied for one in found]
+        return [one.nbest for one in found], torch.tensor(accepted)
 
     @contextlib.contextmanager
     def _names(self) -> Iterator[None]:
@@ -332,6 +330,38 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
     def _ids(self, word: str) -> List[int]:
         known = word in self._spelling.rows
         return self._spelling.ids(word, None if known else self._dictionary.sort(word))
+
+
+class _Function:
+    """Judges by a function of a sentence and an answer; see :class:`VerifiedSearch`."""
+
+    def __init__(self, accepts: Callable[[str, str], bool]) -> None:
+        self._accepts = accepts
+
+    def readable(self, problem: str) -> bool:
+        """Whether it is asked about a sentence."""
+        return True
+
+    def first_satisfied(
+        self,
+        problems: Sequence[str],
+        answers: Sequence[Sequence[str]],
+        verdicts: Sequence[Dict[str, Verdict]],
+    ) -> List[Optional[int]]:
+        """See :meth:`~sit_fairseq.judging.pool.JudgePool.first_satisfied`."""
+        return [
+            next(
+                (rank for rank, answer in enumerate(nbest) if self._right(problem, answer, seen)),
+                None,
+            )
+            for problem, nbest, seen in zip(problems, answers, verdicts)
+        ]
+
+    def _right(self, problem: str, answer: str, seen: Dict[str, Verdict]) -> bool:
+        if answer not in seen:
+            accepted = self._accepts(problem, answer)
+            seen[answer] = Verdict.satisfied if accepted else Verdict.violated
+        return seen[answer] is Verdict.satisfied
 
 
 def _padded(rows: List[List[int]]) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Se
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import End, WorkerPool
+from sit_fairseq.logic.syntax import MalformedFormula
 
 # A problem and the answer to it, as judges take them.
 Pair = Tuple[str, str]
@@ -76,6 +77,14 @@ class JudgePool(WorkerPool):
         pairs = [(problem, answer) for problem, own in zip(problems, answers) for answer in own]
         judged = iter(self.verify_all(pairs))
         return [list(islice(judged, len(own))) for own in answers]
+
+    def readable(self, problem: str) -> bool:
+        """Whether the judge can read a problem."""
+        try:
+            self.judge.check(problem)
+        except MalformedFormula:
+            return False
+        return True
 
     def first_satisfied(
         self,

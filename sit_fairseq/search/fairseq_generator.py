@@ -1,6 +1,6 @@
-"""The search as fairseq calls it, to generate answers and to score given ones."""
+"""The searches as fairseq calls them, to generate answers and to score given ones."""
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 from fairseq.search import BeamSearch as FairseqBeamSearch
@@ -9,7 +9,13 @@ from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+from sit_fairseq.search.verified_search import VerifiedSearch
+from sit_fairseq.symbols.tokens import TokenTable
+
+# A sentence's hypotheses, best first.
+Hypotheses = List[Dict[str, Any]]
 
 
 class StreamSequenceGenerator:
@@ -71,6 +77,80 @@ class StreamSequenceGenerator:
             [{**vars(answer), "attention": empty, "alignment": empty} for answer in nbest]
             for nbest in self.search(sources, prefix)
         ]
+
+
+class VerifiedGenerator(VerifiedSearch):
+    """The verified search as fairseq calls it.
+
+    Args:
+        generators: search as fairseq's do, by the width of the beam, from narrow to wide.
+        judges: see :class:`VerifiedSearch`.
+        dictionary: of sources and answers.
+    """
+
+    def __init__(
+        self, generators: Mapping[int, Any], judges: JudgePool, dictionary: TokenTable
+    ) -> None:
+        super().__init__(generators, judges)
+        self._generators = generators
+        self._dictionary = dictionary
+        self.eos = dictionary.eos()
+
+    def generate(
+        self,
+        models: List,
+        sample: Dict[str, Any],
+        prefix_tokens: Any = None,
+        constraints: Any = None,
+    ) -> List[Hypotheses]:
+        """Answers a batch, as fairseq's generators do.
+
+        Returns:
+            The hypotheses of each sentence; the first has its ``verdict``, and the width of its
+            ``beam``.
+
+        Raises:
+            UserError: answers are to begin with a prefix, or to hold constraints.
+        """
+        if prefix_tokens is not None or constraints is not None:
+            raise UserError("a prefix or constraints are not for verified answers; leave them out")
+        text, pattern = self._dictionary.text, self._dictionary.pattern
+        sources = sample["net_input"]["src_tokens"]
+        problems = self.judges.judge.problems(list(map(text, sources)), symbols=pattern)
+        found = self.search(
+            problems,
+            lambda width, places: self._generators[width].generate(models, _part(sample, places)),
+            lambda hypothesis: text(hypothesis["tokens"]),
+        )
+        for nbest, verdict, beam in found:
+            nbest[0].update(verdict=verdict, beam=beam)
+        return [one.nbest for one in found]
+
+    def summary(self) -> str:
+        """One line: how many answers were verified, at which width, and what judging took."""
+        widths = ", ".join(f"{number} with beam {width}" for width, number in self.verified.items())
+        verified = sum(self.verified.values())
+        text = (
+            f"Verified {verified} of {self.total} answers by {self.judges.judge.name}: {widths}; "
+            f"{self.total - verified} not verified; judged {self.judges.number} answers in "
+            f"{self.judges.seconds:.2f} s"
+        )
+        if self.unreadable:
+            text += (
+                f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
+            )
+        return text
+
+
+def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
+    """Some sentences of a batch."""
+    tokens = sample["net_input"]["src_tokens"]
+    if len(places) == tokens.size(0):
+        return sample
+    index = torch.tensor(places, device=tokens.device)
+    inputs = ("src_tokens", "src_lengths")
+    net_input = {name: sample["net_input"][name].index_select(0, index) for name in inputs}
+    return {"net_input": net_input}
 
 
 class StreamSequenceScorer(SequenceScorer):

@@ -18,7 +18,8 @@ from sit_fairseq.judging.judge import Judge, accepting_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.grammars import GRAMMARS, Grammar
-from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
+from sit_fairseq.search.fairseq_generator import Hypotheses, VerifiedGenerator
+from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
