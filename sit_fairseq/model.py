@@ -1,0 +1,299 @@
+"""A trained model by itself: it is loaded and answers with torch alone.
+
+    model = Model.load("checkpoints/prop")
+    model.answer(["& a ! b", "xor c d"], verify="prop")
+
+Shapes and terms are those of :mod:`sit_fairseq.models.transformer`.
+"""
+
+import os
+import weakref
+from dataclasses import dataclass, replace
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
+from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
+from sit_fairseq.storage.plain_checkpoint import read_model
+
+# Files of weights that a folder may hold, in the order of preference.
+_FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a sentence.
+
+    Attributes:
+        text: the answer, tokens separated by spaces; None where there is none. With ``verify`` it
+            is the first that the judge accepts, or else the best one.
+        score: its log-probability, divided by its length as the search says; None without a text.
+        verdict: the judge's; None where no judge was asked.
+        reason: why there is no text; None where there is one.
+        beam: the width of the beam that found it; None without a text.
+        others: the texts of the next best answers, best first.
+    """
+
+    text: Optional[str]
+    score: Optional[float] = None
+    verdict: Optional[Verdict] = None
+    reason: Optional[str] = None
+    beam: Optional[int] = None
+    others: Tuple[str, ...] = ()
+
+
+class Model:
+    """One trained model, or an ensemble that votes.
+
+    Calls may come from several threads, which then take turns, and from processes that were forked.
+
+    Args:
+        models: trained, with the same tokens.
+        domain: the name of what the sentences are about; None if nobody has said it.
+
+    Attributes:
+        domain: likewise.
+        core: the first model, a :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`.
+    """
+
+    def __init__(
+        self, models: Sequence[SymbolInvariantTransformer], domain: Optional[str] = None
+    ) -> None:
+        self.core, self.domain = models[0], domain
+        self._models = list(models)
+        for model in models:
+            model.eval()
+        self._tokens = self.core.vocabulary.dictionary
+        self._judges: Dict[Any, Any] = {}
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        *others: str,
+        symbols: Optional[str] = None,
+        fresh_names: Optional[str] = None,
+        device: Union[str, torch.device] = "cpu",
+    ) -> "Model":
+        """Loads a checkpoint of fairseq-train, or a folder that ``sit export`` wrote.
+
+        Args:
+            path: the file or the folder.
+            others: of the models that vote with it.
+            symbols: which tokens are symbols, a regular expression, or ``NAME=REGEX`` a line for
+                each sort; None for that of training. Names may then have another form.
+            fresh_names: the names of symbols that an answer holds and its source lacks, separated
+                by commas; None for those of training.
+            device: where to compute, ``cpu`` or ``cuda`` for example.
+
+        Raises:
+            UserError: there is no such file, it holds no model with streams, or the device or
+                another argument cannot be used.
+        """
+        try:
+            torch.zeros(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(f"{device} cannot be used here ({str(error).splitlines()[0]})", "device")
+        models = [read_model(_file(p), symbols, fresh_names) for p in (path, *others)]
+        return cls([model.to(device) for model, _ in models], models[0][1])
+
+    @property
+    def symbols(self) -> str:
+        """The pattern of the symbols."""
+        return self._tokens.pattern
+
+    @property
+    def base_tokens(self) -> List[str]:
+        """The tokens with an identity of their own."""
+        return self._tokens.base_tokens()
+
+    @property
+    def fresh_symbols(self) -> int:
+        """R, how many symbols an answer may hold that its source lacks."""
+        return self.core.vocabulary.fresh_symbols
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a sentence, with its ``</s>``."""
+        return self.core.encoder.cfg.max_positions
+
+    def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
+        """Answers sentences, in order; the options are those of :meth:`answers`."""
+        sentences = list(sentences)
+        found: Dict[int, Answer] = {}
+        for batch in self.answers(sentences, **options):
+            found.update(batch)
+        return [found[place] for place in range(len(sentences))]
+
+    def answers(
+        self,
+        sentences: Sequence[str],
+        beams: Sequence[int] = (3,),
+        verify: Any = None,
+        constrained: Any = None,
+        max_length: Optional[int] = None,
+        *,
+        search: SearchOptions = SearchOptions(),
+        batch_size: int = 64,
+        max_tokens: Optional[int] = None,
+        skip: Collection[int] = (),
+    ) -> Iterator[Dict[int, Answer]]:
+        """Answers sentences in batches of similar length, the longest first.
+
+        Args:
+            sentences: tokens separated by spaces. A sentence that cannot be answered costs none of
+                the others its answer.
+            beams: the width of the beam, 1 for greedy decoding. With ``verify`` there may be wider
+                ones after it: they are tried for the sentences that have no accepted answer yet.
+            verify: who judges answers: the name of a domain, a judge, or a pool of judges.
+            constrained: the grammar of answers: True for that of the model's domain, the name of
+                a domain, or a grammar; False for none. None for that of ``verify``, if it has one.
+            max_length: the most tokens of an answer; None for what ``search`` says.
+            search: all other options of the search; its beam does not count.
+            batch_size: the most sentences of a batch.
+            max_tokens: the most tokens of a batch, each counted once for each stream; None for any.
+            skip: places of sentences that need no answer. A batch is answered whole or left out.
+
+        Yields:
+            The answers of a batch by the places of their sentences.
+
+        Raises:
+            UserError: an option cannot be used.
+        """
+        pool = self._pool(verify)
+        if len(beams) > 1 and pool is None:
+            raise UserError("beams of several widths need a judge", "beams verify")
+        if max_length is not None:
+            search = replace(search, max_len_a=0, max_len_b=max_length)
+        grammar = self._grammar(constrained, pool)
+        widths = beam_widths(beams, search.beam)
+        searches = {
+            width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
+            for width in widths
+        }
+        with self._tokens.names_of_one_call():
+            read = [self._read(sentence) for sentence in sentences]
+        refused = {
+            place: Answer(None, reason=one) for place, one in enumerate(read) if isinstance(one, str)
+        }
+        if refused:
+            yield refused
+        sizes = {place: one for place, one in enumerate(read) if not isinstance(one, str)}
+        for places in _batches(sizes, batch_size, max_tokens):
+            if not all(place in skip for place in places):
+                with self._tokens.names_of_one_call():
+                    texts = [sentences[place] for place in places]
+                    yield dict(zip(places, self._answered(texts, searches, pool, search.nbest)))
+
+    def _answered(
+        self, sentences: List[str], searches: Dict[int, BeamSearch], pool: Any, count: int
+    ) -> List[Answer]:
+        """The answers of a batch of sentences that the model reads."""
+        sources, text = self._tokens.encode(sentences), self._text
+
+        def find(width: int, places: List[int]) -> List[List[Hypothesis]]:
+            return searches[width](sources[places])
+
+        if pool is None:
+            (width,) = searches
+            found = [(nbest, None, width) for nbest in find(width, list(range(len(sentences))))]
+        else:
+            problems = pool.judge.problems(list(map(text, sources)), symbols=self.symbols)
+            found = VerifiedSearch(searches, pool).search(problems, find, lambda h: text(h.tokens))
+        return [
+            _answer([(text(h.tokens), float(h.score)) for h in nbest[:count]], verdict, beam)
+            for nbest, verdict, beam in found
+        ]
+
+    def _text(self, tokens: Tensor) -> str:
+        return self._tokens.decode(tokens)
+
+    def _read(self, sentence: str) -> Union[str, Tuple[int, int]]:
+        """The tokens of a sentence with its ``</s>`` and its streams, or why it is not answered."""
+        try:
+            tokens = self._tokens.read(sentence)
+        except UnansweredError as error:
+            return error.reason
+        fault = self.core.fault(tokens)
+        return fault or (tokens.numel(), self.core.vocabulary.num_streams(tokens))
+
+    def _pool(self, verify: Any) -> Any:
+        """The judges that are asked, which live as long as the model; None without any."""
+        from sit_fairseq.judging.judge import Judge, accepting_judge
+        from sit_fairseq.judging.pool import JudgePool
+
+        if verify is None or isinstance(verify, JudgePool):
+            return verify
+        key = os.getpid(), verify  # a process that was forked has workers of its own
+        if key not in self._judges:
+            judge = verify if isinstance(verify, Judge) else accepting_judge(verify)
+            pool = self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
+            weakref.finalize(self, pool.close)
+        return self._judges[key]
+
+    def _grammar(self, constrained: Any, pool: Any) -> Any:
+        from sit_fairseq.judging.grammars import GRAMMARS, make_grammar
+
+        if constrained is None and pool is not None and pool.judge.semantics in GRAMMARS:
+            constrained = pool.judge.semantics
+        if constrained is True:
+            if self.domain is None:
+                raise UserError("the model names no domain; name the grammar", "constrained")
+            constrained = self.domain
+        return make_grammar(constrained) if isinstance(constrained, str) else constrained or None
+
+
+def _answer(nbest: List[Tuple[str, float]], verdict: Optional[Verdict], beam: int) -> Answer:
+    if not nbest:
+        return Answer(None, verdict=verdict, reason="the grammar allows no answer to it")
+    (text, score), *others = nbest
+    accepted = verdict in (None, Verdict.satisfied)
+    reason = None if accepted else "no hypothesis of the search was accepted"
+    return Answer(text, score, verdict, reason, beam, tuple(text for text, _ in others))
+
+
+def _batches(
+    sizes: Dict[int, Tuple[int, int]], batch_size: int, max_tokens: Optional[int]
+) -> Iterator[List[int]]:
+    """The places of the sentences of each batch, the longest first: if the memory is too small, that
+    shows at once. ``sizes`` are tokens and streams by place."""
+    batch: List[int] = []
+    largest = 0
+    for place in sorted(sizes, key=lambda place: -sizes[place][0]):
+        tokens, streams = sizes[place]
+        cost = max(largest, tokens * streams)
+        full = max_tokens is not None and cost * (len(batch) + 1) > max_tokens
+        if batch and (full or len(batch) == batch_size):
+            yield batch
+            batch, cost = [], tokens * streams
+        batch.append(place)
+        largest = cost
+    if batch:
+        yield batch
+
+
+def _file(path: str) -> str:
+    """The file of weights that a path names, of a folder the first there is."""
+    if not os.path.isdir(path):
+        return path
+    files = [os.path.join(path, name) for name in _FILES]
+    found = next(filter(os.path.isfile, files), None)
+    if found is None:
+        raise UserError(f"{path} holds no model ({', '.join(_FILES)}); name another folder", "path")
+    return found
