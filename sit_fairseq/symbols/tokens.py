@@ -4,12 +4,17 @@ Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can
 """
 
 import re
-from typing import Iterable, List, Optional, Sequence, Set
+from string import ascii_letters
+from typing import Iterable, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+
+# Names with these numbers tell whether a stem is free.
+_NUMBERS = (0, 1, 10, 100, 1000, 1000000)
 
 
 class TokenTable:
@@ -73,8 +78,8 @@ class TokenTable:
 
     def add_numbered_symbols(self, sort: int = 0) -> str:
         """Widens the pattern of a sort by ``v0``, ``v1``, ..., if it does not match them; where
-        other tokens are called so, by ``v_0``, ``v_1``, ... A sort that has a name gives it in the
-        place of ``v``.
+        other tokens are called so, by ``v_0``, ``v_1``, ..., or by another letter. A sort that has a
+        name gives it in the place of ``v``.
 
         Args:
             sort: its number.
@@ -83,19 +88,26 @@ class TokenTable:
             What stands before the numbers.
 
         Raises:
-            UserError: the pattern becomes too long.
+            UserError: the pattern becomes too long, or other sorts match all such names.
         """
-        stem = self.sorts[sort] or "v"
+        name = self.sorts[sort] or "v"
         others = [token for token in self.symbols if self.sort(token) != sort]
-
-        def sorts() -> Set[Optional[int]]:
-            return {self.sort(f"{stem}{number}") for number in (0, 1000000)}
-
-        while sorts() - {None, sort} or any(re.fullmatch(f"{stem}[0-9]+", t) for t in others):
-            stem += "_"
-        if sorts() != {sort}:
-            self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
-        return stem
+        for stem in (*(name + "_" * count for count in range(8)), *ascii_letters):
+            numbered = [f"{stem}{number}" for number in _NUMBERS]
+            found = [self._pattern.matching(token) for token in numbered]
+            taken = any(set(matching) - {sort} for matching in found)
+            if taken or any(map(is_filler, numbered)):
+                continue
+            if any(re.fullmatch(f"{stem}[0-9]+", token) for token in others):
+                continue
+            if not all(found):
+                self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
+            return stem
+        raise UserError(
+            f"other tokens and sorts of {self.pattern!r} take all names such as {name}0, so that fresh "
+            "symbols have none; give some",
+            "fresh_names",
+        )
 
     @property
     def pattern(self) -> Optional[str]:
