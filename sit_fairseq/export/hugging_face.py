@@ -6,7 +6,6 @@ Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they 
 
 import contextlib
 import math
-import threading
 from dataclasses import dataclass, fields, replace
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -33,9 +32,6 @@ from sit_fairseq.symbols.saved_tokens import text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
 
 _IGNORED = -100  # the label of what no loss counts, by convention
-
-# A model's table of names is that of one call.
-_ONE_CALL = threading.RLock()
 
 
 class SymbolInvariantConfig(PreTrainedConfig):
@@ -285,12 +281,10 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
     @contextlib.contextmanager
     def _names(self) -> Iterator[None]:
         """The dictionary learns the names of one call, and forgets them at its end."""
-        with _ONE_CALL:
-            known = len(self._dictionary)
+        with self._dictionary.names_of_one_call():
             try:
                 yield
             finally:
-                self._dictionary.forget_after(known)
                 self._dictionary.spelled.clear()
 
     def _read_targets(self, ids: Tensor) -> Tensor:

@@ -3,13 +3,32 @@
 Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can be such a table.
 """
 
+import contextlib
+import os
 import re
-from typing import Iterable, List, Optional, Sequence, Set
+import threading
+from string import ascii_letters
+from typing import Iterable, Iterator, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+
+# Names with these numbers tell whether a stem is free.
+_NUMBERS = (0, 1, 10, 100, 1000, 1000000)
+
+# The names of one call are forgotten at its end, so that no other may be under way.
+_ONE_CALL = threading.RLock()
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for the end of the call: a child that is born meanwhile would wait for ever.
+    os.register_at_fork(
+        before=_ONE_CALL.acquire,
+        after_in_parent=_ONE_CALL.release,
+        after_in_child=_ONE_CALL.release,
+    )
 
 
 class TokenTable:
@@ -73,8 +92,8 @@ class TokenTable:
 
     def add_numbered_symbols(self, sort: int = 0) -> str:
         """Widens the pattern of a sort by ``v0``, ``v1``, ..., if it does not match them; where
-        other tokens are called so, by ``v_0``, ``v_1``, ... A sort that has a name gives it in the
-        place of ``v``.
+        other tokens are called so, by ``v_0``, ``v_1``, ..., or by another letter. A sort that has a
+        name gives it in the place of ``v``.
 
         Args:
             sort: its number.
@@ -83,19 +102,26 @@ class TokenTable:
             What stands before the numbers.
 
         Raises:
-            UserError: the pattern becomes too long.
+            UserError: the pattern becomes too long, or other sorts match all such names.
         """
-        stem = self.sorts[sort] or "v"
+        name = self.sorts[sort] or "v"
         others = [token for token in self.symbols if self.sort(token) != sort]
-
-        def sorts() -> Set[Optional[int]]:
-            return {self.sort(f"{stem}{number}") for number in (0, 1000000)}
-
-        while sorts() - {None, sort} or any(re.fullmatch(f"{stem}[0-9]+", t) for t in others):
-            stem += "_"
-        if sorts() != {sort}:
-            self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
-        return stem
+        for stem in (*(name + "_" * count for count in range(8)), *ascii_letters):
+            numbered = [f"{stem}{number}" for number in _NUMBERS]
+            found = [self._pattern.matching(token) for token in numbered]
+            taken = any(set(matching) - {sort} for matching in found)
+            if taken or any(map(is_filler, numbered)):
+                continue
+            if any(re.fullmatch(f"{stem}[0-9]+", token) for token in others):
+                continue
+            if not all(found):
+                self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
+            return stem
+        raise UserError(
+            f"other tokens and sorts of {self.pattern!r} take all names such as {name}0, so that fresh "
+            "symbols have none; give some",
+            "fresh_names",
+        )
 
     @property
     def pattern(self) -> Optional[str]:
@@ -140,6 +166,17 @@ class TokenTable:
         if token not in self.indices and self.is_symbol(token):
             self._append(token)
         return self.indices.get(token, self.unk())
+
+    @contextlib.contextmanager
+    def names_of_one_call(self) -> Iterator[None]:
+        """Context manager: symbols that are added within are forgotten at its end. One thread at a
+        time is within."""
+        with _ONE_CALL:
+            known = len(self)
+            try:
+                yield
+            finally:
+                self.forget_after(known)
 
     def forget_after(self, size: int) -> None:
         """Forgets all tokens but the first ``size``, so that names do not pile up for ever.

@@ -213,7 +213,10 @@ class Vocabulary(SavedTokens):
             for row in names.tolist()
         ]
         width = names.size(1) + len(after)
-        return torch.tensor([row + [0] * (width - len(row)) for row in rows]).view(-1, width)
+        table = torch.zeros(len(rows), width, dtype=torch.long)  # either may be 0
+        for own, row in zip(table, rows):
+            own[: len(row)] = torch.tensor(row, dtype=torch.long)
+        return table
 
     def _symbols_of(self, tokens: Tensor) -> List[int]:
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
