@@ -109,7 +109,9 @@ class Model:
         try:
             torch.zeros(1, device=device)
         except (RuntimeError, AssertionError) as error:
-            raise UserError(f"{device} cannot be used here ({str(error).splitlines()[0]})", "device")
+            raise UserError(
+                f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
+            )
         models = [read_model(_file(p), symbols, fresh_names) for p in (path, *others)]
         return cls([model.to(device) for model, _ in models], models[0][1])
 
@@ -190,7 +192,9 @@ class Model:
         with self._tokens.names_of_one_call():
             read = [self._read(sentence) for sentence in sentences]
         refused = {
-            place: Answer(None, reason=one) for place, one in enumerate(read) if isinstance(one, str)
+            place: Answer(None, reason=one)
+            for place, one in enumerate(read)
+            if isinstance(one, str)
         }
         if refused:
             yield refused
@@ -230,8 +234,10 @@ class Model:
             tokens = self._tokens.read(sentence)
         except UnansweredError as error:
             return error.reason
-        fault = self.core.fault(tokens)
-        return fault or (tokens.numel(), self.core.vocabulary.num_streams(tokens))
+        fault = self.core.unreadable(tokens)
+        if fault is not None:
+            return f"the sentence {fault}"
+        return tokens.numel(), self.core.vocabulary.most_streams(tokens)
 
     def _pool(self, verify: Any) -> Any:
         """The judges that are asked, which live as long as the model; None without any."""

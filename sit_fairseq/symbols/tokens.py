@@ -13,7 +13,7 @@ from typing import Iterable, Iterator, List, Optional, Sequence
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
 
 # Names with these numbers tell whether a stem is free.
@@ -166,6 +166,28 @@ class TokenTable:
         if token not in self.indices and self.is_symbol(token):
             self._append(token)
         return self.indices.get(token, self.unk())
+
+    def read(self, sentence: str) -> Tensor:
+        """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
+
+        Args:
+            sentence: tokens separated by spaces.
+
+        Raises:
+            UnansweredError: a token is neither a base token nor a symbol.
+        """
+        words = sentence.split()
+        for token in words:
+            reason = None
+            if token in SPECIAL_TOKENS or is_filler(token):
+                reason = f"the sentence holds {token}, a token of fairseq's own"
+            elif token not in self and not self.is_symbol(token):
+                reason = f"unknown token {token[:40]!r}, no base token of the model"
+                if self.pattern is not None:
+                    reason += f" and not matched by --symbols {self.pattern!r}"
+            if reason is not None:
+                raise UnansweredError(reason, sentence)
+        return torch.tensor([*map(self.index, words), self.eos()])
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:

@@ -181,6 +181,13 @@ class Vocabulary(SavedTokens):
         follow "the sentence"; None if nothing does."""
         return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
 
+    def most_streams(self, tokens: Tensor) -> int:
+        """The most streams that a sentence of (T,) dictionary indices may need with its answer."""
+        if self.one_stream:
+            return 1
+        own = len(self._symbols_of(tokens))
+        return own + 1 + self.fresh_symbols if self.fresh_symbols else max(own, 1)
+
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences: one for each slot, and one for all reserved slots.
 
