@@ -116,7 +116,7 @@ class VerifiedGenerator:
         self.total += len(problems)
         for place, (nbest, width) in answers.items():
             verdict = verdicts[place].get(self._text(nbest[0]))
-            self.unreadable += verdict is None
+            self.unreadable += not readable[place]
             nbest[0].update(verdict=verdict or Verdict.invalid, beam=width)
         return [answers[place][0] for place in range(len(problems))]
 
