@@ -220,10 +220,17 @@ class Model:
         else:
             problems = pool.judge.problems(list(map(text, sources)), symbols=self.symbols)
             found = VerifiedSearch(searches, pool).search(problems, find, lambda h: text(h.tokens))
-        return [
-            _answer([(text(h.tokens), float(h.score)) for h in nbest[:count]], verdict, beam)
-            for nbest, verdict, beam in found
-        ]
+        return [self._answer(nbest, count, verdict, beam) for nbest, verdict, beam in found]
+
+    def _answer(
+        self, nbest: List[Hypothesis], count: int, verdict: Optional[Verdict], beam: int
+    ) -> Answer:
+        if not nbest:
+            return Answer(None, verdict=verdict, reason=nbest.reason)
+        best, *others = (self._text(h.tokens) for h in nbest[:count])
+        accepted = verdict in (None, Verdict.satisfied)
+        reason = None if accepted else "no hypothesis of the search was accepted"
+        return Answer(best, float(nbest[0].score), verdict, reason, beam, tuple(others))
 
     def _text(self, tokens: Tensor) -> str:
         return self._tokens.decode(tokens)
@@ -258,20 +265,10 @@ class Model:
 
         if constrained is None and pool is not None and pool.judge.semantics in GRAMMARS:
             constrained = pool.judge.semantics
-        if constrained is True:
-            if self.domain is None:
-                raise UserError("the model names no domain; name the grammar", "constrained")
-            constrained = self.domain
-        return make_grammar(constrained) if isinstance(constrained, str) else constrained or None
-
-
-def _answer(nbest: List[Tuple[str, float]], verdict: Optional[Verdict], beam: int) -> Answer:
-    if not nbest:
-        return Answer(None, verdict=verdict, reason="the grammar allows no answer to it")
-    (text, score), *others = nbest
-    accepted = verdict in (None, Verdict.satisfied)
-    reason = None if accepted else "no hypothesis of the search was accepted"
-    return Answer(text, score, verdict, reason, beam, tuple(text for text, _ in others))
+        if not isinstance(constrained, (str, bool, type(None))):
+            return constrained
+        name = "auto" if constrained is True else constrained
+        return make_grammar(name, self.domain, self.base_tokens) if name else None
 
 
 def _batches(

@@ -5,6 +5,7 @@ Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they 
 """
 
 import contextlib
+import logging
 import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
@@ -30,6 +31,8 @@ from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
+
+logger = logging.getLogger(__name__)
 
 _IGNORED = -100  # the label of what no loss counts, by convention
 
@@ -80,11 +83,14 @@ class Answers(ModelOutput):
         sequences_scores: (B * N,) log-probabilities divided by lengths; -inf where there are fewer
             answers than N.
         verified: (B,) whether ``verify`` has accepted the first answer; None without it.
+        reasons: why a sentence has no answer, for each of them; None where it has one. Its ids are
+            those of the empty text, with a score of -inf.
     """
 
     sequences: Optional[Tensor] = None
     sequences_scores: Optional[Tensor] = None
     verified: Optional[Tensor] = None
+    reasons: Optional[List[Optional[str]]] = None
 
 
 class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
@@ -209,10 +215,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             return_dict_in_generate: return :class:`Answers`.
 
         Returns:
-            ``sequences`` of :class:`Answers`, or all of it.
+            ``sequences`` of :class:`Answers`, or all of it. A sentence that cannot be answered is
+            logged, and has a reason in its place.
 
         Raises:
-            ValueError: options contradict each other, or a sentence cannot be answered.
+            ValueError: options contradict each other.
         """
         widths = list(verify_beams or [num_beams])
         if verify_beams and (verify is None or widths != sorted(set(widths)) or widths[0] < 1):
@@ -238,12 +245,16 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             for width in widths
         }
         with self._names():
-            sources = self._read(input_ids, attention_mask)
+            sources = self._read(input_ids, attention_mask, limited=False)
             prefix = None
             if decoder_input_ids is not None and decoder_input_ids.size(1) > 1:
                 prefix = self._read_targets(decoder_input_ids[:, 1:])
             found, verified = self._search(searches, sources, prefix, verify)
             answers = self._spell(found, num_return_sequences)
+        answers.reasons = [getattr(nbest, "reason", None) for nbest in found]
+        for number, reason in enumerate(answers.reasons, start=1):
+            if reason is not None:
+                logger.warning("sentence %d has no answer: %s", number, reason)
         answers.verified = None if verify is None else verified
         return answers if return_dict_in_generate else answers.sequences
 
@@ -291,7 +302,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         return self._read(ids, longest=self.core.max_decoder_positions())
 
     def _read(
-        self, ids: Tensor, mask: Optional[Tensor] = None, longest: Optional[int] = None
+        self,
+        ids: Tensor,
+        mask: Optional[Tensor] = None,
+        longest: Optional[int] = None,
+        limited: bool = True,
     ) -> Tensor:
         """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
         of sources."""
@@ -304,7 +319,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
                 (word, sort) for word, sort in words if sort is not None
             )
             rows.append([self._dictionary.index(word) for word, _ in words])
-            if len(rows[-1]) > longest:
+            if limited and len(rows[-1]) > longest:
                 raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
         return _padded(rows)
 

@@ -1,47 +1,53 @@
-"""The grammar of a model's answers, by the name of a logic or by the model's tokens."""
+"""The grammar of a model's answers, by its name or by the domain of the model."""
 
 from typing import Iterable, Optional
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import judge_class, other_logic, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import judge_class, own_object, refuse_other_logic
 from sit_fairseq.logic.grammars import GRAMMARS, Grammar
 
+# What sentences can be about; a key of GRAMMARS has a grammar.
+DOMAINS = ("prop", "ltl", "copying")
 
-def make_grammar(name: str, base_tokens: Iterable[str]) -> Grammar:
+
+def check_domain(domain: Optional[str]) -> None:
+    """Raises a UserError unless a domain is known, or one of a user's own (``MODULE:OBJECT``)."""
+    if domain is not None and domain not in DOMAINS and ":" not in domain:
+        raise UserError(
+            f"there is no domain {domain!r}; known are {', '.join(DOMAINS)}, and one of your own by "
+            "MODULE:OBJECT",
+            "domain",
+        )
+
+
+def make_grammar(
+    name: str, domain: Optional[str] = None, base_tokens: Optional[Iterable[str]] = None
+) -> Grammar:
     """Makes the grammar of a model's answers.
 
     Args:
-        name: a key of ``GRAMMARS``; ``auto`` for the one of the model's tokens; or
-            ``MODULE:CLASS``, a subclass of :class:`Grammar` of your own.
-        base_tokens: the model's tokens that are no symbols.
+        name: a key of ``GRAMMARS``; ``auto`` for the one of the domain; or ``MODULE:CLASS``, a
+            subclass of :class:`Grammar` of your own.
+        domain: what the model's sentences are about, None if nobody has said it.
+        base_tokens: the model's tokens that are no symbols; None if there is no model.
 
     Raises:
-        UserError: there is no such grammar, or it is not of the model's logic.
+        UserError: there is no such grammar, or it cannot be of the model's answers.
     """
+    if name == "auto":
+        name = domain
+        if name not in GRAMMARS:
+            lacking = "the model has no domain" if domain is None else f"the domain {domain}"
+            reason = "that says its grammar" if domain is None else "has no grammar"
+            raise UserError(f"{lacking} {reason}; name a grammar: --constrained prop")
     if ":" in name:
         return own_object(name, Grammar, "constrained")
-    tokens = list(base_tokens)
-    if name == "auto":
-        name = grammar_of(tokens)
-        if name is None:
-            raise UserError(
-                "the tokens of the model do not say of which logic its answers are; name one of "
-                f"{', '.join(GRAMMARS)}, or a grammar of your own by MODULE:CLASS",
-                "constrained",
-            )
-    elif name not in GRAMMARS:
+    if name not in GRAMMARS:
         raise UserError(
             f"there is no grammar {name!r}; known are {', '.join(GRAMMARS)}, and one of your own by "
             "MODULE:CLASS",
             "constrained",
         )
-    else:
-        refuse_other_logic(judge_class(name), tokens, "constrained")
+    if base_tokens is not None:
+        refuse_other_logic(judge_class(name), base_tokens, "constrained")
     return GRAMMARS[name]()
-
-
-def grammar_of(base_tokens: Iterable[str]) -> Optional[str]:
-    """The key of ``GRAMMARS`` that suits a model's tokens; None if none or several do."""
-    tokens = list(base_tokens)
-    suitable = [key for key in GRAMMARS if other_logic(judge_class(key), tokens) is None]
-    return suitable[0] if len(suitable) == 1 else None

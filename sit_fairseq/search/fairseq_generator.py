@@ -1,5 +1,6 @@
 """The searches as fairseq calls them, to generate answers and to score given ones."""
 
+import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+from sit_fairseq.search.beam_search import BeamSearch, NoAnswer, SearchOptions
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -49,7 +50,7 @@ class StreamSequenceGenerator:
     ) -> None:
         if lm_model is not None:
             raise UserError("--lm-path is not supported with streams; leave it out")
-        self.eos = tgt_dict.eos()
+        self.eos, self._unk = tgt_dict.eos(), tgt_dict.unk()
         ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
         strategy = None if type(search_strategy) in ours else search_strategy
@@ -69,12 +70,24 @@ class StreamSequenceGenerator:
         constraints: Optional[Tensor] = None,
     ) -> List[List[Dict[str, Tensor]]]:
         """Answers a batch as fairseq's generators do: for each sentence its hypotheses, best first,
-        with ``tokens``, ``score`` and ``positional_scores``."""
+        with ``tokens``, ``score`` and ``positional_scores``.
+
+        A sentence without an answer has one hypothesis, ``<unk>`` with the score -inf, which no judge
+        takes for right, and its ``reason``: fairseq counts on a first hypothesis."""
         sources = sample["net_input"]["src_tokens"]
         prefix = None if prefix_tokens is None else prefix_tokens.cpu()
-        empty = torch.empty(0)
+        added = {"attention": torch.empty(0), "alignment": torch.empty(0)}
+        scores = torch.full((2,), -math.inf)
+        none = {"tokens": torch.tensor([self._unk, self.eos]), "score": scores[0]}
         return [
-            [{**vars(answer), "attention": empty, "alignment": empty} for answer in nbest]
+            [
+                (
+                    {**none, "positional_scores": scores.clone(), "reason": nbest.reason, **added}
+                    if isinstance(nbest, NoAnswer)
+                    else {**vars(answer), **added}
+                )
+                for answer in nbest or [None]
+            ]
             for nbest in self.search(sources, prefix)
         ]
 
@@ -120,7 +133,7 @@ class VerifiedGenerator(VerifiedSearch):
         found = self.search(
             problems,
             lambda width, places: self._generators[width].generate(models, _part(sample, places)),
-            lambda hypothesis: text(hypothesis["tokens"]),
+            lambda hypothesis: None if "reason" in hypothesis else text(hypothesis["tokens"]),
         )
         for nbest, verdict, beam in found:
             nbest[0].update(verdict=verdict, beam=beam)

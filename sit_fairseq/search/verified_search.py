@@ -8,6 +8,7 @@ from typing import (
     Iterable,
     List,
     NamedTuple,
+    Optional,
     Sequence,
     Tuple,
     Union,
@@ -87,14 +88,14 @@ class VerifiedSearch:
         self,
         problems: Sequence[str],
         find: Callable[[int, List[int]], List[List[Any]]],
-        text: Callable[[Any], str],
+        text: Callable[[Any], Optional[str]],
     ) -> List[Verified]:
         """Answers the sentences of a batch.
 
         Args:
             problems: the sentences, as the judge takes them.
             find: takes a width and places of sentences; returns the hypotheses of each, best first.
-            text: the text of a hypothesis.
+            text: the text of a hypothesis; None for one that only says why there is none.
         """
         verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
         answers: Dict[int, Tuple[List[Any], int]] = {}
@@ -107,7 +108,7 @@ class VerifiedSearch:
             left = [place for place in left if readable[place]]
             accepted = self.judges.first_satisfied(
                 [problems[place] for place in left],
-                [list(map(text, found[place])) for place in left],
+                [[t for t in map(text, found[place]) if t is not None] for place in left],
                 [verdicts[place] for place in left],
             )
             for place, rank in zip(left, accepted):
@@ -121,6 +122,6 @@ class VerifiedSearch:
         self.total += len(problems)
         self.unreadable += readable.count(False)
         return [
-            Verified(nbest, verdicts[place].get(text(nbest[0]), Verdict.invalid), width)
+            Verified(nbest, verdicts[place].get(text(nbest[0]) if nbest else None, Verdict.invalid), width)
             for place, (nbest, width) in sorted(answers.items())
         ]

@@ -10,7 +10,6 @@ from typing import Any, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.saved_tokens import SavedTokens
 from sit_fairseq.symbols.streams import Streams
@@ -109,23 +108,6 @@ class Vocabulary(SavedTokens):
             slot = self.fresh.encode(tokens, (rows < 0) & ~has_slot)
             symbol = torch.where(slot < 0, symbol, self.first_reserved(names).unsqueeze(1) + slot)
         return torch.where(rows < 0, symbol, rows)
-
-    def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
-        """(B, T) dictionary indices of how answers begin to canonical ids.
-
-        Raises:
-            UserError: no answer can begin so.
-        """
-        canonical = self.encode(prefix, names)
-        impossible = self.unproducible(canonical) & canonical.ne(self.dictionary.pad())
-        if bool(impossible.any()):
-            token = self.dictionary[int(prefix[impossible][0])]
-            raise UserError(
-                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source, nor a fresh one, and no token that answers can hold",
-                "prefix_size",
-            )
-        return canonical
 
     def decode(self, canonical: Tensor, slots: Tensor) -> Tensor:
         """Canonical ids of one sentence back to dictionary indices.

@@ -26,6 +26,7 @@ import fileinput
 import functools
 import logging
 import os
+import re
 import sys
 import warnings
 from collections import deque
@@ -48,6 +49,9 @@ from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
 logger = logging.getLogger(__name__)
+
+# A line about a sentence: its kind, and the id of the sentence.
+_LINE = re.compile(r"([A-Z])-(\d+)\t")
 
 
 @functools.lru_cache(maxsize=None)
@@ -102,9 +106,10 @@ def load_checkpoint_to_cpu(
     """
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
-    state.pop("task_state", None)  # its translation has none
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
+    # What else a command takes from the options of training: its own task has other ones.
+    state["task_state"] = {"domain": (state["cfg"].task or {}).get("domain")}
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
     return checkpoint_utils._upgrade_state_dict(state)
 
@@ -141,16 +146,19 @@ def _ending_in_time(load: Callable) -> Callable:
 
 
 def _print(text: str, **options: Any) -> None:
-    """Prints a line of a command and, below a sentence, its ``V-`` line."""
-    print(text, **options)
-    run = current_run()
-    if run is not None and text.startswith("S-"):
-        run.print_verdict(_number(text), partial(print, **options))
-
-
-def _number(text: str) -> int:
-    """The id of the sentence of an ``S-`` line."""
-    return int(text[2 : text.index("\t")])
+    """Prints a line of a command and, below a sentence, its ``V-`` line. A sentence without an answer
+    has an ``E-`` line in the place of its hypotheses."""
+    run, line = current_run(), _LINE.match(text)
+    if run is None or line is None:
+        print(text, **options)
+        return
+    kind, number = line[1], int(line[2])
+    if kind in "STWC" or run.reason is None:
+        print(text, **options)
+    elif kind == "H":
+        print(f"E-{number}\t{run.reason}", **options)
+    if kind == "S":
+        run.begin_sentence(number, partial(print, **options))
 
 
 def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
@@ -246,8 +254,12 @@ class _Service:
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):
-            self._print_refused(_number(text))
-        _print(text)
+            self._print_refused(int(text[2 : text.index("\t")]))
+            _print(text)
+            run = current_run()
+            self._number_refused += run is not None and run.reason is not None
+        else:
+            _print(text)
 
     def _print_refused(self, end: Optional[int] = None) -> None:
         """Prints those before the line with the id ``end``, by default all."""
