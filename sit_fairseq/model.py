@@ -123,7 +123,8 @@ class Model:
     @property
     def base_tokens(self) -> List[str]:
         """The tokens with an identity of their own."""
-        return self._tokens.base_tokens()
+        rows = self.core.vocabulary.row_tokens[self._tokens.nspecial :]
+        return [token for token in rows if not self._tokens.is_symbol(token)]
 
     @property
     def fresh_symbols(self) -> int:

@@ -122,6 +122,10 @@ class VerifiedSearch:
         self.total += len(problems)
         self.unreadable += readable.count(False)
         return [
-            Verified(nbest, verdicts[place].get(text(nbest[0]) if nbest else None, Verdict.invalid), width)
+            Verified(
+                nbest,
+                verdicts[place].get(text(nbest[0]) if nbest else None, Verdict.invalid),
+                width,
+            )
             for place, (nbest, width) in sorted(answers.items())
         ]
