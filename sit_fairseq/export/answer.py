@@ -32,8 +32,6 @@ REPETITIONS, LONGEST_SYMBOL = 3, 100
 DEEPEST = 10_000  # trees
 
 OPERANDS = {"!": 1, **dict.fromkeys(("&", "|", "->", "<->", "xor"), 2)}
-TEMPORAL = {"X", "F", "G", "U", "W", "R", "M"}
-TRACE_MARKS = {";", "{", "}"}
 
 
 def _reason(error):
@@ -122,14 +120,7 @@ class Traces:
         return 3 if fresh else operands + 4  # "{ 1 }", or "; { 1 }" after the operands
 
 
-def grammar_of(tokens):
-    """The grammar of a model's answers, told by its tokens; None if they do not tell."""
-    tokens = set(tokens)
-    if {"{", "}"} <= tokens:
-        return Traces()
-    if {"0", "1"} <= tokens and not tokens & (TEMPORAL | TRACE_MARKS):
-        return Assignments()
-    return None
+GRAMMARS = {"prop": Assignments, "ltl": Traces}
 
 
 class ExportedModel:
@@ -160,7 +151,6 @@ class ExportedModel:
             self.patterns = list(map(re.compile, ordered))
         except (re.error, RecursionError, OverflowError) as error:
             raise SystemExit(f"the pattern {pattern!r} is not a regular expression: {error}")
-        self.grammar = None if self.one_stream else grammar_of(self.rows)
         self.needed = lru_cache(maxsize=10_000)(self.needed)
 
     def _take(self, folder, vocabulary):
@@ -174,6 +164,8 @@ class ExportedModel:
             int(vocabulary["longest"][side]) for side in ("source", "target")
         )
         self.one_stream = vocabulary["symbol_embedding"] == "fixed"
+        known = vocabulary.get("grammar")
+        self.grammar = GRAMMARS[known]() if known is not None and not self.one_stream else None
         self.cross, self.caches = list(vocabulary["cross"]), dict(vocabulary["caches"])
         self.arity, self.depth = {}, 0
         if vocabulary["tree"]:
@@ -255,7 +247,7 @@ class ExportedModel:
     def answer(self, line, beam=3, lenpen=1.0, max_length=200, constrained=False):
         """The best answer to a sentence of space-separated tokens; see the options of main()."""
         if constrained and self.grammar is None:
-            raise CannotAnswer("the tokens of the model do not say which answers are well-formed")
+            raise CannotAnswer("the model does not say which answers are well-formed (its domain)")
         sentence = self.read(line)
         ids, score = self.search(sentence, beam, lenpen, max_length, constrained)
         words = [*self.tokens, *sentence.names]

@@ -47,7 +47,7 @@ class SymbolInvariantConfig(PreTrainedConfig):
     symbols: str = "[a-z]"  # likewise
     symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
     masked: bool = True  # some tokens cannot be produced
-    grammar: Optional[str] = None  # of well-formed answers, a key of GRAMMARS
+    grammar: Optional[str] = None  # of answers, a key of GRAMMARS, as the domain of training says
     vocab_size: int = 0
     is_encoder_decoder: bool = True
     bos_token_id: int = BOS
@@ -206,7 +206,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             max_new_tokens, min_new_tokens: bounds of an answer without its ``</s>``.
             length_penalty: log-probabilities are divided by the length to the power of it.
             no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
-            constrained: True for well-formed answers of the model's logic, or the name of a grammar
+            constrained: True for well-formed answers of the model's domain, or the name of a grammar
                 (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
                 True with ``verify``.
             verify: a function of the texts of a sentence and an answer. The best answer that it
@@ -263,7 +263,9 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             constrained = verify is not None and self.config.grammar is not None
         name = self.config.grammar if constrained is True else constrained
         if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
-            raise ValueError(f"answers can be constrained to the grammars {', '.join(GRAMMARS)}")
+            raise ValueError(
+                f"name a grammar, as constrained='prop'; known are {', '.join(GRAMMARS)}"
+            )
         return GRAMMARS[name]() if isinstance(name, str) else name or None
 
     def _search(

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence
 import sit_fairseq
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
-from sit_fairseq.judging.grammars import grammar_of
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.storage import hub_folder
 from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
@@ -70,7 +70,8 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     """
     small, tokens, pattern = small_checkpoint(checkpoint)
     beside = os.path.dirname(checkpoint)
-    sorts, grammar = SymbolPattern(pattern).sorts, grammar_of(tokens)
+    sorts, domain = SymbolPattern(pattern).sorts, small["cfg"]["task"].get("domain")
+    grammar = domain if domain in GRAMMARS else None
     known = {"tokens": tokens, "symbols": pattern}
     contents = {
         hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),

@@ -185,3 +185,47 @@ def test_nobody_has_to_read_to_the_end(tmp_path, lines):
         process.stdout.close()  # as `head` does, when it has seen enough
         assert process.stderr.read() == ""
     assert process.returncode == 128 + signal.SIGPIPE  # what a shell says of any other tool
+
+
+MOVES = """
+from sit_fairseq.logic.grammars import Grammar
+
+class Moves(Grammar):
+    \"\"\"Answers name each thing of their sentence once, in any order.\"\"\"
+
+    def start(self, source):
+        return frozenset(t for t in source if not isinstance(t, str) and t.sort == "thing")
+
+    def next(self, state, token):
+        return state - {token} if token in state else None
+
+    def shortest(self, state):
+        return len(state)
+"""
+
+
+def constrained(folder, name, sources, answers, *options, semantics="exact"):
+    (folder / "own_moves.py").write_text(MOVES)
+    (folder / "src").write_text(sources)
+    (folder / "tgt").write_text(answers)
+    arguments = ("--semantics", semantics, "--workers", 0, "--constrained", name, *options)
+    return run_command(*arguments, "src", "tgt")
+
+
+def test_answers_that_a_grammar_refuses_are_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = constrained(tmp_path, "prop", FORMULAS, ANSWERS, semantics="prop").stdout
+    assert "prop refuses 2 of 5 answers" in found
+    assert "Line 3: prop refuses 'a', token 3" in found and "Line 4: prop refuses its end" in found
+
+
+def test_a_grammar_of_ones_own_is_given_the_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sources, answers = "go P1 t2 t1\ngo t1 t2\ngo t1\n", "t1 t2\nt1\nP1\n"
+    patterns = ("--symbols", "person=P[0-9]+", "thing=t[0-9]+")
+    name = "own_moves:Moves"
+    found = constrained(tmp_path, name, sources, answers, *patterns).stdout
+    assert f"{name} refuses 2 of 3 answers" in found
+    assert f"Line 2: {name} refuses its end" in found and f"Line 3: {name} refuses 'P1'" in found
+    with pytest.raises(UserError, match="--symbols"):
+        constrained(tmp_path, name, sources, answers)

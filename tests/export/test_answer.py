@@ -11,8 +11,8 @@ import pytest
 from command_line import ROOT
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.answer import CannotAnswer, ExportedModel, grammar_of
-from sit_fairseq.judging.grammars import make_grammar
+from sit_fairseq.export.answer import GRAMMARS, CannotAnswer, ExportedModel
+from sit_fairseq.logic import grammars as theirs
 from sit_fairseq.logic.syntax import ARITY
 
 PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
@@ -192,38 +192,19 @@ def test_patterns_of_the_examples_can_be_exported(tmp_path):
         ExportedModel(str(folder)).answer("xor a & b " + "c" * 101)
 
 
-PROP = {"!", "&", "0", "1"}
-VOCABULARIES = [
-    PROP,
-    PROP | {"->", "xor"},
-    PROP | {";", "{", "}"},
-    PROP | {*ARITY, ";", "{", "}"},
-    PROP | {"U"},
-    PROP | {"}"},
-    {"{", "}"},
-    {"!", "&"},
-    {"(", ")"},
-]
-
-
-@pytest.mark.parametrize("tokens", VOCABULARIES, ids=lambda tokens: " ".join(sorted(tokens)))
-def test_the_grammar_of_a_model_is_that_of_the_package(tokens):
+@pytest.mark.parametrize("name", theirs.GRAMMARS)
+def test_the_grammar_of_a_model_is_that_of_the_package(name):
     """In all states within six tokens of the start."""
-    own = grammar_of(tokens)
-    if own is None:
-        with pytest.raises(UserError, match="do not say of which logic"):
-            make_grammar("auto", tokens)
-        return
-    theirs = make_grammar("auto", tokens)
-    states = {(own.start, theirs.start())}
+    own, other = GRAMMARS[name](), theirs.GRAMMARS[name]()
+    states = {(own.start, other.start())}
     for _ in range(6):
-        assert all(own.shortest(one) == theirs.shortest(other) for one, other in states)
+        assert all(own.shortest(one) == other.shortest(two) for one, two in states)
         states = {
-            (own.next(one, token), theirs.next(other, token))
-            for one, other in states
+            (own.next(one, token), other.next(two, token))
+            for one, two in states
             for token in [*ARITY, "0", "1", ";", "{", "}", "<unk>", 0, 1, 2]
         }
-        assert all((one is None) == (other is None) for one, other in states)
+        assert all((one is None) == (two is None) for one, two in states)
         states -= {(None, None)}
     assert states
 

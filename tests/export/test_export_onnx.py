@@ -110,7 +110,7 @@ def test_constrained_answers_are_those_of_the_package(semantics, parse, default,
     if semantics == "ltl":
         dictionary = make_dictionary(base=(*OPERATORS, "0", "1", ";", "{", "}"))
         model = redraw(make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval())
-        write(model, folder := tmp_path)
+        write(model, folder := tmp_path, "ltl")
     exported, free = ExportedModel(folder), 0
     for source in SOURCES:
         sample = {"net_input": {"src_tokens": encode(dictionary, [source])}}

@@ -62,7 +62,7 @@ def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = 
     help_ = "answers have at most A * source length + B tokens (default: %(default)s)"
     add("--max-len-a", type=at_least(0, float), default=0.0, metavar="A", help=help_)
     add("--max-len-b", type=at_least(0), default=200, metavar="B", help="(default: %(default)s)")
-    help_ = "write well-formed answers alone: of prop, ltl, MODULE:CLASS, or of the model's tokens"
+    help_ = "write well-formed answers alone: of prop, ltl, MODULE:CLASS, or of the model's domain"
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     add("--batch-size", **count, default=64, help="sentences (default: %(default)s)")
     add("--max-tokens", **count, help="tokens times streams in a batch (default: no limit)")

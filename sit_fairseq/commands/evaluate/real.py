@@ -32,12 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--eval-results", metavar="FILE", help=help_)
     options.add_judging(parser, semantics=False)
     options.add_result(parser)
-    parser.set_defaults(constrained="auto")
 
 
 def main(args: argparse.Namespace) -> None:
     if args.eval_results:
         make_folder(os.path.dirname(args.eval_results) or ".")
+    args.constrained = args.constrained or args.semantics
     sets = real_sets(args.semantics)
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
