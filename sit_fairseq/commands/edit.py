@@ -7,8 +7,9 @@
 Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Symbols are all tokens
 that are no operators, constants or punctuation of traces.
 
-* renamed (section on dataset perturbations): in each pair the symbols become a, b, c, ... (p0, p1,
-  ... if some pair has more than 26) as they appear in the answer and then in the source.
+* renamed (section on dataset perturbations): in each pair of a formula and its answer the symbols
+  become a, b, c, ... (p0, p1, ... if some pair has more than 26) as they appear in the answer and
+  then in the source. Other data are refused.
 * reduced (the same section): a random sample of the pairs, in their order.
 * supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
   whose source has at most one symbol and has not occurred before.

@@ -14,7 +14,6 @@ and print plain text with ``--bpe sentencepiece --sentencepiece-model data/spm.m
 import argparse
 
 from sit_fairseq.commands import _options
-from sit_fairseq.datasets.sentencepiece import encode, train
 from sit_fairseq.errors import UserError
 
 
@@ -30,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.datasets.sentencepiece import encode, train
+
     if args.encode is not None:
         if len(args.files) != 2:
             raise UserError("--encode MODEL needs two files: the text and where the pieces go")

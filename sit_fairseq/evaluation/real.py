@@ -2,8 +2,6 @@
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-import yaml
-
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.evaluation.proportion import Proportion
@@ -71,6 +69,8 @@ def real_table(results: Results, beam: int) -> List[List[Any]]:
 
 def write_eval_results(path: str, logic: str, results: Results) -> None:
     """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``."""
+    import yaml
+
     entries = [
         {
             "dataset": {"id": f"sit-fairseq/real-{logic}", "task_id": f"{name}_{measure}"},

@@ -5,8 +5,6 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-import yaml
-
 from sit_fairseq.conversion.original import model_options
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import MODEL
@@ -131,9 +129,10 @@ def card(
         if text.startswith("---\n"):
             return text
     else:
-        rows = [("symbols", cfg["task"]["symbols"])]
+        rows = [("symbols", line) for line in cfg["task"]["symbols"].splitlines()]
         rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
-        table = "".join(f"| {name} | `{value}` |\n" for name, value in rows)
+        cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
+        table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
     return f"---\n{tags}{model_index(text) if results else ''}---\n\n{text}"
 
@@ -144,6 +143,8 @@ def model_index(text: str) -> str:
     Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics, called as their
     columns, of the data set that the first cell names. Without such a cell the text is empty.
     """
+    import yaml
+
     results: List[Dict[str, Any]] = []
     for table in re.findall(r"^\|.*\n\|[ :|-]+\n(?:\|.*\n)*", text, flags=re.MULTILINE):
         heading, _, *rows = (
