@@ -16,6 +16,7 @@ FLOORS = [
     {"models", "logic"},
     {"judging"},
     {"training", "search", "datasets"},
+    {"model"},
     {"tasks"},
     {"conversion", "evaluation", "testing"},
     {"export"},

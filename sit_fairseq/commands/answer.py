@@ -112,20 +112,12 @@ def _answers(
     args: argparse.Namespace, formulas: Iterable[str], judges: JudgePool
 ) -> Iterator[dict]:
     """The answers as plain data, as they come."""
-    from sit_fairseq.evaluation.decoding import load_checkpoint
     from sit_fairseq.evaluation.formula_answers import answer_formulas
-    from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-    from sit_fairseq.tasks.file_options import read_state
-    from sit_fairseq.tasks.python_interface import StreamHubInterface
+    from sit_fairseq.model import Model
 
-    if saved_vocabulary(read_state(args.path)["model"]) is None:
-        raise UserError(
-            f"{args.path} knows no symbols; sit convert makes a model that does", "path"
-        )
-    cfg, task, trained = load_checkpoint(args.path)
-    if trained.vocabulary.fresh_symbols:
+    model = Model.load(args.path, symbols=r"p\d+")
+    if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
-    model = StreamHubInterface(cfg, task, [trained])
     for answer in answer_formulas(formulas, args.logic, model, judges, args.beams, args.seconds):
         yield {**asdict(answer), "status": answer.status.value}
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
@@ -17,9 +17,8 @@ MEASURES = ("correct", "verified")
 Results = Dict[str, Dict[str, Proportion]]
 
 
-def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[Optional[str]]:
-    """What a model is asked for each formula, over names that it has; None where it has too few
-    names, or does not know an operator."""
+def readable_sources(asked: ModelAnswerer, formulas: Sequence[str]) -> List[Optional[str]]:
+    """What a model is asked for each formula, over names that it has; None if it has too few."""
     sources: List[Optional[str]] = []
     for formula in formulas:
         symbols = formula_symbols(formula.split())
@@ -28,9 +27,7 @@ def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[
         except UserError:
             sources.append(None)
             continue
-        source = Renaming(dict(zip(symbols, names)))(formula)
-        (read,) = asked.task.read([source])
-        sources.append(None if isinstance(read, UnansweredError) else source)
+        sources.append(Renaming(dict(zip(symbols, names)))(formula))
     return sources
 
 

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.checkpoint_folders import small_checkpoint
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.logic.grammars import GRAMMARS
+from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
@@ -94,19 +94,19 @@ def export_onnx(checkpoint: str, folder: str) -> Agreement:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:
-        How the answers of the files compare with fairseq's.
+        How the answers of the files compare with the model's.
 
     Raises:
         UserError: the checkpoint cannot be read or exported, or answers differ; then nothing is
             written.
     """
     small_checkpoint(checkpoint)  # refuses what none of the formats can take
-    decoder = CheckpointDecoder(checkpoint)
-    check_exportable(decoder.model)
+    model = Model.load(checkpoint)
+    check_exportable(model.core)
     make_folder(folder)  # before what takes minutes
     with explaining_failure(folder), tempfile.TemporaryDirectory() as made:
-        write(decoder.model, made, decoder.task.domain)
-        agreement = compare(decoder, made)
+        write(model.core, made, model.domain)
+        agreement = compare(model, made)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:
             for name, partial in zip(FILES, partials):
                 shutil.copyfile(os.path.join(made, name), partial)

@@ -17,7 +17,7 @@ from sit_fairseq.commands.evaluate import _options
 from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.prop_judges import BitsJudge
@@ -382,7 +382,7 @@ def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(CheckpointDecoder, "decode", interrupted)
+        patch.setattr(ModelAnswerer, "decode", interrupted)
         with pytest.raises(UserError, match="Interrupted; the same command goes on"):
             evaluate("correct", prefix, *PROP)
         with pytest.raises(UserError, match="Interrupted$"):  # times are not kept

@@ -12,7 +12,7 @@ from export.conftest import save_checkpoint
 from searches import generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.model import Model
 from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.onnx_files import FILES, write
@@ -105,8 +105,8 @@ def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
 @pytest.mark.parametrize("semantics, parse", [("prop", parse_assignment), ("ltl", parse_trace)])
 def test_constrained_answers_are_those_of_the_package(semantics, parse, default, tmp_path):
     checkpoint, folder = default
-    decoder = CheckpointDecoder(str(checkpoint))
-    model, dictionary = decoder.model, decoder.task.target_dictionary
+    decoder = Model.load(str(checkpoint))
+    model, dictionary = decoder.core, decoder.core.vocabulary.dictionary
     if semantics == "ltl":
         dictionary = make_dictionary(base=(*OPERATORS, "0", "1", ";", "{", "}"))
         model = redraw(make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval())
@@ -129,7 +129,7 @@ def test_constrained_answers_are_those_of_the_package(semantics, parse, default,
 
 
 def test_the_shipped_files_are_those_of_the_shipped_model():
-    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"))
+    decoder = Model.load(str(ROOT / "checkpoints/prop/model.pt"))
     agreement = compare(decoder, str(SHIPPED))
     assert agreement.sentences == 12 and agreement.ties == 0
 
@@ -137,15 +137,15 @@ def test_the_shipped_files_are_those_of_the_shipped_model():
 def test_no_sentence_is_begun_once_time_is_up(monkeypatch):
     """But for the first ones, as a busy machine might compare none."""
     monkeypatch.setattr(self_check, "SECONDS", 0)
-    decoder = CheckpointDecoder(str(ROOT / "checkpoints/prop/model.pt"))
+    decoder = Model.load(str(ROOT / "checkpoints/prop/model.pt"))
     assert compare(decoder, str(SHIPPED)).sentences == 10
 
 
 def test_another_model_is_told_from_its_files(default):
     checkpoint, folder = default
-    decoder = CheckpointDecoder(str(checkpoint))
+    decoder = Model.load(str(checkpoint))
     with torch.no_grad():
-        decoder.model.decoder.layers[0].fc1.bias.add_(0.01)
+        decoder.core.decoder.layers[0].fc1.bias.add_(0.01)
     with pytest.raises(UserError, match="the exported files answer .* fairseq with"):
         compare(decoder, str(folder))
 
@@ -239,5 +239,5 @@ def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
 def test_deeper_formulas_are_read_as_by_fairseq(default):
     checkpoint, folder = default
     deep = "! " * 14 + "& a b"
-    (batch,) = CheckpointDecoder(str(checkpoint)).decode([deep])
+    (batch,) = Model.load(str(checkpoint)).decode([deep])
     assert ExportedModel(folder).answer(deep).text == batch[0].answers[0]

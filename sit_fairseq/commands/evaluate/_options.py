@@ -14,7 +14,7 @@ from sit_fairseq.datasets.grid import FILES
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.evaluation.depends import depends_on, signature, versions
 from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
@@ -29,7 +29,7 @@ from sit_fairseq.storage.journal import Journal
 # and the others.
 _OF_MODELS = (
     *("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams"),
-    *("constrained", "batch_size", "max_tokens", "device", "data", "symbols", "fresh_names"),
+    *("constrained", "batch_size", "max_tokens", "device", "symbols", "fresh_names"),
 )
 _OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
 
@@ -71,7 +71,6 @@ def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = 
     add("--max-tokens", **count, help="tokens times streams in a batch (default: no limit)")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     add("--device", default=device, help="where to compute (default: %(default)s)")
-    add("--data", metavar="DIR", help="folder of fairseq-preprocess; not needed with streams")
     add_pattern(parser, "which tokens are symbols (default: as in training)")
     add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
     return answers
@@ -95,7 +94,6 @@ def add_box(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Iterator[None]:
     """Context manager: there is a folder for the result, and Ctrl-C ends in one sentence."""
     make_folder(os.path.dirname(args.result) or ".")
-    logging.getLogger("sit_fairseq.tasks.run").setLevel(logging.INFO)  # it counts what is verified
     try:
         yield
     except KeyboardInterrupt:
@@ -106,7 +104,7 @@ def run(args: argparse.Namespace) -> Iterator[None]:
 def answerer(args: argparse.Namespace) -> Answerer:
     """The model that the command line names, or the file of answers."""
     if getattr(args, "generated", None) is None:
-        return CheckpointDecoder(args.path, **_given(args, _OF_MODELS))
+        return ModelAnswerer(args.path, **_given(args, _OF_MODELS))
     for name in ("verify", "verify_beams", "constrained"):
         if getattr(args, name, None) is not None:
             raise UserError("answers of a file are not searched for", f"{name} generated")
@@ -138,8 +136,8 @@ def judged(
                 reason = f"sentence {number} is no problem of {args.semantics} ({error})"
                 raise UserError(reason, "semantics")
         asked = answerer(args)
-        if isinstance(asked, CheckpointDecoder):
-            refuse_other_logic(pool.judge, asked.base_tokens, "semantics")
+        if isinstance(asked, ModelAnswerer):
+            refuse_other_logic(pool.judge, asked.model.base_tokens, "semantics")
         problems = pool.judge.problems(sources, targets, asked.symbols)
         return pool.judge, problems, answer(args, asked, problems, pool)
 

@@ -16,7 +16,7 @@ from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.datasets.real import LONGEST, real_sets
 from sit_fairseq.evaluation import real
 from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.files import make_folder
@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> None:
 
 def _answered(
     args: argparse.Namespace,
-    asked: CheckpointDecoder,
+    asked: ModelAnswerer,
     judges: JudgePool,
     sources: Sequence[Optional[str]],
     part: str,
