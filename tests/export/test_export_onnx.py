@@ -239,5 +239,5 @@ def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
 def test_deeper_formulas_are_read_as_by_fairseq(default):
     checkpoint, folder = default
     deep = "! " * 14 + "& a b"
-    (batch,) = Model.load(str(checkpoint)).decode([deep])
-    assert ExportedModel(folder).answer(deep).text == batch[0].answers[0]
+    (answer,) = Model.load(str(checkpoint)).answer([deep])
+    assert ExportedModel(folder).answer(deep).text == answer.text
