@@ -253,6 +253,9 @@ function readField() {
   } catch (error) {
     fault.textContent = error.message;
     field.setAttribute("aria-invalid", "true");
+    turn++; // answers to what stood there before are no longer asked for
+    element("models").replaceChildren();
+    show("failed");
     return null;
   }
 }

@@ -4,7 +4,7 @@ from array import array
 from typing import List, NamedTuple, Optional, Sequence
 
 from sit_fairseq.datasets.drawing import read_forms
-from sit_fairseq.datasets.pair_files import source_file
+from sit_fairseq.datasets.pair_files import Pair, read_pairs, source_file
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 
@@ -70,3 +70,24 @@ def measure_overlap(
         overlaps += [file.found_in(other) for file in files]
         overlaps.append(other.repeated())
     return overlaps
+
+
+def without_renamings(test: str, train: Sequence[str], symbols: Optional[str]) -> List[Pair]:
+    """The pairs of a data set whose source is no renaming of a training sentence, nor of a pair
+    before it.
+
+    Args:
+        test: prefix of the data set.
+        train, symbols: see :func:`measure_overlap`.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    pattern = None if symbols is None else SymbolPattern(symbols)
+    known = {form for name in train for form in _read(name, pattern).forms}
+    found = []
+    for pair, form in zip(read_pairs(test), _read(f"{test}.src", pattern).forms):
+        if form not in known:
+            known.add(form)
+            found.append(pair)
+    return found

@@ -26,7 +26,7 @@ _SYMBOL = re.compile(r"\bp(\d+)\b")
 
 # Formulas asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
-_QUICK = 4.0
+_QUICK = 5.0
 # Text in quotes, which stays, and comments, which begin with //, or with # or -- after a space.
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
 
@@ -131,8 +131,12 @@ def answer_formulas(
             yield FormulaAnswer(batch[0], Status.unverified, reason=reason, decided=False)
         elif not found:
             rest = chain(batch, rest)
-        quick = time.monotonic() - started < min(_QUICK, seconds / 2)
-        size = min(2 * size, _BATCH) if quick else max(1, size // 2 if found else 1)
+        if not found:
+            size = 1
+        elif time.monotonic() - started < min(_QUICK, seconds / 2):
+            size = min(2 * size, _BATCH)
+        elif time.monotonic() - started > 4 * _QUICK:
+            size = max(1, size // 2)
 
 
 def _batch(

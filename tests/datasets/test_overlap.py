@@ -92,3 +92,15 @@ def test_what_is_renamed_across_sorts_is_no_overlap(tmp_path, capsys, patterns, 
 def test_a_missing_file(tmp_path):
     with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
         sit("overlap", tmp_path / "nowhere")
+
+
+def test_a_set_without_renamings_is_written(tmp_path, capsys):
+    write(tmp_path / "all.src", ["& a b", "| c d", "| a b", "! a", "! ! b"])
+    write(tmp_path / "all.tgt", list("12345"))
+    train = write(tmp_path / "train", ["& x y", "! z"])
+    sit("overlap", tmp_path / "all", "--with", train, "--write", tmp_path / "test")
+    assert (tmp_path / "test.src").read_text().splitlines() == ["| c d", "! ! b"]
+    assert (tmp_path / "test.tgt").read_text().splitlines() == ["2", "5"]
+    sit("overlap", tmp_path / "test", "--with", train, "--expect-none")
+    with pytest.raises(UserError, match="name one TEST"):
+        sit("overlap", train, train, "--write", tmp_path / "test")

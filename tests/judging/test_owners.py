@@ -39,7 +39,7 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     pool.verify_all([("a", "a 1")])
     (worker,) = pool._idle
     assert alive(worker)
-    del run
+    del run, pool
     gc.collect()
     assert not alive(worker)
 
