@@ -56,6 +56,8 @@ def main(args: argparse.Namespace) -> None:
     grammar = None if args.constrained is None else make_grammar(args.constrained)
     if grammar is not None and ":" in args.constrained and args.symbols is None:
         raise UserError("a grammar of your own needs --symbols.")
+    if grammar is not None and args.semantics == "exact":
+        raise UserError("--semantics exact has no problems for a grammar; choose another.")
     problems, answers = _problems(args, judge, sources), _lines(args.answers, args, sources)
     counts, seconds = VerdictCounts(), []
     started = time.monotonic()

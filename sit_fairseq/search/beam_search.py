@@ -267,7 +267,7 @@ class _Search:
         left = [place for place in range(size) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
         order = self._sentences.repeat_interleave(beam)
-        self._sources = [source.reorder(order) for source in encoded]
+        self._sources = [source.reorder(order) for source in encoded] if left else []
         self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
         self._device = next(search.models[0].parameters()).device
         self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]

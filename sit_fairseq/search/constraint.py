@@ -51,6 +51,7 @@ class Constraint:
             self._forget(columns)
         self.failures = {}
         self._first = torch.zeros(len(slots), dtype=torch.long)
+        self._asked: List[List[int]] = []  # columns of the tables that each sentence has
         self._columns = torch.zeros(len(slots), columns, dtype=torch.long)
         self._open = torch.zeros(len(slots), columns, dtype=torch.bool)
         for place, (source, names) in enumerate(zip(canonical.tolist(), slots.tolist())):
@@ -83,8 +84,9 @@ class Constraint:
         needed = self._look_up(states, sentences)
         unknown = (needed.eq(_UNKNOWN) & open_).any(1)
         if bool(unknown.any()):
-            for row in unknown.nonzero().squeeze(1).tolist():
-                self._fill(int(states[row]), int(sentences[row]))
+            new = zip(states[unknown].tolist(), sentences[unknown].tolist())
+            for state, place in dict.fromkeys(new):
+                self._fill(state, place)
             needed = self._look_up(states, sentences)
         log_probs.masked_fill_(needed > left.unsqueeze(1), -math.inf)
         if self.failures:
@@ -130,6 +132,7 @@ class Constraint:
         columns = list(range(first)) + [0] * len(names)
         for column, number in numbers.items():
             columns[column] = first + number * vocabulary.num_sorts + sorts[column]
+        self._asked.append([*range(first), *(columns[column] for column in numbers)])
         there = [column < first or column in numbers for column in range(len(columns))]
         self._columns[place, : len(columns)] = torch.tensor(columns)
         self._open[place, : len(columns)] = torch.tensor(there)
@@ -143,17 +146,18 @@ class Constraint:
 
     def _fill(self, state: int, place: int) -> None:
         """Asks the grammar about those tokens of a sentence that it was not asked about."""
-        columns = self._columns[place][self._open[place]]
-        columns = columns[self._needed[state, columns].eq(_UNKNOWN)]
+        known = self._needed[state].tolist()
+        columns = [column for column in self._asked[place] if known[column] == _UNKNOWN]
         grammar, read, needed = self._grammar, self._states[state], []
         try:
-            for column in columns.tolist():
+            for column in columns:
                 after = grammar.next(read, self._tokens[column])
                 needed.append(_NEVER if after is None else 1 + grammar.shortest(after))
                 hash(after)
-            self._needed[state, columns] = torch.tensor(needed, dtype=torch.int32)
-            ends = 0 if grammar.shortest(read) == 0 else _NEVER
-            self._needed[state, self._vocabulary.dictionary.eos()] = ends
+            for column, number in zip(columns, needed):
+                known[column] = number
+            known[self._vocabulary.dictionary.eos()] = 0 if grammar.shortest(read) == 0 else _NEVER
+            self._needed[state] = torch.tensor(known, dtype=torch.int32)
         except Exception as error:  # whatever their code raises
             self._fail(place, error)
 

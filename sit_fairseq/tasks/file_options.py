@@ -43,6 +43,7 @@ _SPLITTERS = {"bpe": ("bytes", "characters"), "tokenizer": ("space",)}
 _OF_TASKS = (
     *("symbols", "fresh_names", "seed", "data", "source_lang", "target_lang", "left_pad_source"),
     *("left_pad_target", "truncate_source", "max_source_positions", "max_target_positions"),
+    "domain",
 )
 
 # The text of options whose text fairseq evaluates as Python, or makes the name of a file of.

@@ -204,28 +204,34 @@ class Moves(Grammar):
 """
 
 
-def constrained(folder, name, sources, answers, *options, semantics="exact"):
-    (folder / "own_moves.py").write_text(MOVES)
-    (folder / "src").write_text(sources)
-    (folder / "tgt").write_text(answers)
-    arguments = ("--semantics", semantics, "--workers", 0, "--constrained", name, *options)
-    return run_command(*arguments, "src", "tgt")
-
-
-def test_answers_that_a_grammar_refuses_are_shown(tmp_path, monkeypatch):
+@pytest.fixture
+def constrained(tmp_path, monkeypatch, capsys):
+    """A function that runs the verb with a grammar in this process, and returns what it prints."""
     monkeypatch.chdir(tmp_path)
-    found = constrained(tmp_path, "prop", FORMULAS, ANSWERS, semantics="prop").stdout
+    (tmp_path / "own_moves.py").write_text(MOVES)
+
+    def run(name, sources, answers, *options):
+        options = ("--workers", 0, "--constrained", name, *options)
+        sit("judge", *write(tmp_path, sources, answers), *options)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_answers_that_a_grammar_refuses_are_shown(constrained):
+    found = constrained("prop", FORMULAS, ANSWERS, "--semantics", "prop")
     assert "prop refuses 2 of 5 answers" in found
     assert "Line 3: prop refuses 'a', token 3" in found and "Line 4: prop refuses its end" in found
 
 
-def test_a_grammar_of_ones_own_is_given_the_sentence(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_grammar_of_ones_own_is_given_the_sentence(constrained):
     sources, answers = "go P1 t2 t1\ngo t1 t2\ngo t1\n", "t1 t2\nt1\nP1\n"
     patterns = ("--symbols", "person=P[0-9]+", "thing=t[0-9]+")
     name = "own_moves:Moves"
-    found = constrained(tmp_path, name, sources, answers, *patterns).stdout
+    found = constrained(name, sources, answers, "--semantics", "copy", *patterns)
     assert f"{name} refuses 2 of 3 answers" in found
     assert f"Line 2: {name} refuses its end" in found and f"Line 3: {name} refuses 'P1'" in found
     with pytest.raises(UserError, match="--symbols"):
-        constrained(tmp_path, name, sources, answers)
+        constrained(name, sources, answers, "--semantics", "copy")
+    with pytest.raises(UserError, match="exact has no problems"):
+        constrained("prop", sources, answers, "--semantics", "exact")

@@ -1,6 +1,7 @@
 """Beam search and scoring in slot space."""
 
 import math
+import re
 
 import pytest
 import torch
