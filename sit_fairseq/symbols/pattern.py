@@ -64,6 +64,12 @@ class SymbolPattern:
 
     def __init__(self, text: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
         self.text = text = text.rstrip("\n")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"the pattern {text[:80]!r} is no Unicode text; write another", "symbols"
+            )
         self.sorts, expressions = _read_sorts(text)
         self._compiled = list(map(_compile, expressions))
         self._known: Dict[str, Optional[int]] = {}  # a token comes again and again

@@ -10,10 +10,8 @@ import os
 import re
 from argparse import Namespace
 from dataclasses import fields
-from itertools import islice
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
-import torch
 from fairseq.dataclass.configs import FairseqConfig
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
 from fairseq.models.transformer import transformer_config
@@ -24,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.checkpoints import explained, incomplete, moving_average, read
+from sit_fairseq.storage.checkpoints import explained, incomplete, read
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 _STREAMS = "symbol_invariant_transformer"
@@ -65,9 +63,8 @@ _OF_TRANSFORMERS = {
     if field.name != "_name"
 }
 
-# A file with more options, larger sizes or larger weights is no model's.
-_MOST_OPTIONS = 100_000
-_LARGEST = 1_000_000
+# Larger sizes and weights are no model's, nor is a larger table of positions that no file holds.
+_LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
 
 
 def read_state(
@@ -96,7 +93,7 @@ def read_state(
         if complaint:
             raise LookupError(complaint)
         try:
-            _refuse_references(state)
+            _refuse_references([state.get("cfg"), state.get("args")])
             state["cfg"], state["args"] = _configuration(state, given), None
             _refuse_other_shapes(state)
         except ValueError as error:
@@ -104,31 +101,17 @@ def read_state(
     return state
 
 
-def _refuse_references(state: Dict[str, Any]) -> None:
-    """Refuses options that are no text or number, or text that OmegaConf would replace."""
-    found = list(islice(_values((state.get("cfg"), state.get("args"))), _MOST_OPTIONS + 1))
-    if len(found) > _MOST_OPTIONS:
-        raise ValueError(f"holds more than {_MOST_OPTIONS} options")
-    for option, value in found:
-        if not (value is None or isinstance(value, (bool, int, float, str))):
-            raise ValueError(f"has no text or number, but {type(value).__name__}, as {option}")
-        if isinstance(value, str) and "${" in value:
-            raise ValueError(f"has {value[:80]!r}, which fairseq would replace, as {option}")
-
-
-def _values(options: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
-    """The names and the values of options, also within lists and sections, each with the option
-    that it belongs to."""
-    options = vars(options) if isinstance(options, Namespace) else options
+def _refuse_references(options: Any, option: str = "") -> None:
+    """Refuses text that OmegaConf would replace."""
+    if isinstance(options, str) and "${" in options:
+        raise ValueError(f"has {options[:80]!r}, which fairseq would replace, as {option}")
     if isinstance(options, dict):
-        for inner, value in options.items():
-            yield f"a name in the section {name}", inner
-            yield from _values(value, f"the option {inner}")
+        for name, value in options.items():
+            _refuse_references(name, f"a name in the section {option}")
+            _refuse_references(value, f"the option {name}")
     elif isinstance(options, (list, tuple)):
         for value in options:
-            yield from _values(value, name)
-    else:
-        yield name, options
+            _refuse_references(value, option)
 
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -167,11 +150,10 @@ def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
     """The name of what a section builds, and its options."""
     option = "arch" if section == "model" else section
     if state.get("args"):  # of a file from before fairseq 0.11
-        return vars(state["args"]).get(option), vars(state["args"])
+        return state["args"].get(option), state["args"]
     options = state["cfg"].get(section)
     if isinstance(options, str):
         return options, {}
-    options = vars(options) if isinstance(options, Namespace) else options
     options = options if isinstance(options, dict) else {}
     return options.get("_name") or options.get(option), options
 
@@ -258,22 +240,13 @@ def _check(option: str, value: Any) -> None:
 
 
 def _refuse_other_shapes(state: Dict[str, Any]) -> None:
-    """Compares tensors with their bytes and with the options, before a model takes memory."""
+    """Compares weights with the options, before a model takes memory."""
     weights = state["model"]
-    for name, tensor in [*weights.items(), *(moving_average(state) or {}).items()]:
-        other = tensor.is_nested or tensor.is_quantized or tensor.is_meta
-        if other or tensor.layout is not torch.strided:
-            raise ValueError(f"is damaged: {name} is no plain tensor")
-        if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-            raise ValueError(
-                f"is damaged: {name} has {tuple(tensor.shape)} numbers, but the file holds "
-                f"{tensor.untyped_storage().nbytes()} bytes of them"
-            )
     name, options = _named(state, "model")
     streams = _kind("model", name) == _STREAMS
-    fault = _wrong_size(options, weights, streams)
+    fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
     if fault is None and streams:
-        fault = _lost_vocabulary(weights) or _no_number(weights)
+        fault = _wrong_positions(options, weights) or _no_number(weights)
     if fault is not None:
         raise ValueError(f"is damaged: {fault}")
 
@@ -304,16 +277,42 @@ def _wrong_size(
     return None
 
 
-def _lost_vocabulary(weights: Dict[str, Tensor]) -> Optional[str]:
+def _wrong_positions(options: Dict[str, Any], weights: Dict[str, Tensor]) -> Optional[str]:
+    """Says which table of positions is none that the weights or a model have."""
+    for side, longest in (("encoder", "source"), ("decoder", "target")):
+        channels, kind = options[f"{side}_embed_dim"], options[f"{side}_positions"]
+        option = "tree_depth" if kind == "tree" else f"max_{longest}_positions"
+        asked = options[option]
+        table = weights.get(f"{side}.embed_positions.weight")
+        matrix = weights.get(f"{side}.embed_positions.projection.weight")
+        if (
+            kind == "sinusoidal"
+            and asked * channels > _LARGEST_TABLE
+            or kind == "learned"
+            and (table is None or table.dim() != 2 or asked != table.size(0) - 2)
+            or kind == "tree"
+            and 2 * asked > channels
+            and (matrix is None or matrix.dim() != 2 or 2 * asked != matrix.size(1))
+        ):
+            return f"its options say {option} {asked!r}, its weights another number"
+    return None
+
+
+def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
     try:
         found = saved_vocabulary(weights)
     except (RuntimeError, ValueError):
         return "its base tokens or its pattern of symbols are no text"
-    return "it lacks its base tokens or its pattern of symbols" if found is None else None
+    if streams and found is None:
+        return "it lacks its base tokens or its pattern of symbols"
+    other = found is not None and not streams
+    return (
+        "its options are of a transformer, its weights of a model with streams" if other else None
+    )
 
 
 def _no_number(weights: Dict[str, Tensor]) -> Optional[str]:
     for name, tensor in weights.items():
-        if not bool((tensor.abs() <= _LARGEST).all()):
+        if not bool((tensor.float().abs() <= _LARGEST).all()):  # half precision lacks that number
             return f"{name} holds NaN or numbers beyond {_LARGEST}"
     return None
