@@ -27,10 +27,14 @@ from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.syntax import ARITY
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.loading import KIND, load_model, portable
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
-from sit_fairseq.storage.plain_checkpoint import read_model
+from sit_fairseq.storage import checkpoints
+from sit_fairseq.storage.files import partial_files
 
 # Files of weights that a folder may hold, in the order of preference.
 _FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
@@ -81,6 +85,7 @@ class Model:
             model.eval()
         self._tokens = self.core.vocabulary.dictionary
         self._judges: Dict[Any, Any] = {}
+        self._cfg = portable({"model": _options(self.core), "task": self._task()})
 
     @classmethod
     def load(
@@ -112,8 +117,30 @@ class Model:
             raise UserError(
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
-        models = [read_model(_file(p), symbols, fresh_names) for p in (path, *others)]
-        return cls([model.to(device) for model, _ in models], models[0][1])
+        files = map(_file, (path, *others))
+        loaded = [load_model(file, ARITY, symbols, fresh_names) for file in files]
+        model = cls([model.to(device) for model, _ in loaded], loaded[0][1]["task"].get("domain"))
+        model._cfg = loaded[0][1]
+        return model
+
+    def save(self, path: str) -> None:
+        """Writes the first model as a checkpoint, which :meth:`load` and fairseq's commands read."""
+        with partial_files(path) as (partial,):
+            checkpoints.write(self.checkpoint(), partial)
+
+    def checkpoint(self, half: bool = False) -> Dict[str, Any]:
+        """The first model as plain data and tensors, as fairseq's checkpoints have it.
+
+        Args:
+            half: of weights in half precision, the scale of the cosines excepted.
+        """
+        weights = self.core.state_dict()
+        if half:
+            weights = {
+                name: value.half() if value.is_floating_point() and value.dim() else value
+                for name, value in weights.items()
+            }
+        return checkpoints.minimal(self._cfg, weights)
 
     @property
     def symbols(self) -> str:
@@ -206,6 +233,9 @@ class Model:
                     texts = [sentences[place] for place in places]
                     yield dict(zip(places, self._answered(texts, searches, pool, search.nbest)))
 
+    def _task(self) -> Dict[str, Any]:
+        return {"_name": "stream_translation", "symbols": self.symbols, "domain": self.domain}
+
     def _answered(
         self, sentences: List[str], searches: Dict[int, BeamSearch], pool: Any, count: int
     ) -> List[Answer]:
@@ -270,6 +300,16 @@ class Model:
             return constrained
         name = "auto" if constrained is True else constrained
         return make_grammar(name, self.domain, self.base_tokens) if name else None
+
+
+def _options(model: SymbolInvariantTransformer) -> Dict[str, Any]:
+    """The options of a model, with the sizes of its decoder, as checkpoints have them."""
+    decoder = model.decoder.cfg
+    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
+    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
+    own = {name: getattr(decoder.options, name) for name in ModelConfig.__dataclass_fields__}
+    own.update({f"decoder_{name}": size for name, size in sizes.items()})
+    return {"_name": KIND, **own}
 
 
 def _batches(

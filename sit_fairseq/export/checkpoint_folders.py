@@ -5,13 +5,10 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.conversion.original import model_options
-from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import MODEL
+from sit_fairseq.model import Model
 from sit_fairseq.storage import checkpoints, hub_folder
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-from sit_fairseq.tasks.file_options import read_state
 
 # The table of options in the card of a model that has none.
 _DESCRIBED = (
@@ -65,23 +62,8 @@ def export_hub(checkpoint: str, folder: str) -> str:
 def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str], str]:
     """A checkpoint with weights in half precision, the scale of the cosines excepted, its base
     tokens, and its pattern."""
-    state = read_state(checkpoint)
-    own = model_options(state)["_name"] == MODEL
-    vocabulary = saved_vocabulary(state["model"]) if own else None
-    if vocabulary is None:
-        raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first")
-    task = state["cfg"]["task"]
-    task["data"] = ""
-    for side, language in (("source_lang", "src"), ("target_lang", "tgt")):
-        task[side] = task[side] or language  # fairseq keeps no name that it found out itself
-    weights = {
-        name: value.half() if value.is_floating_point() and value.dim() else value
-        for name, value in state["model"].items()
-    }
-    # All that is taken from a file; fairseq's other options are of the machine.
-    sections = ("model", "task", "criterion", "bpe", "tokenizer")
-    cfg = {section: state["cfg"][section] for section in sections}
-    return checkpoints.minimal(cfg, weights), *vocabulary
+    small = Model.load(checkpoint).checkpoint(half=True)
+    return small, *saved_vocabulary(small["model"])
 
 
 def write_folder(

@@ -21,16 +21,11 @@ _MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
 
 _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
 
-# In a command line errors end the process; here they are like any other.
-_ERRORS = '''"""The exception for mistakes a user can put right."""
-
-
-class UserError(ValueError):
-    """A mistake in sentences or options; the second argument names the latter."""
-
-    def __init__(self, message: str, options: str = "") -> None:
-        super().__init__(message)
-'''
+# Errors of the folder are ValueErrors, as those of transformers, and name no option of a command.
+_ERRORS = {
+    "class UserError(Exception)": "class UserError(ValueError)",
+    'super().__init__(f"{message}; change {flags}" if flags else message)': "super().__init__(message)",
+}
 
 _USE = """
 ## Use
@@ -91,7 +86,8 @@ def source_files() -> Dict[str, str]:
     """The text of the modules that the model needs, by the names of their files in one flat folder:
     transformers follows relative imports in one folder alone."""
     package = Path(sit_fairseq.__file__).parent
-    files, waiting = {"errors.py": _ERRORS}, [_MODEL]
+    files: Dict[str, str] = {}
+    waiting = [_MODEL]
     while waiting:
         module = waiting.pop()
         name = _flat(module)
@@ -100,6 +96,8 @@ def source_files() -> Dict[str, str]:
         text = package.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
         waiting += _IMPORT.findall(text)
         files[name] = _IMPORT.sub(lambda match: f"from .{_flat(match[1])[:-3]} import", text)
+    for ours, theirs in _ERRORS.items():
+        files["errors.py"] = files["errors.py"].replace(ours, theirs)
     return files
 
 

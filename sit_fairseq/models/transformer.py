@@ -82,8 +82,7 @@ class SymbolInvariantTransformer(nn.Module):
         tokens = tokens[tokens.ne(dictionary.pad())]
         if tokens.numel() > longest:
             return (
-                f"has {tokens.numel()} tokens with its </s>, more than the {longest} that the model "
-                "reads (its --max-source-positions)"
+                f"has {tokens.numel() - 1} tokens, more than the {longest - 1} that the model reads"
             )
         words = [dictionary[index] for index in tokens.tolist() if index != dictionary.eos()]
         fault = self.encoder.embed_positions.fault(words)

@@ -1,41 +1,15 @@
 """Checkpoints: reading them as plain data, see :mod:`sit_fairseq.storage.pickles`, and writing what
 ``torch.load(weights_only=True)`` reads too."""
 
-import argparse
-import collections
 import contextlib
 import io
 import os
-import typing
 from typing import Any, Dict, Iterator, Optional
 
-import omegaconf
 import torch
-from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage import hub_folder, pickles
-
-
-def register_safe_globals() -> None:
-    """Allows what fairseq sends from process to process as a checkpoint, whose options are objects
-    of OmegaConf there. A file may hold none of it."""
-    torch.serialization.add_safe_globals(
-        [
-            argparse.Namespace,
-            collections.defaultdict,
-            dict,
-            int,
-            list,
-            typing.Any,
-            omegaconf.DictConfig,
-            omegaconf.ListConfig,
-            omegaconf.base.ContainerMetadata,
-            omegaconf.base.Metadata,
-            omegaconf.nodes.AnyNode,
-            distributed_utils._TensorPlaceholder,
-        ]
-    )
 
 
 @contextlib.contextmanager
@@ -44,6 +18,8 @@ def explained(path: str, remedy: str) -> Iterator[None]:
     and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
     try:
         yield
+    except UserError:
+        raise
     except Exception as error:  # damaged bytes end in anything
         reason = str(error).strip().split("\n")[0][:300] or type(error).__name__
         raise UserError(
@@ -60,6 +36,43 @@ def read(path: str) -> Any:
     if path.endswith(".safetensors"):
         return minimal(*hub_folder.read(path))
     return pickles.read(path)
+
+
+def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
+    """What a checkpoint of training holds, as tensors and plain data.
+
+    Args:
+        path: see :func:`read`.
+        remedy: ends the sentence about a file that cannot be read.
+
+    Raises:
+        UserError: there is no such file, it is damaged, or it lacks weights or options.
+    """
+    if not os.path.isfile(path):
+        raise UserError(f"{path} does not exist or is no file; {remedy}")
+    with explained(path, remedy):
+        state = read(path)
+        complaint = incomplete(state)
+        if complaint:
+            raise LookupError(complaint)
+        try:
+            _refuse_references([state.get("cfg"), state.get("args")])
+        except ValueError as error:
+            raise UserError(f"{path} {error}; {remedy}")
+    return state
+
+
+def _refuse_references(options: Any, option: str = "") -> None:
+    """Refuses text that OmegaConf would replace."""
+    if isinstance(options, str) and "${" in options:
+        raise ValueError(f"has {options[:80]!r}, which fairseq would replace, as {option}")
+    if isinstance(options, dict):
+        for name, value in options.items():
+            _refuse_references(name, f"a name in the section {option}")
+            _refuse_references(value, f"the option {name}")
+    elif isinstance(options, (list, tuple)):
+        for value in options:
+            _refuse_references(value, option)
 
 
 def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:

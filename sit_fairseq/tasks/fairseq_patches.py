@@ -29,6 +29,8 @@ fairseq's name                               why it is replaced
 ============================================ ==================================================
 """
 
+import argparse
+import collections
 import fileinput
 import functools
 import logging
@@ -36,6 +38,7 @@ import os
 import re
 import sys
 import traceback
+import typing
 import warnings
 from collections import deque
 from functools import partial
@@ -43,16 +46,17 @@ from itertools import islice
 from types import ModuleType
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
+import omegaconf
 import torch
 from fairseq import checkpoint_utils
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
+from fairseq.distributed import utils as distributed_utils
 from fairseq.file_io import PathManager
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.storage.checkpoints import register_safe_globals
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
@@ -64,6 +68,27 @@ logger = logging.getLogger(__name__)
 _LINE = re.compile(r"([A-Z])-(\d+)\t")
 
 
+def _register_safe_globals() -> None:
+    """Allows what fairseq sends from process to process as a checkpoint, whose options are objects
+    of OmegaConf there. A file may hold none of it."""
+    torch.serialization.add_safe_globals(
+        [
+            argparse.Namespace,
+            collections.defaultdict,
+            dict,
+            int,
+            list,
+            typing.Any,
+            omegaconf.DictConfig,
+            omegaconf.ListConfig,
+            omegaconf.base.ContainerMetadata,
+            omegaconf.base.Metadata,
+            omegaconf.nodes.AnyNode,
+            distributed_utils._TensorPlaceholder,
+        ]
+    )
+
+
 @functools.lru_cache(maxsize=None)
 def patch_fairseq() -> None:
     """Replaces what concerns files, and quietens what concerns nobody; once, however often it is
@@ -73,7 +98,7 @@ def patch_fairseq() -> None:
         given = JobReturn.return_value
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
-    register_safe_globals()
+    _register_safe_globals()
     compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)

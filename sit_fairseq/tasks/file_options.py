@@ -6,7 +6,6 @@ some as Python and opens what others name. So its configuration is made anew: fa
 of the options of the file those that say what the model is and how it reads sentences.
 """
 
-import os
 import re
 from argparse import Namespace
 from dataclasses import fields
@@ -19,30 +18,20 @@ from fairseq.registry import REGISTRIES
 from fairseq.tasks import TASK_DATACLASS_REGISTRY
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.checkpoints import explained, incomplete, read
-from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-
-_STREAMS = "symbol_invariant_transformer"
+from sit_fairseq.models.loading import KIND, LARGEST, TASK_OPTIONS, damage
+from sit_fairseq.storage.checkpoints import explained, read_plain
 
 # The kinds that are built from the options of a file.
 _KINDS = {
-    "model": (_STREAMS, "transformer"),
+    "model": (KIND, "transformer"),
     "task": ("stream_translation", "translation"),
     "criterion": ("adacos", "minimum_risk", "cross_entropy", "label_smoothed_cross_entropy"),
 }
 
 # The ways to split text that need no other file.
 _SPLITTERS = {"bpe": ("bytes", "characters"), "tokenizer": ("space",)}
-
-# The options of a task that say how its model reads sentences; all others are for the command.
-_OF_TASKS = (
-    *("symbols", "fresh_names", "seed", "data", "source_lang", "target_lang", "left_pad_source"),
-    *("left_pad_target", "truncate_source", "max_source_positions", "max_target_positions"),
-    "domain",
-)
 
 # The text of options whose text fairseq evaluates as Python, or makes the name of a file of.
 _TEXTS = {
@@ -63,9 +52,6 @@ _OF_TRANSFORMERS = {
     if field.name != "_name"
 }
 
-# Larger sizes and weights are no model's, nor is a larger table of positions that no file holds.
-_LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
-
 
 def read_state(
     path: str, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
@@ -85,33 +71,17 @@ def read_state(
         UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
             of another kind, or it has a model, a task or a criterion that is not known.
     """
-    if not os.path.isfile(path):
-        raise UserError(f"{path} does not exist or is no file; {remedy}")
+    state = read_plain(path, remedy)
     with explained(path, remedy):
-        state = read(path)
-        complaint = incomplete(state)
-        if complaint:
-            raise LookupError(complaint)
         try:
-            _refuse_references([state.get("cfg"), state.get("args")])
             state["cfg"], state["args"] = _configuration(state, given), None
-            _refuse_other_shapes(state)
         except ValueError as error:
             raise UserError(f"{path} {error}; {remedy}")
+        name, options = _named(state, "model")
+        fault = damage(options, state["model"], _kind("model", name) == KIND)
+        if fault is not None:
+            raise UserError(f"{path} is damaged: {fault}; {remedy}")
     return state
-
-
-def _refuse_references(options: Any, option: str = "") -> None:
-    """Refuses text that OmegaConf would replace."""
-    if isinstance(options, str) and "${" in options:
-        raise ValueError(f"has {options[:80]!r}, which fairseq would replace, as {option}")
-    if isinstance(options, dict):
-        for name, value in options.items():
-            _refuse_references(name, f"a name in the section {option}")
-            _refuse_references(value, f"the option {name}")
-    elif isinstance(options, (list, tuple)):
-        for value in options:
-            _refuse_references(value, option)
 
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -139,7 +109,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
             )
     for option in ("max_tokens", "batch_size"):
         value = _named(state, "dataset")[1].get(option)
-        if isinstance(value, int) and 0 < value <= _LARGEST:
+        if isinstance(value, int) and 0 < value <= LARGEST:
             cfg["dataset"][option] = value
     return OmegaConf.to_container(
         OmegaConf.create(cfg, flags={"allow_objects": True}), resolve=True
@@ -180,7 +150,7 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
     }[section][_kind(section, name)]
     names = {field.name for field in fields(dataclass)} - {"_name"}
     if section == "task":
-        names &= set(_OF_TASKS)
+        names &= set(TASK_OPTIONS)
     kept = {name: options[name] for name in sorted(names) if options.get(name) is not None}
     if section == "criterion":
         kept = {name: value for name, value in kept.items() if isinstance(value, (int, float))}
@@ -234,85 +204,6 @@ def _check(option: str, value: Any) -> None:
                 f"option {option}"
             )
     elif isinstance(value, (int, float)):
-        largest = 2**32 if option in ("seed", "min_params_to_wrap") else _LARGEST
+        largest = 2**32 if option in ("seed", "min_params_to_wrap") else LARGEST
         if not -largest <= value <= largest:
             raise ValueError(f"has {value}, more than {largest}, as the option {option}")
-
-
-def _refuse_other_shapes(state: Dict[str, Any]) -> None:
-    """Compares weights with the options, before a model takes memory."""
-    weights = state["model"]
-    name, options = _named(state, "model")
-    streams = _kind("model", name) == _STREAMS
-    fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
-    if fault is None and streams:
-        fault = _wrong_positions(options, weights) or _no_number(weights)
-    if fault is not None:
-        raise ValueError(f"is damaged: {fault}")
-
-
-def _wrong_size(
-    options: Dict[str, Any], weights: Dict[str, Tensor], streams: bool
-) -> Optional[str]:
-    """Says which option asks for more than there are weights, or, of a model with streams, for
-    less; fairseq's may be pruned as they are loaded."""
-    for side in ("encoder", "decoder"):
-        layers = {
-            match[0] for match in map(re.compile(rf"{side}\.layers\.\d+\.").match, weights) if match
-        }
-        sizes = {"layers": len(layers)}
-        first = weights.get(f"{side}.layers.0.fc1.weight")
-        if first is not None and first.dim() == 2:
-            sizes["ffn_embed_dim"], sizes["embed_dim"] = first.shape
-        own = options.get(side) or {}  # of fairseq-hydra-train
-        for option, found in sizes.items():
-            asked = own.get(option, options.get(f"{side}_{option}"))
-            number = isinstance(asked, int)
-            if asked is not None and not (number and asked <= found and asked >= found * streams):
-                return f"its options say {side}_{option} {asked!r}, its weights {found}"
-        for option in ("input_dim", "output_dim"):
-            asked = own.get(option) if own else options.get(f"{side}_{option}")
-            if asked is not None and not asked <= max(sizes.values()):
-                return f"its options say {side}_{option} {asked!r}, more than any of its weights"
-    return None
-
-
-def _wrong_positions(options: Dict[str, Any], weights: Dict[str, Tensor]) -> Optional[str]:
-    """Says which table of positions is none that the weights or a model have."""
-    for side, longest in (("encoder", "source"), ("decoder", "target")):
-        channels, kind = options[f"{side}_embed_dim"], options[f"{side}_positions"]
-        option = "tree_depth" if kind == "tree" else f"max_{longest}_positions"
-        asked = options[option]
-        table = weights.get(f"{side}.embed_positions.weight")
-        matrix = weights.get(f"{side}.embed_positions.projection.weight")
-        if (
-            kind == "sinusoidal"
-            and asked * channels > _LARGEST_TABLE
-            or kind == "learned"
-            and (table is None or table.dim() != 2 or asked != table.size(0) - 2)
-            or kind == "tree"
-            and 2 * asked > channels
-            and (matrix is None or matrix.dim() != 2 or 2 * asked != matrix.size(1))
-        ):
-            return f"its options say {option} {asked!r}, its weights another number"
-    return None
-
-
-def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
-    try:
-        found = saved_vocabulary(weights)
-    except (RuntimeError, ValueError):
-        return "its base tokens or its pattern of symbols are no text"
-    if streams and found is None:
-        return "it lacks its base tokens or its pattern of symbols"
-    other = found is not None and not streams
-    return (
-        "its options are of a transformer, its weights of a model with streams" if other else None
-    )
-
-
-def _no_number(weights: Dict[str, Tensor]) -> Optional[str]:
-    for name, tensor in weights.items():
-        if not bool((tensor.float().abs() <= _LARGEST).all()):  # half precision lacks that number
-            return f"{name} holds NaN or numbers beyond {_LARGEST}"
-    return None

@@ -12,7 +12,6 @@ from export.conftest import save_checkpoint
 from searches import generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.model import Model
 from sit_fairseq.export import self_check
 from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 from sit_fairseq.export.onnx_files import FILES, write
@@ -20,6 +19,7 @@ from sit_fairseq.export.self_check import compare
 from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
+from sit_fairseq.model import Model
 
 SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 
