@@ -39,7 +39,6 @@ VERBS: Dict[str, str] = {
     "evaluate": "measures models and answers",
     "evaluate alpha-covariance": "whether renamed problems get renamed answers",
     "evaluate correct": "counts correct answers, exact ones and every verdict",
-    "evaluate cost": "time and memory against the number of symbols",
     "evaluate heat-map": "counts correct answers by number of symbols and length",
     "evaluate real": "counts correct and verified answers to formulas that people wrote",
     "evaluate top-n": "counts sentences that have a correct answer among the first n",

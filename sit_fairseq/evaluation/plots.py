@@ -125,25 +125,6 @@ def draw_top_n(result: Mapping[str, Proportion], path: str) -> None:
     save_png(figure, path)
 
 
-def draw_cost(counts: Sequence[int], series: Mapping[str, Sequence[Any]], path: str) -> None:
-    """Draws quantities against the numbers of symbols, side by side, as a PNG file.
-
-    A series, by its name and unit, is left out if it holds None.
-    """
-    figure = new_figure(_WIDTH, 3.0)
-    figure.suptitle("Cost of an answer", fontsize="medium")
-    known = {name: values for name, values in series.items() if None not in values}
-    for place, (name, values) in enumerate(known.items(), start=1):
-        axes = figure.add_subplot(1, len(known), place)
-        axes.plot(counts, values, "o-")
-        axes.set_xticks(counts)
-        axes.set_ylabel(name)
-        axes.set_xlabel("different symbols in a sentence")
-        axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-    save_png(figure, path)
-
-
 def draw_histograms(counts: Mapping[str, Mapping[int, int]], path: str) -> None:
     """Draws the samples by their number of symbols, of each data set by its name, as a PNG file."""
     figure = new_figure(_WIDTH, 3.4)
