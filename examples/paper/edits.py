@@ -1,15 +1,31 @@
-"""Edits of existing pairs: training data of the paper's tables, and random renamings."""
+"""Makes the training data of the paper's tables from existing pairs.
 
+    python -m examples.paper.edits renamed data/train data/renamed
+    python -m examples.paper.edits reduced data/train data/reduced --size 80000
+    python -m examples.paper.edits supplemented data/train data/more data/supplemented
+
+Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Symbols are all tokens
+that are no operators, constants or punctuation of traces.
+
+* renamed (section on dataset perturbations): in each pair the symbols become a, b, c, ... (p0, p1,
+  ... if some pair has more than 26) as they appear in the answer and then in the source.
+* reduced (the same section): a random sample of the pairs, in their order.
+* supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
+  whose source has at most one symbol and has not occurred before.
+"""
+
+import argparse
 from collections import Counter
 from random import Random
-from typing import Dict, Iterable, Iterator, List, Sequence
+from typing import Dict, Iterable, List, Sequence
 
+from sit_fairseq.commands._options import at_least
 from sit_fairseq.datasets.drawing import symbol_names
-from sit_fairseq.datasets.pair_files import Pair
+from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs, write_pairs
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import plots
 from sit_fairseq.logic.ltl import data_symbols
-from sit_fairseq.symbols.pattern import SymbolPattern
-from sit_fairseq.symbols.renaming import Renaming, random_renamings
+from sit_fairseq.symbols.renaming import Renaming
 
 
 def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
@@ -40,28 +56,66 @@ def numbers_of_symbols(pairs: Sequence[Pair]) -> Dict[int, int]:
     return Counter(len(data_symbols(source.split())) for source, _ in pairs)
 
 
-def renamed_at_random(
-    pairs: Iterable[Pair], pattern: SymbolPattern, names: Sequence[str], seed: int
-) -> Iterator[Pair]:
-    """Renames the symbols of each pair by a random renaming of its own.
+def draw_histograms(counts: Dict[str, Dict[int, int]], path: str) -> None:
+    """Draws the samples by their number of symbols, of each data set by its name, as a PNG file."""
+    figure = plots.new_figure(7.0, 3.4)
+    axes = figure.add_subplot()
+    numbers = sorted(set().union(*counts.values()))
+    width = 0.8 / len(counts)
+    for place, (name, found) in enumerate(counts.items()):
+        left = [number + width * (place - (len(counts) - 1) / 2) for number in numbers]
+        bars = axes.bar(left, [found.get(number, 0) for number in numbers], width, label=name)
+        axes.bar_label(bars, fontsize="x-small", rotation=90, padding=2)
+    axes.set_yscale("log")
+    axes.margins(y=0.25)
+    axes.set_xticks(numbers)
+    axes.set_title("Samples by number of symbols", fontsize="medium")
+    axes.set_xlabel("different symbols in a sample")
+    axes.set_ylabel("samples")
+    axes.legend()
+    plots.save_png(figure, path)
 
-    Args:
-        pairs: source and target of each pair.
-        pattern: matches the symbols.
-        names: new names to choose from; symbols themselves.
-        seed: the same seed gives the same renamings.
 
-    Raises:
-        UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
-    """
-    for name in names:
-        if not pattern.is_symbol(name):
-            raise UserError(f"{name!r} is no symbol", "names symbols")
-    rng = Random(seed)
-    for number, (source, target) in enumerate(pairs, 1):
-        symbols = pattern.symbols(source.split() + target.split())
-        try:
-            renaming = random_renamings(symbols, names, 1, rng, pattern)[0]
-        except UserError as error:
-            raise UserError(f"line {number}: {error}")
-        yield renaming(source), renaming(target)
+def main() -> None:
+    """Reads the command line and does what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    edits = parser.add_subparsers(dest="edit", required=True)
+    for name, reads in {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA"}.items():
+        add = edits.add_parser(name).add_argument
+        for prefix in reads.split():
+            add(prefix, help=f"read {prefix}.src and {prefix}.tgt")
+        add("OUT", help="write OUT.src and OUT.tgt")
+        if name == "reduced":
+            size_help = "number of pairs (default: %(default)s)"
+            add("--size", type=at_least(1), default=80000, help=size_help)
+            add("--seed", type=int, default=42, help="(default: %(default)s)")
+        if name == "supplemented":
+            figure_help = "draw histograms of the numbers of symbols, as PNG"
+            add("--figure", metavar="FILE", help=figure_help)
+    args = parser.parse_args()
+    figure = getattr(args, "figure", None)
+    if figure is not None:
+        plots.require_matplotlib()
+    pairs = read_pairs(args.IN)
+    if args.edit == "renamed":
+        made = by_first_appearance(pairs)
+    elif args.edit == "supplemented":
+        made = supplement(pairs, read_pairs(args.EXTRA))
+    elif args.size > len(pairs):
+        raise UserError(f"there are {len(pairs)} pairs, not {args.size}", "size")
+    else:
+        made = random_pairs(pairs, args.size, Random(args.seed))
+    write_pairs(args.OUT, made)
+    print(f"{len(made)} pairs in {args.OUT}.src and .tgt, made from {len(pairs)}")
+    if args.edit == "supplemented":
+        before, after = numbers_of_symbols(pairs), numbers_of_symbols(made)
+        counts = (f"{number}: {before[number]} -> {after[number]}" for number in sorted(after))
+        print("pairs by number of symbols:", ", ".join(counts))
+        if figure is not None:
+            draw_histograms({"before": before, "after": after}, figure)
+
+
+if __name__ == "__main__":
+    main()

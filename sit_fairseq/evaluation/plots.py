@@ -123,23 +123,3 @@ def draw_top_n(result: Mapping[str, Proportion], path: str) -> None:
     axes.set_ylabel("sentences (%), 95 % intervals")
     axes.grid(alpha=0.3)
     save_png(figure, path)
-
-
-def draw_histograms(counts: Mapping[str, Mapping[int, int]], path: str) -> None:
-    """Draws the samples by their number of symbols, of each data set by its name, as a PNG file."""
-    figure = new_figure(_WIDTH, 3.4)
-    axes = figure.add_subplot()
-    numbers = sorted(set().union(*counts.values()))
-    width = 0.8 / len(counts)
-    for place, (name, found) in enumerate(counts.items()):
-        left = [number + width * (place - (len(counts) - 1) / 2) for number in numbers]
-        bars = axes.bar(left, [found.get(number, 0) for number in numbers], width, label=name)
-        axes.bar_label(bars, fontsize="x-small", rotation=90, padding=2)
-    axes.set_yscale("log")
-    axes.margins(y=0.25)
-    axes.set_xticks(numbers)
-    axes.set_title("Samples by number of symbols", fontsize="medium")
-    axes.set_xlabel("different symbols in a sample")
-    axes.set_ylabel("samples")
-    axes.legend()
-    save_png(figure, path)
