@@ -9,7 +9,6 @@ or operators, counts as wrong.
 """
 
 import argparse
-import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
@@ -19,7 +18,6 @@ from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.storage.files import make_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,16 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_model(parser)
     help_ = "widths of the verified search (default: %(default)s)"
     add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
-    help_ = "write the results as .eval_results/*.yaml of the Hub too"
-    add("--eval-results", metavar="FILE", help=help_)
     options.add_judging(parser, semantics=False)
     options.add_result(parser)
     parser.set_defaults(constrained="auto")
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.eval_results:
-        make_folder(os.path.dirname(args.eval_results) or ".")
     sets = real_sets(args.semantics)
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
@@ -59,8 +53,6 @@ def main(args: argparse.Namespace) -> None:
         sum(entry.seconds for entry in pair if entry) for pair in zip(once, again) if pair[0]
     ]
     options.report(args, "real", [], results, real.real_table(results, args.beam), seconds)
-    if args.eval_results:
-        real.write_eval_results(args.eval_results, args.semantics, results)
 
 
 def _answered(
