@@ -23,7 +23,8 @@ setup(
     },
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",
-    # What generates and judges data, and the model; training needs the extra fairseq.
+    # Data, judges, the model and its answers. An error names the extra of what it lacks by
+    # sit_fairseq.errors.EXTRAS.
     install_requires=["argcomplete", "numpy", "regex", "torch>=2.6", "tqdm"],
     extras_require={
         "fairseq": [
@@ -33,11 +34,11 @@ setup(
         ],
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
         "llm": ["openai>=3"],
-        "ltl": ["spottl"],
-        "text": ["sentencepiece"],
+        "ltl": ["spottl; sys_platform == 'linux' and platform_machine == 'x86_64'"],
+        "text": ["protobuf", "sentencepiece"],
         "plots": ["matplotlib"],
         "onnx": ["onnx", "onnxscript", "onnxruntime"],
-        "hub": ["safetensors"],
+        "hub": ["pyyaml", "safetensors"],
         "dev": ["pytest"],
     },
 )

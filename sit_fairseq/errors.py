@@ -1,14 +1,25 @@
 """The exceptions for mistakes a user can put right."""
 
-_SHOWN = 80  # characters of a sentence in a message
+from typing import Any, Tuple
+
+_LONGEST = 2000  # characters of a message
 
 
-class UserError(SystemExit):
+def excerpt(text: str, longest: int = 80) -> str:
+    """The beginning of a text, as Python writes it, for messages."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+
+
+def shortened(message: str) -> str:
+    """A message without its middle, if a text that it quotes makes it long."""
+    half = _LONGEST // 2
+    return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
+
+
+class UserError(Exception):
     """A mistake in the data, the options or a file named by the user.
 
-    Deriving from ``SystemExit`` makes every fairseq command end with this one sentence on stderr
-    and exit status 1 instead of a traceback, also where fairseq wraps each ``Exception`` into a
-    misleading one. Library callers can catch it by name.
+    ``sit`` and fairseq's commands end with this one sentence on stderr and exit status 1.
 
     Args:
         message: the cause, in words that need no command line.
@@ -18,10 +29,8 @@ class UserError(SystemExit):
 
     def __init__(self, message: str, options: str = "") -> None:
         flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
+        message = shortened(message)
         super().__init__(f"{message}; change {flags}" if flags else message)
-
-    def __str__(self) -> str:
-        return str(self.code)
 
 
 class UnansweredError(UserError):
@@ -36,6 +45,40 @@ class UnansweredError(UserError):
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
-        self.reason = reason
-        shown = sentence if len(sentence) <= _SHOWN else sentence[: _SHOWN - 3] + "..."
-        super().__init__(f"{reason}: {shown!r}")
+        self.reason, self._sentence = shortened(reason), sentence
+        super().__init__(f"{reason}: {excerpt(sentence)}")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.reason, self._sentence)
+
+
+# The extras of setup.py, and the packages that each brings.
+EXTRAS = {
+    "fairseq": ("fairseq", "fairseq_cli", "hydra", "omegaconf"),
+    "hub": ("safetensors", "yaml"),
+    "ltl": ("spot",),
+    "onnx": ("onnx", "onnxruntime", "onnxscript"),
+    "plots": ("matplotlib",),
+    "prop": ("aiger", "aiger_sat", "pysat"),
+    "text": ("google", "sentencepiece"),
+}
+
+
+def missing(error: ModuleNotFoundError) -> Exception:
+    """The error to raise where an import fails.
+
+    Returns:
+        A UserError that says how to install the package, or ``error`` if no extra brings it.
+    """
+    package = (error.name or "").split(".")[0]
+    for extra, packages in EXTRAS.items():
+        if package in packages:
+            # fairseq's set-up imports torch, and builds nothing where it makes documentation.
+            how = (
+                "READTHEDOCS=1 pip install --no-build-isolation"
+                if extra == "fairseq"
+                else "pip install"
+            )
+            name = "fairseq" if extra == "fairseq" else package
+            return UserError(f"this needs {name}: {how} 'sit_fairseq[{extra}]'")
+    return error

@@ -69,7 +69,7 @@ def load_script(path: str) -> ModuleType:
 
 def sit(*arguments) -> None:
     """Runs a verb of our own command."""
-    commands.main([str(argument) for argument in arguments])
+    commands.run([str(argument) for argument in arguments])
 
 
 def run_preprocess(*arguments) -> None:

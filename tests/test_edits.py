@@ -91,6 +91,22 @@ def test_more_symbols_than_letters(edit, write, tmp_path):
     assert pairs_of(tmp_path / "out") == [(line, line), ("p0 p1", "p0 p1")]
 
 
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("the cat of & Ann", "die Katze von Ann"),
+        ("a ; b", "{ b }"),
+        ("& a", "a 1"),
+        ("cat", "k ae t"),
+    ],
+)
+def test_data_that_are_no_formulas_are_not_renamed(edit, write, tmp_path, pair):
+    prefix = write("in", [("& a b", "a 1 b 1"), pair])
+    with pytest.raises(UserError, match="line 2 is no formula .* sit rename"):
+        edit("renamed", prefix, tmp_path / "out")
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_reduced(edit, write, tmp_path):
     pairs = [(f"! p{i}", f"p{i} 0") for i in range(500)]
     prefix = write("in", pairs)

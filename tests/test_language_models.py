@@ -112,6 +112,14 @@ def test_answers_are_read_or_refused(semantics, content, answer):
         assert PROMPTS.read_answer(content, semantics) == answer
 
 
+def test_questions_are_not_sent_to_another_server(server, ask):
+    with ChatServer(model) as other:
+        server.status, server.headers = 307, {"Location": f"{other.url}/chat/completions"}
+        with pytest.raises(UserError, match="does not answer"):
+            ask()
+        assert server.requests and not other.requests
+
+
 def test_answers_are_measured_by_sit_evaluate(server, ask, tmp_path, capfd):
     out = ask("--request", '{"temperature": 0, "seed": 7}')
     prefix, result = tmp_path / "test", tmp_path / "result.json"

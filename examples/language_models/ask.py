@@ -81,7 +81,8 @@ def make_client(base_url: str, retries: int):
             raise httpx.ReadError("a compressed response, which was not asked for")
         response.stream = Bounded(response.stream)
 
-    http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [bound]})
+    # The prompts are for this server alone.
+    http = openai.DefaultAsyncHttpxClient(event_hooks={"response": [bound]}, follow_redirects=False)
     headers = {"Accept-Encoding": "identity"}
     return openai.AsyncOpenAI(
         api_key=key,

@@ -7,8 +7,9 @@
 Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Symbols are all tokens
 that are no operators, constants or punctuation of traces.
 
-* renamed (section on dataset perturbations): in each pair the symbols become a, b, c, ... (p0, p1,
-  ... if some pair has more than 26) as they appear in the answer and then in the source.
+* renamed (section on dataset perturbations): in each pair of a formula and its answer the symbols
+  become a, b, c, ... (p0, p1, ... if some pair has more than 26) as they appear in the answer and
+  then in the source. Other data are refused.
 * reduced (the same section): a random sample of the pairs, in their order.
 * supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
   whose source has at most one symbol and has not occurred before.
@@ -24,13 +25,36 @@ from sit_fairseq.datasets.drawing import symbol_names
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs, write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import plots
-from sit_fairseq.logic.ltl import data_symbols
+from sit_fairseq.logic.ltl import data_symbols, parse_trace
+from sit_fairseq.logic.propositional import parse_assignment
+from sit_fairseq.logic.syntax import (
+    CYCLE_START,
+    MalformedAnswer,
+    MalformedFormula,
+    check_formula,
+)
 from sit_fairseq.symbols.renaming import Renaming
 
 
 def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
     """Renames the symbols of each pair to a, b, c, ... by their first appearance, in the answer
-    before the source; no two symbols of a pair become one."""
+    before the source; no two symbols of a pair become one.
+
+    Raises:
+        UserError: a pair is neither a formula with a trace or an assignment nor a string and its
+            copy, so that its words need not be symbols.
+    """
+    for number, (source, target) in enumerate(pairs, start=1):
+        answer = target.split()
+        try:
+            if source != target:
+                check_formula(source.split())
+                parse_trace(answer) if CYCLE_START in answer else parse_assignment(answer)
+        except (MalformedFormula, MalformedAnswer) as error:
+            raise UserError(
+                f"line {number} is no formula in prefix notation with an answer ({error}); sit "
+                "rename renames the symbols of other data"
+            )
     orders = [data_symbols(target.split() + source.split()) for source, target in pairs]
     names = symbol_names(max(map(len, orders), default=0))
     renamings = [Renaming(dict(zip(symbols, names))) for symbols in orders]

@@ -28,7 +28,7 @@ from pace import updates_within  # noqa: E402
 
 from sit_fairseq.commands._options import at_least  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
-from sit_fairseq.evaluation.experiment_runs import run_experiments  # noqa: E402
+from sit_fairseq.evaluation.experiment_runs import import_path, run_experiments  # noqa: E402
 from sit_fairseq.evaluation.experiments import make_experiments  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
@@ -91,8 +91,7 @@ class Paper:
         self._jobs, self._minutes = jobs, minutes
         self._done = {entry["line"] for entry in journal.entries if "line" in entry}
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        python = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        self._environment = {**os.environ, "PATH": path, "PYTHONPATH": python}
+        self._environment = {**os.environ, "PATH": path, "PYTHONPATH": import_path(str(ROOT))}
         self._environment["PYTHONWARNINGS"] = "ignore"
 
     def step(self, name: str) -> bool:

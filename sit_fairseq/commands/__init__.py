@@ -5,11 +5,12 @@ before, and has
 
 * a docstring, which its ``--help`` shows;
 * ``add_arguments(parser)``, which adds its options to an :class:`argparse.ArgumentParser`;
-* ``main(args)``, which does the work. A :class:`~sit_fairseq.errors.UserError`, for options or
-  files that cannot be used, ends the process with one sentence on stderr and exit status 1.
+* ``main(args)``, which does the work. It raises a :class:`~sit_fairseq.errors.UserError` for options
+  or files that cannot be used.
 """
 
 import argparse
+import errno
 import importlib
 import logging
 import os
@@ -17,6 +18,8 @@ import signal
 import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
+
+from sit_fairseq.errors import UserError, missing
 
 # What each verb does, and each group of verbs.
 VERBS: Dict[str, str] = {
@@ -50,6 +53,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
         prog="sit",
         description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
         epilog="VERB --help says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # whole lines of --user-dir
     )
     folder = Path(__file__).resolve().parent.parent
     help_ = "print the folder of the package, for --user-dir of fairseq's commands"
@@ -75,7 +79,19 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
 
 
 def main(argv: Optional[Sequence[str]] = None) -> None:
-    """Finds the verb and calls it; ``argv`` leaves out the program's name."""
+    """Does what :func:`run` does; a UserError ends the process with its sentence and status 1."""
+    try:
+        run(argv)
+    except UserError as error:
+        sys.exit(str(error))
+
+
+def run(argv: Optional[Sequence[str]] = None) -> None:
+    """Finds the verb and calls it; ``argv`` leaves out the program's name.
+
+    Raises:
+        UserError: options or files cannot be used.
+    """
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 
@@ -84,6 +100,13 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     # Before fairseq is imported, which would have every library print its notes.
     level = os.environ.get("LOGLEVEL", "WARNING").upper()
     logging.basicConfig(level=level, format="%(message)s")
+    try:
+        _call(words)
+    except ModuleNotFoundError as error:
+        raise missing(error)
+
+
+def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
     if verb == ["answer"]:  # whose options may stand anywhere among the formulas
@@ -93,6 +116,10 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
     try:
         args.main(args)
         sys.stdout.flush()
-    except BrokenPipeError:  # as in `sit judge ... | head`: nobody reads any further
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        if error.errno == errno.EPIPE:  # as in `sit judge ... | head`: nobody reads any further
+            sys.exit(128 + signal.SIGPIPE)
+        raise UserError(f"The output cannot be written: {error.strerror}; write it elsewhere.")

@@ -16,21 +16,28 @@ read. The exit status is 0 if every formula has its answer or can have none, and
 With ``--prefix`` and in data, a formula with a name that is no single word is over p0, p1, ..., by
 first appearance.
 
+Each answer is printed as soon as it is known. A formula that takes longer than ``--seconds``, for
+search and judge, is *not verified*.
+
 With ``--output`` the verified pairs go to OUT.src and OUT.tgt, data for fairseq-preprocess; an
-interrupted run goes on where it stopped.
+interrupted run goes on where it stopped, and judges again what it has.
 """
 
 import argparse
+import codecs
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Iterable, Iterator, List
+from typing import Dict, Iterable, Iterator, List, Tuple
 
-from sit_fairseq.commands._options import numbers
+from tqdm import tqdm
+
+from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import sha256_of_file
+from sit_fairseq.judging.judge import accepting_judge
+from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.storage.journal import Journal
 
 
@@ -51,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="3,10,25",
         help="widths of the search: wider ones for formulas without a verified answer",
     )
+    help_ = "the most that a formula may take (default: %(default)s)"
+    add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--prefix", action="store_true", help="answers as in data sets")
     form.add_argument("--json", action="store_true", help="one JSON object per formula")
@@ -59,37 +68,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     from sit_fairseq.evaluation.formula_answers import shipped_model
 
-    formulas = _formulas(args)
+    numbered = _formulas(args)
+    formulas = [formula for _, formula in numbered]
     args.path = args.path or str(shipped_model(args.logic) / "model.pt")
-    answers = _kept(args, formulas) if args.output else _answers(args, formulas)
     lacking = 0
-    for answer in answers:
-        print(_line(args, answer), flush=True)
-        lacking += answer["status"] not in ("verified", "no answer exists")
+    # A proof that there is no answer may take a sixth of the time: the search needs the rest.
+    with JudgePool(accepting_judge(args.logic), timeout=args.seconds / 6) as judges:
+        work = _kept if args.output else _answers
+        with tqdm(total=len(formulas), unit=" formulas", leave=False, disable=None) as bar:
+            for answer, (number, _) in zip(work(args, formulas, judges), numbered):
+                bar.write(_line(args, {"line": number, **answer}), file=sys.stdout)
+                sys.stdout.flush()
+                bar.update()
+                lacking += answer["status"] not in ("verified", "no answer exists")
     if lacking:
         raise SystemExit(1)
 
 
-def _formulas(args: argparse.Namespace) -> List[str]:
+def _formulas(args: argparse.Namespace) -> List[Tuple[int, str]]:
+    """The formulas with their lines in the file, or their places among the arguments, from 1.
+
+    Bytes that are no UTF-8 become U+FFFD.
+    """
     from sit_fairseq.evaluation.formula_answers import split_formulas
 
     if bool(args.formulas) == bool(args.input):
-        raise UserError("give formulas, or a file of them by --input, and not both")
+        raise UserError(
+            "give formulas, or a file of them by --input, where - is standard input, and not both"
+        )
     if args.formulas:
-        return args.formulas
+        given = (formula.encode("utf-8", "surrogatepass") for formula in args.formulas)
+        return list(enumerate((data.decode("utf-8", "replace") for data in given), start=1))
     try:
-        text = sys.stdin.read() if args.input == "-" else Path(args.input).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{args.input} cannot be read: {error}", "input")
-    return split_formulas(text.lstrip("\ufeff"))  # the byte order mark of Windows
+        data = sys.stdin.buffer.read() if args.input == "-" else Path(args.input).read_bytes()
+    except OSError as error:
+        raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{args.input} is in UTF-16; save it as UTF-8", "input")
+    return split_formulas(data.decode("utf-8-sig", "replace"))
 
 
-def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict]:
+def _answers(
+    args: argparse.Namespace, formulas: Iterable[str], judges: JudgePool
+) -> Iterator[dict]:
     """The answers as plain data, as they come."""
     from sit_fairseq.evaluation.decoding import load_checkpoint
     from sit_fairseq.evaluation.formula_answers import answer_formulas
-    from sit_fairseq.judging.judge import accepting_judge
-    from sit_fairseq.judging.pool import JudgePool
     from sit_fairseq.symbols.saved_tokens import saved_vocabulary
     from sit_fairseq.tasks.file_options import read_state
     from sit_fairseq.tasks.python_interface import StreamHubInterface
@@ -102,29 +126,51 @@ def _answers(args: argparse.Namespace, formulas: Iterable[str]) -> Iterator[dict
     if trained.vocabulary.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
     model = StreamHubInterface(cfg, task, [trained])
-    with JudgePool(accepting_judge(args.logic)) as judges:
-        for answer in answer_formulas(formulas, args.logic, model, judges, args.beams):
-            yield {**asdict(answer), "status": answer.status.value}
+    for answer in answer_formulas(formulas, args.logic, model, judges, args.beams, args.seconds):
+        yield {**asdict(answer), "status": answer.status.value}
 
 
-def _kept(args: argparse.Namespace, formulas: List[str]) -> Iterator[dict]:
+def _kept(args: argparse.Namespace, formulas: List[str], judges: JudgePool) -> Iterator[dict]:
     """The same, noted as they come, and written as pairs at the end."""
-    depends = {"logic": args.logic, "beams": args.beams, "model": sha256_of_file(args.path)}
-    depends["formulas"] = formulas
+    from sit_fairseq.evaluation.depends import depends_on
+
+    options = {"logic": args.logic, "beams": args.beams, "formulas": formulas}
+    depends = depends_on({"model": args.path}, options, judges.judge)
     name, advice = f"{args.output}.journal", "pass --restart to begin anew"
-    options = {"advice": advice, "where": "--output", "restart": args.restart}
-    with Journal(name, "answers", depends, **options) as journal:
-        found = list(journal.entries)
-        yield from found
-        for answer in _answers(args, formulas[len(found) :]):
-            journal.append(answer)
-            found.append(answer)
-            yield answer
+    messages = {"advice": advice, "where": "--output", "restart": args.restart}
+    with Journal(name, "answers", depends, **messages) as journal:
+        known = _confirmed(args, formulas, judges, journal)
+        asked = _answers(args, [f for at, f in enumerate(formulas) if at not in known], judges)
+        found = []
+        for at in range(len(formulas)):
+            found.append(known[at] if at in known else next(asked))
+            if at not in known:
+                journal.append({"index": at, **found[-1]})
+            yield found[-1]
         pairs = [(a["source"], a["answer"]) for a in found if a["status"] == "verified"]
         write_pairs(args.output, pairs)
         journal.remove()
     counts = f"{len(pairs)} verified pairs of {len(found)} formulas"
     print(f"{counts} in {args.output}.src and .tgt", file=sys.stderr)
+
+
+def _confirmed(
+    args: argparse.Namespace, formulas: List[str], judges: JudgePool, journal: Journal
+) -> Dict[int, dict]:
+    """The entries of a journal that need not be asked again, by the place of the formula."""
+    from sit_fairseq.evaluation.formula_answers import confirmed
+
+    found: Dict[int, dict] = {}
+    for number, entry in enumerate(journal.entries, start=2):
+        try:
+            at = entry.pop("index")
+            if at not in range(len(formulas)) or at in found:
+                raise ValueError
+            if confirmed(formulas[at], entry, args.logic, judges) is not None:
+                found[at] = entry
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise journal.damaged(number)
+    return found
 
 
 def _line(args: argparse.Namespace, answer: dict) -> str:

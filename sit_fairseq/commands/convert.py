@@ -35,18 +35,9 @@ import os
 import shlex
 from typing import List
 
-import torch
-from omegaconf import OmegaConf
-
 from sit_fairseq.commands._options import add_pattern
-from sit_fairseq.conversion import original, verification, writing
-from sit_fairseq.conversion.baseline import read_baseline
-from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
-from sit_fairseq.conversion.vanilla import read_vanilla
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
-from sit_fairseq.tasks.file_options import read_state
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
@@ -75,9 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         action="store_true",
-        help="compare both models on sentences whose only symbol is the one of --actual, up to "
-        f"{verification.SENTENCES} of the data directory and {verification.RANDOM_SENTENCES} at "
-        "random; if they differ, write nothing. The loss that it prints of sentences of the data "
+        help="compare both models on sentences whose only symbol is the one of --actual, some of "
+        "the data directory and some at random; if they differ, write nothing. The loss that it prints of sentences of the data "
         "tells whether the dictionaries are the right ones",
     )
     add("--overwrite", action="store_true", help="replace OUT if it exists")
@@ -101,6 +91,16 @@ def _added_attentions(text: str) -> List[str]:
 
 
 def main(args: argparse.Namespace) -> None:
+    import torch
+    from omegaconf import OmegaConf
+
+    from sit_fairseq.conversion import original, verification, writing
+    from sit_fairseq.conversion.baseline import read_baseline
+    from sit_fairseq.conversion.mapping import Symbols, convert
+    from sit_fairseq.conversion.vanilla import read_vanilla
+    from sit_fairseq.storage import checkpoints
+    from sit_fairseq.tasks.file_options import read_state
+
     logging.getLogger("hydra").setLevel(logging.WARNING)
     if args.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
@@ -137,8 +137,11 @@ def main(args: argparse.Namespace) -> None:
     )
 
 
-def _verify(source, converted, symbols: Symbols, device: str) -> None:
+def _verify(source, converted, symbols, device: str) -> None:
     """Prints how the two models compare, and refuses to go on if they differ."""
+    from sit_fairseq.conversion import verification
+    from sit_fairseq.conversion.mapping import stream_dictionary
+
     dictionary = stream_dictionary(source, symbols)
     for actual in symbols.actual:
         for pairs, origin in verification.sentences(source, dictionary, actual):

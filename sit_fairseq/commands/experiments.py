@@ -30,7 +30,8 @@ A file says what to do like this::
 
 ``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the
 data of its condition. A measurement may have ``models`` and ``conditions``, for those it is meant
-for. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
+for. The file and its configurations are data: no ``${...}``, aliases, ``_target_`` or settings of
+``hydra``, and names are names of files. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
 fairseq-train printed of the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the
 process that ended the training, and ``parameters``. A column that is no share is written
 ``{number: PATH}``.
@@ -41,8 +42,6 @@ from pathlib import Path
 
 from sit_fairseq.commands._options import at_least
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiment_runs import run_experiments
-from sit_fairseq.evaluation.experiments import read_experiments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.evaluation.experiment_runs import run_experiments
+    from sit_fairseq.evaluation.experiments import read_experiments
+
     experiments = read_experiments(args.experiments)
     folder, name = Path(args.folder).resolve(), Path(args.experiments).stem
     table, failed = run_experiments(experiments, folder, name, args.jobs)

@@ -33,7 +33,6 @@ with streams and those of --symbol-embedding fixed can be exported.
 import argparse
 import os
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import sha256_of_file
 
 
@@ -51,12 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     if args.onnx:
-        try:
-            from sit_fairseq.export.onnx_files import FILES, export_onnx
-        except ModuleNotFoundError as error:
-            raise UserError(
-                f"--onnx needs the package {error.name}: pip install onnx onnxscript onnxruntime"
-            )
+        from sit_fairseq.export.onnx_files import FILES, export_onnx
+
         print(export_onnx(args.checkpoint, args.folder))
         files = [os.path.join(args.folder, name) for name in FILES]
     elif args.transformers:

@@ -11,16 +11,6 @@ import textwrap
 from dataclasses import Field, fields
 from typing import Any, List
 
-from fairseq.models import (
-    ARCH_CONFIG_REGISTRY,
-    ARCH_MODEL_NAME_REGISTRY,
-    MODEL_DATACLASS_REGISTRY,
-)
-from fairseq.registry import REGISTRIES
-from fairseq.tasks import TASK_DATACLASS_REGISTRY
-
-from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
-
 _WIDTH = 100
 
 
@@ -29,6 +19,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from fairseq.models import (
+        ARCH_CONFIG_REGISTRY,
+        ARCH_MODEL_NAME_REGISTRY,
+        MODEL_DATACLASS_REGISTRY,
+    )
+    from fairseq.registry import REGISTRIES
+    from fairseq.tasks import TASK_DATACLASS_REGISTRY
+
+    from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
+
     registries = {
         "task": TASK_DATACLASS_REGISTRY,
         "arch": MODEL_DATACLASS_REGISTRY,

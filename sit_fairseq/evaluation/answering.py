@@ -53,8 +53,9 @@ def answer_all(
     """Answers the problems that a journal has no answers to, and judges the answers.
 
     While a batch is answered, the one before it is judged. Whatever interrupts the run, the journal
-    keeps each batch that has been answered. A verdict of the answerer is not asked for again if it
-    comes from the same kind of judge.
+    keeps each batch that has been answered. The answers of a journal are judged again: its verdicts
+    are for readers, and of several lines with one index the last one counts. A verdict of the
+    answerer is not asked for again if it comes from the same kind of judge.
 
     Returns:
         One entry for each problem, in order.
@@ -64,20 +65,23 @@ def answer_all(
     """
     if not problems:
         raise UserError("there are no sentences to answer")
-    found = _kept(journal)
+    found = _kept(journal, problems)
+    if answerer.judge is not None:  # an answer was chosen for want of a verdict: ask again
+        found = {at: e for at, e in found.items() if all(v.decided for v in e.verdicts)}
     trusts = judges is not None and type(answerer.judge) is type(judges.judge)
 
-    def judge(batch: Dict[int, Answered]) -> None:
+    def judge(batch: Dict[int, Answered], afresh: bool = not trusts) -> None:
         pairs = []
         for at, entry in batch.items():
-            entry.verdicts = entry.verdicts if trusts else []
+            entry.verdicts = [] if afresh else entry.verdicts
             pairs += [(problems[at], answer) for answer in entry.answers[len(entry.verdicts) :]]
         if judges is not None:
             verdicts = iter(judges.verify_all(pairs))
             for entry in batch.values():
                 entry.verdicts += islice(verdicts, len(entry.answers) - len(entry.verdicts))
 
-    last = time.monotonic()
+    def note(batch: Dict[int, Answered]) -> None:
+        journal.append(*({"index": at, "source": problems[at], **vars(batch[at])} for at in batch))
 
     def keep(batch: Dict[int, Answered], judged: Future) -> None:
         nonlocal last
@@ -86,10 +90,14 @@ def answer_all(
         for entry in batch.values():
             entry.seconds = (now - last) / len(batch)
         last = now
-        journal.append(*({"index": at, "source": problems[at], **vars(batch[at])} for at in batch))
+        note(batch)
         found.update(batch)
         bar.update(len(found) - bar.n)
 
+    before = {at: list(entry.verdicts) for at, entry in found.items()}
+    judge(found, afresh=True)
+    note({at: entry for at, entry in found.items() if entry.verdicts != before[at]})
+    last = time.monotonic()
     waiting: List[tuple] = []
     bar = tqdm(total=len(problems), initial=len(found), unit=" sentences")
     with ThreadPoolExecutor(max_workers=1) as beside, bar, logging_redirect_tqdm():
@@ -104,15 +112,16 @@ def answer_all(
     return [found[position] for position in range(len(problems))]
 
 
-def _kept(journal: Journal) -> Dict[int, Answered]:
+def _kept(journal: Journal, problems: Sequence[Problem]) -> Dict[int, Answered]:
     """The answers of a journal, by position."""
     found = {}
     for number, entry in enumerate(journal.entries, start=2):
         try:
-            answers, verdicts = entry["answers"], [Verdict(name) for name in entry["verdicts"]]
-            if not answers or len(verdicts) not in (0, len(answers)):
+            at, answers = int(entry["index"]), list(map(str.strip, entry["answers"]))
+            if at < 0 or problems[at] != entry["source"] or not answers:
                 raise ValueError
-            found[int(entry["index"])] = Answered(answers, verdicts, float(entry["seconds"]))
-        except (KeyError, TypeError, ValueError):
+            verdicts = list(map(Verdict, entry["verdicts"]))
+            found[at] = Answered(answers, verdicts, float(entry["seconds"]))
+        except (LookupError, TypeError, ValueError):
             raise journal.damaged(number)
     return found

@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.experiments import (
     TRAINING,
     Experiments,
@@ -29,10 +30,14 @@ from sit_fairseq.evaluation.experiments import (
     Run,
     experiments_table,
     make_runs,
+    parse_yaml,
     read_yaml,
+    refuse_code,
 )
 from sit_fairseq.evaluation.result_file import markdown_table
+from sit_fairseq.judging.judge import OWN_MODULES
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
@@ -46,9 +51,10 @@ class Runner:
 
     def __init__(self, experiments: Experiments, folder: Path, jobs: int) -> None:
         self._experiments, self._folder = experiments, folder
-        files = OmegaConf.merge({}, *map(read_yaml, experiments.hydra))
-        self._configuration = OmegaConf.to_container(files)
+        self._configuration = OmegaConf.merge({}, *map(read_yaml, experiments.hydra))
         self.runs = make_runs(experiments, folder)
+        for run in self.runs:  # before anything is paid for
+            self._training(run)
         folders = {run.data: run.condition for run in self.runs}
         for data, condition in folders.items():
             if not data.is_dir():
@@ -60,7 +66,11 @@ class Runner:
             **os.environ,
             "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // min(jobs, len(self.runs)))),
             "PYTHONWARNINGS": "ignore",
-            "PYTHONPATH": f"{_PACKAGE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+            # Commands run in the folder of the data, from which nothing is to be imported: a relative
+            # or empty path would be one of that folder.
+            "PYTHONPATH": import_path(),
+            "PYTHONSAFEPATH": "1",  # of what fairseq starts, from Python 3.11 on
+            OWN_MODULES: os.environ.get(OWN_MODULES, os.getcwd()),
         }
         self._running: List[subprocess.Popen] = []
         self._stopped = False
@@ -71,10 +81,11 @@ class Runner:
         depends = {
             "condition": run.condition,
             "model": run.model,
-            "configuration": self._configuration,
+            "configuration": OmegaConf.to_container(self._configuration),
             "overrides": run.overrides,
             "data": self._relative(run.data),
             "content_of_the_data": self._contents[run.data],
+            "version_of_the_package": sit_fairseq.__version__,
         }
         advice = f"name another DIR, or remove {run.folder}"
         path = str(run.folder / "journal.jsonl")
@@ -113,7 +124,7 @@ class Runner:
         """CPU seconds of a command, whose lines are seen and logged; it ends with this process."""
         options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
         output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        words = [sys.executable, "-c", _BECOME, *words]
+        words = python(_BECOME, *words)
         with open(log, "a", encoding="utf-8") as file:
             with self._changing:
                 if self._stopped:
@@ -131,23 +142,42 @@ class Runner:
             raise subprocess.CalledProcessError(process.returncode, words, str(log))
         return usage.ru_utime + usage.ru_stime
 
+    def _training(self, run: Run) -> Any:
+        """The settings of a training.
+
+        Raises:
+            UserError: they cannot be read, or are hydra's own, which say what to build and where.
+        """
+        for word in run.overrides:
+            parse_yaml(word.partition("=")[2], f"{run.name}, {word[:80]}")
+        try:
+            found = OmegaConf.merge(self._configuration, OmegaConf.from_dotlist(run.overrides))
+        except Exception as error:  # omegaconf has a dozen of them
+            raise UserError(
+                f"{run.name}: its overrides cannot be used ({str(error).splitlines()[0]})"
+            )
+        for section in ("hydra", "defaults"):
+            if section in found:
+                raise UserError(f"{run.name} has settings of hydra's own; leave out {section}")
+        refuse_code(OmegaConf.to_container(found), run.name)
+        return found
+
     def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
         """Trains a model, unless that is done, and returns what was seen of it."""
         if journal.entries:
             return journal.entries[0]
-        configuration = OmegaConf.create(self._configuration)
-        configuration.merge_with_dotlist(run.overrides)
         places = {
             "common": {
                 "user_dir": str(_PACKAGE),
                 "log_format": "json",
+                "log_file": None,
                 "tensorboard_logdir": str(run.folder / "tensorboard"),
             },
             "task": {"data": str(run.data)},
             "checkpoint": {"save_dir": str(run.folder / "model")},
             "hydra": {"run": {"dir": str(run.folder / "hydra")}},
         }
-        configuration.merge_with(places)
+        configuration = OmegaConf.merge(self._training(run), places)
         # A file, as hydra's grammar of command lines takes few names of folders.
         with replacing(str(run.folder / "train.yaml")) as (file,):
             file.write(OmegaConf.to_yaml(configuration))
@@ -173,12 +203,14 @@ class Runner:
         return result
 
     def _measure(self, run: Run, name: str, command: str) -> Dict[str, Any]:
-        """Measures a model, unless that is done by the same command with the same files."""
+        """Measures a model, unless that is done by the same command with the same files, judges
+        and versions, and each verdict is decided."""
         path = run.folder / f"{name}.json"
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
         words += ["--data", str(run.data), "--result", str(path)]
-        begun, line = run.folder / f"{name}.command", shlex.join(words)
+        begun = run.folder / f"{name}.command"
+        line, other = f"{shlex.join(words)}\n{json.dumps(versions())}\n", False
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
@@ -186,15 +218,17 @@ class Runner:
             same = all(
                 sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
             )
-            if same and found["command"][1:] == words:
+            of = found.get("versions", {})
+            other = not same or found["command"][1:] != words or versions(of) != of
+            if not other and not found["undecided"]:
                 return found["result"]
-        if path.exists() or begun.exists() and begun.read_text(encoding="utf-8") != line:
-            # Of another command or other files; what is begun anew goes on after an interruption.
-            for old in (*run.folder.glob(f"{escape(name)}.*answers.jsonl"), path):
-                old.unlink(missing_ok=True)
+            path.unlink()  # its answers, if they are still of use, are judged again
+        if other or begun.exists() and begun.read_text(encoding="utf-8") != line:
+            for old in run.folder.glob(f"{escape(name)}.*answers.jsonl"):
+                old.unlink()
         with replacing(str(begun)) as (file,):
             file.write(line)
-        words = [sys.executable, "-m", "sit_fairseq", *words]
+        words = python("from sit_fairseq.commands import main; main()", *words)
         self._call(run.folder / f"{name}.log", words, lambda line: None)
         return json.loads(path.read_text(encoding="utf-8"))["result"]
 
@@ -204,6 +238,12 @@ _BECOME = (
     "import os, signal, sys; from sit_fairseq.judging.workers import end_with_parent; "
     "end_with_parent(signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
 )
+
+
+def import_path(*first: str) -> str:
+    """``PYTHONPATH`` for commands that run elsewhere, with other folders before those that it has."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([*first, *(os.path.abspath(entry) for entry in given if entry)])
 
 
 def _say(message: str) -> None:

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+import yaml
 from omegaconf import MISSING, OmegaConf
 
 from sit_fairseq.errors import UserError
+
+# Options of ``sit evaluate`` that write where they say, which is not for a file to say.
+_WRITING = ("--questions", "--eval-results")
+
+# Bytes of a file of settings, and runs that it may mean.
+_LARGEST, _MOST_RUNS = 2**18, 10_000
 
 # The measurement that a training makes by itself.
 TRAINING = "training"
@@ -75,7 +82,7 @@ class Run(NamedTuple):
 
 
 def read_experiments(path: str) -> Experiments:
-    """Reads a file of experiments, in YAML.
+    """Reads a file of experiments, in YAML; see :func:`read_yaml`.
 
     Raises:
         UserError: it cannot be read, or says something that cannot be meant.
@@ -87,8 +94,9 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
     """Checks what YAML makes of a file of experiments, with hydra configurations in a folder.
 
     Raises:
-        UserError: it says something that cannot be meant.
+        UserError: it says something that cannot be meant, or a name is no name of a file.
     """
+    refuse_code(content, name)
     try:
         found = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Experiments), content))
     except Exception as error:  # omegaconf has a dozen of them
@@ -100,6 +108,28 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
     asked.update(c for m in found.measurements.values() for c in m.conditions or ())
     if asked - known:
         raise UserError(f"{name} has no models or conditions {', '.join(sorted(asked - known))}")
+    for kind in ("conditions", "models", "checkpoints", "measurements"):
+        for own in getattr(found, kind):
+            if not re.fullmatch(r"[^./\0][^/\0]{,99}", own):
+                raise UserError(
+                    f"{name}: {own[:120]!r} of its {kind} cannot be the name of a file; leave out "
+                    "slashes and a dot at the beginning"
+                )
+    for text in (found.overrides, *found.models.values(), *_commands(found)):
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"{name}: {text[:80]!r} cannot be read ({error}); mend its quotes")
+        options = {word.partition("=")[0] for word in words if word[2:]}
+        if any(other.startswith(option) for option in options for other in _WRITING):
+            raise UserError(f"{name}: {text[:80]!r} writes files of its own; leave that option out")
+    runs = sum(
+        len(condition.models or [*found.models, *found.checkpoints])
+        * len(condition.seeds or found.seeds)
+        for condition in found.conditions.values()
+    )
+    if runs > _MOST_RUNS:
+        raise UserError(f"{name} means {runs} runs, more than {_MOST_RUNS}; make several files")
     if not make_runs(found, folder):
         raise UserError(f"{name} has nothing to train or to measure")
     for measured, measurement in found.measurements.items():
@@ -135,16 +165,72 @@ def make_runs(experiments: Experiments, folder: Path) -> List[Run]:
     return [run for _, run in sorted(turns, key=lambda pair: pair[0])]
 
 
+def _commands(experiments: Experiments) -> List[str]:
+    return [measurement.command for measurement in experiments.measurements.values()]
+
+
+class _Loader(yaml.SafeLoader):
+    """Of YAML without aliases, by which some lines can mean any amount of data."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError(
+                f"*{self.peek_event().anchor} stands for what is elsewhere; write that"
+            )
+        return super().compose_node(parent, index)
+
+
+# 1e-3 is a number for OmegaConf, too.
+_NUMBER = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+0123456789"))
+
+
 def read_yaml(path: str) -> Any:
-    """Reads a file in YAML, which may hold interpolations.
+    """Reads a file of settings, in YAML, as data.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: it cannot be read, or is more than data, see :func:`parse_yaml`.
     """
     try:
-        return OmegaConf.load(path)
-    except Exception as error:  # of the system and of the YAML parser
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         raise UserError(f"Cannot read {path}: {_first_line(error)}")
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Reads YAML as data.
+
+    Raises:
+        UserError: it is none, or too large, or holds aliases or what :func:`refuse_code` refuses.
+    """
+    try:
+        if len(text) > _LARGEST:
+            raise ValueError(f"it has more than {_LARGEST} characters")
+        found = yaml.load(text, _Loader)
+        refuse_code(found, name)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise UserError(f"Cannot read {name}: {_first_line(error)}")
+    return found
+
+
+def refuse_code(content: Any, name: str) -> None:
+    """Refuses settings that OmegaConf would replace, or of which hydra would build objects.
+
+    Raises:
+        UserError: there is a ``${...}``, or an option ``_target_``.
+    """
+    left = [content]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, (list, tuple)):
+            left += one
+        elif isinstance(one, str) and ("${" in one or one == "_target_"):
+            raise UserError(
+                f"{name} has {one[:80]!r}, which hydra would replace or run; settings are plain values"
+            )
 
 
 def _first_line(error: Exception) -> str:

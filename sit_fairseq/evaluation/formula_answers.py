@@ -1,28 +1,44 @@
 """Answers to formulas as people write them, for ``sit answer``."""
 
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.dimacs import is_clauses, read_dimacs
 from sit_fairseq.logic.infix import infix, quoted
 from sit_fairseq.logic.ltl import parse_trace
 from sit_fairseq.logic.propositional import parse_assignment
-from sit_fairseq.logic.reading import Reading, read_dimacs, read_formula
+from sit_fairseq.logic.reading import Reading, read_formula
 from sit_fairseq.logic.syntax import ARITY, RESERVED, MalformedFormula, balanced, conjuncts
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
 
+# Formulas asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
-_DIMACS = re.compile(r"^p\s+(w?cnf|sat[ex]*)\s", re.MULTILINE)
+_QUICK = 4.0
+# Text in quotes, which stays, and comments, which begin with //, or with # or -- after a space.
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
+
+
+_NONE_ACCEPTED = "no hypothesis of the search was accepted"
+
+# Why nobody knows whether the best hypothesis is right.
+_UNDECIDED = {
+    Verdict.timeout: "the judge took too long over the best hypothesis",
+    Verdict.error: "the judge failed on the best hypothesis, perhaps for want of memory",
+    Verdict.unavailable: "the formula is too hard for the judge",
+}
 
 
 class Status(str, Enum):
@@ -46,6 +62,9 @@ class FormulaAnswer:
     answer: str = ""  # if it is verified
     text: str = ""  # the same for people
     reason: str = ""  # why there is no answer
+    decided: bool = True  # whether the same would come of it with more time
+    # What the formula calls each symbol of `source` and `answer`.
+    names: Dict[str, str] = field(default_factory=dict)
 
 
 def shipped_model(name: str) -> Path:
@@ -61,17 +80,34 @@ def shipped_model(name: str) -> Path:
     raise UserError(f"no model {name} comes with this installation; name one", "path")
 
 
-def split_formulas(text: str) -> List[str]:
-    """The formulas of a file: one a line, or one in DIMACS."""
-    if _DIMACS.search(text):
-        return [text]
-    return [line.strip() for line in text.splitlines() if line.strip()]
+def split_formulas(text: str) -> List[Tuple[int, str]]:
+    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS.
+
+    Comments, empty lines and a semicolon at the end of a line are left out.
+    """
+    if is_clauses(text):
+        return [(1, text)]
+    lines = re.split("\r\n|\r|\n", text)
+    formulas = [_COMMENT.sub(_without_comment, line).strip().rstrip("; \t") for line in lines]
+    return [(number, formula) for number, formula in enumerate(formulas, start=1) if formula]
+
+
+def _without_comment(match: Match) -> str:
+    return "" if match[1] else match[0]
 
 
 def answer_formulas(
-    formulas: Iterable[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
+    formulas: Iterable[str],
+    logic: str,
+    model: Any,
+    judges: JudgePool,
+    beams: Sequence[int],
+    seconds: float,
 ) -> Iterator[FormulaAnswer]:
-    """Answers formulas, in order.
+    """Answers formulas, in order, the first one before the second is asked.
+
+    So many are asked at once as take some seconds: one at first, and twice as many after each batch
+    that was quick.
 
     Args:
         formulas: in infix or prefix notation, or DIMACS.
@@ -79,17 +115,41 @@ def answer_formulas(
         model: as ``from_pretrained`` returns it.
         judges: of the logic.
         beams: widths of the search, from narrow to wide.
+        seconds: after which a formula is given up.
     """
-    rest = iter(formulas)
-    while batch := list(islice(rest, _BATCH)):
-        read = [_read(formula, logic) for formula in batch]
-        sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
-        answers = iter(_answers(sources, logic, model, judges, beams))
-        for formula, one in zip(batch, read):
-            if isinstance(one, Reading):
-                yield _answered(formula, one, logic, *next(answers))
-            else:
-                yield FormulaAnswer(formula, Status.unreadable, reason=one)
+    rest, size = iter(formulas), 1
+    while batch := list(islice(rest, size)):
+        started = time.monotonic()
+        try:
+            with time_limit(seconds):
+                found = _batch(batch, logic, model, judges, beams)
+        except OutOfTime:
+            found = []
+        yield from found
+        if not found and len(batch) == 1:
+            reason = f"the time limit of {seconds:g} seconds, --seconds"
+            yield FormulaAnswer(batch[0], Status.unverified, reason=reason, decided=False)
+        elif not found:
+            rest = chain(batch, rest)
+        quick = time.monotonic() - started < min(_QUICK, seconds / 2)
+        size = min(2 * size, _BATCH) if quick else max(1, size // 2 if found else 1)
+
+
+def _batch(
+    batch: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
+) -> List[FormulaAnswer]:
+    """The answers to some formulas."""
+    read = [_read(formula, logic) for formula in batch]
+    sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
+    answers = iter(_answers(sources, logic, model, judges, beams))
+    return [
+        (
+            _answered(formula, one, logic, *next(answers))
+            if isinstance(one, Reading)
+            else FormulaAnswer(formula, Status.unreadable, reason=one)
+        )
+        for formula, one in zip(batch, read)
+    ]
 
 
 def _answers(
@@ -102,11 +162,10 @@ def _answers(
     possible: List[Optional[bool]] = [True] * len(found)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    # Models know flat trees better than long chains.
-    flat = {place: " ".join(balanced(sources[place].split())) for place in left}
-    again = [
-        place for place in left if possible[place] is not False and flat[place] != sources[place]
-    ]
+    # Models know flat trees better than long chains; one that is too long stays so.
+    unsure = [p for p in left if possible[p] is not False and not hasattr(found[p], "reason")]
+    flat = {place: " ".join(balanced(sources[place].split())) for place in unsure}
+    again = [place for place in unsure if flat[place] != sources[place]]
     more = zip(again, _translated([flat[place] for place in again], logic, model, beams))
     right = [(place, answer) for place, answer in more if type(answer) is str]
     verdicts = judges.verify_all((sources[place], answer) for place, answer in right)
@@ -135,8 +194,10 @@ def _renamed(sentence: str, names: Mapping[str, str]) -> str:
 
 def _read(formula: str, logic: str) -> Any:
     """A formula, or why it cannot be read."""
+    if "\ufffd" in formula:
+        return "the line is no text in UTF-8"
     try:
-        if _DIMACS.search(formula):
+        if is_clauses(formula):
             return read_dimacs(formula)
         return read_formula(formula, temporal=logic == "ltl")
     except MalformedFormula as error:
@@ -148,6 +209,7 @@ def _answered(
 ) -> FormulaAnswer:
     symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
     plain = all(map(_is_word, reading.names))
+    names = {name: name for name in reading.names} if plain else symbols
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
     if type(answer) is str:
@@ -155,16 +217,54 @@ def _answered(
         text = _trace_text(tokens) if logic == "ltl" else _assignment_text(tokens)
         text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
         words = _renamed(answer, symbols) if plain else answer
-        return FormulaAnswer(formula, Status.verified, source, words, text)
+        return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
     if possible is False:
         status, reason = Status.impossible, "the formula is unsatisfiable"
     elif hasattr(answer, "reason"):
         status, reason = Status.unanswered, answer.reason
     else:
-        status, reason = Status.unverified, "no hypothesis of the search was accepted"
-        if answer.verdict in (Verdict.timeout, Verdict.error, Verdict.unavailable):
-            reason = f"the judge could not decide on the best hypothesis ({answer.verdict})"
-    return FormulaAnswer(formula, status, source, reason=reason)
+        status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
+        if reason is not None:
+            return FormulaAnswer(formula, status, source, reason=reason, decided=False, names=names)
+        exists = "though an answer exists" if possible else "and whether one exists is unknown"
+        reason = f"{_NONE_ACCEPTED}, {exists}"
+    return FormulaAnswer(formula, status, source, reason=reason, names=names)
+
+
+def confirmed(
+    formula: str, entry: Mapping[str, Any], logic: str, judges: JudgePool
+) -> Optional[FormulaAnswer]:
+    """What was noted of a formula, read and judged again; None if it is to be asked again.
+
+    Raises:
+        ValueError: it is not what becomes of the formula.
+        TypeError: it is no note of an answer.
+    """
+    noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
+    if noted.decided is not True:
+        return None
+    read = _read(formula, logic)
+    if not isinstance(read, Reading):
+        right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
+    elif noted.status is Status.verified:
+        names = {name: f"p{number}" for number, name in enumerate(read.names)}
+        plain = all(map(_is_word, read.names))
+        answer = _renamed(noted.answer, names) if plain else str(noted.answer)
+        (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
+        if not verdict.decided:
+            return None
+        right = verdict is Verdict.satisfied and _answered(formula, read, logic, answer, True)
+    elif noted.status is Status.impossible:
+        (possible,) = judges.solvable([" ".join(read.tokens)])
+        if possible is None:
+            return None
+        right = _answered(formula, read, logic, None, possible) if not possible else None
+    else:
+        given = _answered(formula, read, logic, None, False)
+        right = replace(noted, formula=formula, source=given.source, answer="", text="")
+    if right != noted:
+        raise ValueError(f"{entry} is no answer to {formula}")
+    return noted
 
 
 def _is_word(name: str) -> bool:

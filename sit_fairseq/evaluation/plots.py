@@ -2,12 +2,11 @@
 
 import logging
 import math
-from importlib.util import find_spec
 from typing import Any, Dict, Mapping, Sequence
 
 import numpy
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import missing
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.storage.files import partial_files
 
@@ -24,8 +23,10 @@ def require_matplotlib() -> None:
     Raises:
         UserError: matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise UserError("Figures need matplotlib, which is not installed: pip install matplotlib.")
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise missing(error)
 
 
 def new_figure(width: float, height: float):

@@ -40,5 +40,7 @@ class Proportion:
         }
 
     def __str__(self) -> str:
+        if not self.total:
+            return "no samples"
         low, high = self.interval()
         return f"{100 * self.share:.2f} % [{100 * low:.2f}, {100 * high:.2f}]"

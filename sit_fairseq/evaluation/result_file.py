@@ -2,15 +2,9 @@
 
 import hashlib
 import json
-import platform
-from typing import Any, Dict, Iterable, Optional, Sequence
+from typing import Any, Dict, Iterable, Sequence
 
-import fairseq
-import torch
-
-import sit_fairseq
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.spot_judge import spot_installed, spot_version
 from sit_fairseq.storage.files import replacing
 
 
@@ -22,17 +16,6 @@ def sha256_of(lines: Iterable[str]) -> str:
 def file_beside(path: str, ending: str) -> str:
     """The name of another file that belongs to a result file."""
     return (path[: -len(".json")] if path.endswith(".json") else path) + ending
-
-
-def versions() -> Dict[str, Optional[str]]:
-    """The versions of what numbers may depend on; None for Spot if there is none."""
-    return {
-        "sit_fairseq": sit_fairseq.__version__,
-        "fairseq": fairseq.__version__,
-        "torch": torch.__version__,
-        "spot": spot_version() if spot_installed() else None,
-        "python": platform.python_version(),
-    }
 
 
 def write_result(path: str, content: Dict[str, Any]) -> None:

@@ -125,8 +125,9 @@ def card(cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS) -> str:
         if text.startswith("---\n"):
             return text
     else:
-        rows = [("symbols", cfg["task"]["symbols"])]
+        rows = [("symbols", line) for line in cfg["task"]["symbols"].splitlines()]
         rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
-        table = "".join(f"| {name} | `{value}` |\n" for name, value in rows)
+        cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
+        table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
     return f"---\n{tags}---\n\n{text}"

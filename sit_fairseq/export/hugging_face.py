@@ -7,14 +7,13 @@ Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they 
 import contextlib
 import functools
 import math
-import threading
 from dataclasses import dataclass, fields, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import ModelOutput
 
@@ -33,8 +32,14 @@ from sit_fairseq.symbols.tokens import TokenTable
 
 _IGNORED = -100  # the label of what no loss counts, by convention
 
-# A model's table of names is that of one call.
-_ONE_CALL = threading.RLock()
+# What transformers passes to generate() and no answer depends on.
+_WITHOUT_EFFECT = {"labels", "decoder_attention_mask", "use_cache", "early_stopping"}
+_WITHOUT_EFFECT |= {"transformers_version", "_from_model_config"}
+# What it passes beside options of a GenerationConfig, for searches that we do not have.
+_PASSED = {"logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus"}
+_PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assistant_tokenizer"}
+# What it says of lengths with the first </s>, and how ours are called.
+_LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
 
 class SymbolInvariantConfig(PreTrainedConfig):
@@ -167,12 +172,91 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 
+    @classmethod
+    def can_generate(cls) -> bool:
+        """It can, so that transformers gives it a ``generation_config``."""
+        return True
+
     @torch.no_grad()
     def generate(
         self,
-        input_ids: Tensor,
+        input_ids: Optional[Tensor] = None,
         attention_mask: Optional[Tensor] = None,
         decoder_input_ids: Optional[Tensor] = None,
+        generation_config: Optional[GenerationConfig] = None,
+        **options: Any,
+    ) -> Union[Tensor, "Answers"]:
+        """Answers a batch. Options are called as in transformers and count tokens, not ids.
+
+        Args:
+            input_ids: (B, L) sources; also called ``inputs``.
+            attention_mask: (B, L) 0 at padding.
+            decoder_input_ids: (B, L') how answers begin, after ``</s>``.
+            generation_config: options, in the place of ``model.generation_config``.
+            num_beams: width of the beam; 1 is greedy.
+            num_return_sequences: N, answers to each sentence.
+            do_sample: draw N answers instead of searching for the best.
+            temperature: logits are divided by it.
+            top_k, top_p: see :class:`Sampling`.
+            max_new_tokens, min_new_tokens: bounds of an answer without its ``</s>``.
+            max_length, min_length: the same, with the first ``</s>``.
+            length_penalty: log-probabilities are divided by the length to the power of it.
+            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
+            constrained: True for well-formed answers of the model's logic, or the name of a grammar
+                (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
+                True with ``verify``.
+            verify: a function of the texts of a sentence and an answer. The best answer that it
+                accepts comes first; a sentence without one is searched again with a wider beam.
+            verify_beams: widths from narrow to wide, in the place of ``num_beams``.
+            return_dict_in_generate: return :class:`Answers`.
+
+        Returns:
+            ``sequences`` of :class:`Answers`, or all of it.
+
+        Raises:
+            ValueError: there is no such option, options contradict each other, or a sentence cannot
+                be answered.
+        """
+        sources = options.pop("inputs", None) if input_ids is None else input_ids
+        if sources is None:
+            raise ValueError("generate needs input_ids")
+        chosen = self._chosen(generation_config, options)
+        return self._answer(sources, attention_mask, decoder_input_ids, **chosen)
+
+    def _chosen(
+        self, config: Optional[GenerationConfig], options: Dict[str, Any]
+    ) -> Dict[str, Any]:
+        """The options of :meth:`_answer` among those of a configuration and those given."""
+        usual = GenerationConfig().to_dict()
+        if config is None:
+            config = self.generation_config
+            # Trainers write what is usual into the configuration of a model.
+            usual.update(getattr(config, "_get_default_generation_params", dict)())
+        said = {n: value for n, value in config.to_dict().items() if value != usual.get(n)}
+        ours, chosen = self._answer.__kwdefaults__, {}
+        for given in (said, options):
+            given = {name: value for name, value in given.items() if value is not None}
+            for name, new in _LENGTHS.items():
+                if name in given:
+                    given.setdefault(new, max(given.pop(name) - 1, 1))
+            chosen.update(given)
+        for name, value in list(chosen.items()):
+            if name in ours:
+                continue
+            own = getattr(self.config, name, None) if name.endswith("_token_id") else None
+            known = name in usual or name in _PASSED
+            if name not in _WITHOUT_EFFECT and not (
+                known and (not value or value in (usual.get(name), own, [own]))
+            ):
+                raise ValueError(f"generate has no {name}={value!r}; it has {', '.join(ours)}")
+            del chosen[name]
+        return chosen
+
+    def _answer(
+        self,
+        input_ids: Tensor,
+        attention_mask: Optional[Tensor],
+        decoder_input_ids: Optional[Tensor],
         *,
         num_beams: int = 1,
         num_return_sequences: int = 1,
@@ -189,34 +273,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         verify_beams: Optional[Sequence[int]] = None,
         return_dict_in_generate: bool = False,
     ) -> Union[Tensor, Answers]:
-        """Answers a batch. Options are called as in transformers and count tokens, not ids.
-
-        Args:
-            input_ids: (B, L) sources.
-            attention_mask: (B, L) 0 at padding.
-            decoder_input_ids: (B, L') how answers begin, after ``</s>``.
-            num_beams: width of the beam; 1 is greedy.
-            num_return_sequences: N, answers to each sentence.
-            do_sample: draw N answers instead of searching for the best.
-            temperature: logits are divided by it.
-            top_k, top_p: see :class:`Sampling`.
-            max_new_tokens, min_new_tokens: bounds of an answer without its ``</s>``.
-            length_penalty: log-probabilities are divided by the length to the power of it.
-            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
-            constrained: True for well-formed answers of the model's logic, or the name of a grammar
-                (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
-                True with ``verify``.
-            verify: a function of the texts of a sentence and an answer. The best answer that it
-                accepts comes first; a sentence without one is searched again with a wider beam.
-            verify_beams: widths from narrow to wide, in the place of ``num_beams``.
-            return_dict_in_generate: return :class:`Answers`.
-
-        Returns:
-            ``sequences`` of :class:`Answers`, or all of it.
-
-        Raises:
-            ValueError: options contradict each other, or a sentence cannot be answered.
-        """
+        """See :meth:`generate`."""
         widths = list(verify_beams or [num_beams])
         if verify_beams and (verify is None or widths != sorted(set(widths)) or widths[0] < 1):
             raise ValueError("verify_beams go from narrow to wide, and need verify")
@@ -287,12 +344,10 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
     @contextlib.contextmanager
     def _names(self) -> Iterator[None]:
         """The dictionary learns the names of one call, and forgets them at its end."""
-        with _ONE_CALL:
-            known = len(self._dictionary)
+        with self._dictionary.names_of_one_call():
             try:
                 yield
             finally:
-                self._dictionary.forget_after(known)
                 self._dictionary.spelled.clear()
 
     def _read_targets(self, ids: Tensor) -> Tensor:

@@ -112,12 +112,16 @@ class SymbolTokenizer(PreTrainedTokenizer):
         """The ids by what they are called."""
         return dict(self._vocabulary)
 
-    def tokenize(self, text: str, **unused: Any) -> List[str]:
+    def tokenize(self, text: str, **options: Any) -> List[str]:
         """What the ids of a sentence are called.
 
         Raises:
-            ValueError: a token is no symbol and none that the model knows.
+            ValueError: a token is no symbol and none that the model knows, or an option is given,
+                of which there is none.
         """
+        for name, value in options.items():
+            if value:
+                raise ValueError(f"the tokenizer has no {name}")
         words = text.split() if self._pieces is None else split(text, self._pieces)
         return [self._names[number] for word in words for number in self._ids(word)]
 
@@ -137,6 +141,16 @@ class SymbolTokenizer(PreTrainedTokenizer):
 
     def _convert_id_to_token(self, index: int) -> str:
         return self._names[index]
+
+    def prepare_for_model(self, ids: List[int], pair_ids: Any = None, **options: Any) -> Any:
+        """As in transformers; a ValueError for a pair of sentences."""
+        if pair_ids is not None:
+            raise ValueError("the model reads one sentence, no pair; a target is text_target=...")
+        return super().prepare_for_model(ids, **options)
+
+    def truncate_sequences(self, ids: List[int], *others: Any, **options: Any) -> Any:
+        """A ValueError: a part of a sentence means something else, and so does that of a name."""
+        raise ValueError(f"a sentence has {len(ids) + 1} ids, more than max_length; leave it out")
 
     def build_inputs_with_special_tokens(self, ids: List[int], pair: Any = None) -> List[int]:
         """A sentence ends in ``</s>``."""

@@ -73,7 +73,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     contents = {
         hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
         _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
-        hub_folder.CARD: _card(small["cfg"], (folder, beside), pattern, grammar),
+        hub_folder.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
         **source_files(),
     }
     return write_folder(folder, small, tokens, contents)
@@ -126,10 +126,7 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
     found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
     if os.path.isfile(pieces):
-        try:
-            from sentencepiece import sentencepiece_model_pb2
-        except ModuleNotFoundError:
-            raise UserError(f"{pieces} needs two packages: pip install sentencepiece protobuf")
+        from sentencepiece import sentencepiece_model_pb2
 
         model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
@@ -140,17 +137,25 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     return {**found, "sorts": sorts}
 
 
-def _card(cfg: Dict[str, Any], folders: Sequence[str], pattern: str, grammar: Optional[str]) -> str:
-    """The card, with a snippet, if it has none, whose sentence is one that the card asks, if it
-    asks one."""
+def _card(
+    cfg: Dict[str, Any],
+    folders: Sequence[str],
+    tokens: Sequence[str],
+    pattern: str,
+    grammar: Optional[str],
+) -> str:
+    """The card, with a snippet, if it has none. Its sentence is one that the card asks, or a
+    formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
     text = card(cfg, folders, tags)
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)
-    sentence = asked[1] if asked else _EXAMPLES.get(grammar, "...")
+    sentence = asked[1] if asked else _EXAMPLES.get(grammar, " ".join(tokens[:3]))
     constrained = "" if grammar is None else "`constrained=True`, "
-    use = _USE.format(sentence=sentence, pattern=pattern, constrained=constrained)
+    use = _USE.format(
+        sentence=sentence, pattern=" ".join(pattern.splitlines()), constrained=constrained
+    )
     return text.rstrip("\n") + "\n" + use
 
 

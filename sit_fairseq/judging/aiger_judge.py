@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.judging.prop_judges import PropJudge
+from sit_fairseq.judging.signature import versions_of
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import fold, formula_symbols
 
@@ -84,6 +85,9 @@ class AigerJudge(PropJudge):
         if not aiger_installed():
             self.missing = INSTALL_HINT
             logger.warning("The aiger judge needs py-aiger-sat: %s", INSTALL_HINT)
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        return versions_of(["py-aiger", "py-aiger-sat", "python-sat"])
 
     def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
         if self.missing:

@@ -4,13 +4,18 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from importlib import import_module
+from pathlib import Path
 from typing import Dict, FrozenSet, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.judging.signature import code_of, hash_of_files, versions_of
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import MalformedAnswer, MalformedFormula
 
 Own = TypeVar("Own")
+
+# Names the folder of modules of the user's own to processes that run in another one.
+OWN_MODULES = "SIT_OWN_MODULES"
 
 # Semantics -> name of a judge -> where it is defined. The first one is the default.
 # Modules are imported when asked for, since some need libraries not everyone has.
@@ -116,6 +121,30 @@ class Judge(ABC):
         """The edit distance of an answer from the right one; None if there may be several."""
         return None
 
+    def code(self) -> List[Path]:
+        """The files of its classes, and those that they import from beside them."""
+        return sorted({path for module in self._modules() for path in code_of(module)[0]})
+
+    def own_code(self) -> List[Path]:
+        """Those of them that are not of this package."""
+        ours = Path(__file__).resolve().parent.parent
+        return [path for path in self.code() if ours not in path.parents]
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        """The versions of the libraries that its code imports; None for one that is missing."""
+        return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
+
+    def signature(self) -> str:
+        """One line that names who judges: ``ltl|judge:spot|code:1a2b3c4d|spot:2.13``.
+
+        Verdicts of equal signatures are equal, but for judges that read files of data.
+        """
+        parts = {"judge": self.name, "code": hash_of_files(self.code())[:8], **self.versions()}
+        return "|".join([self.semantics, *(f"{name}:{value}" for name, value in parts.items())])
+
+    def _modules(self) -> List[str]:
+        return [cls.__module__ for cls in type(self).__mro__ if issubclass(cls, Judge)]
+
 
 class FormulaJudge(Judge):
     """A judge of formulas: error is its verdict on a malformed one, invalid on such an answer."""
@@ -196,8 +225,9 @@ def own_object(place: str, kind: Type[Own], parameter: str) -> Own:
         UserError: there is no such class, or its code fails.
     """
     module, _, name = place.partition(":")
-    if os.getcwd() not in sys.path:  # worker processes get the same path
-        sys.path.append(os.getcwd())
+    folder = os.environ.get(OWN_MODULES, os.getcwd())
+    if folder not in sys.path:  # worker processes get the same path
+        sys.path.append(folder)
     try:
         cls = getattr(import_module(module), name)
         own = cls() if isinstance(cls, type) and issubclass(cls, kind) else None

@@ -1,13 +1,13 @@
-"""Propositional logic: the rules for its answers, and the fast judge, by truth tables."""
+"""Propositional logic: the rules for its answers, and the fast judge, which needs no library."""
 
 from abc import abstractmethod
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence
 
 from sit_fairseq.judging.judge import FormulaJudge
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic import satisfiability
 from sit_fairseq.logic.propositional import (
     MAX_VARIABLES,
-    all_ones,
     check_propositional,
     parse_assignment,
     truth_table,
@@ -58,32 +58,28 @@ class PropJudge(FormulaJudge):
 
 
 class BitsJudge(PropJudge):
-    """Decides by a truth table over the symbols that the answer leaves open."""
+    """Decides by a truth table over the symbols that the answer leaves open.
+
+    Of more symbols than a table has room for, a search decides; one too long is *unavailable*.
+    """
 
     name = "bits"
     quick = True
 
     def implies(self, formula: List[str], assignment: Dict[str, str]) -> Verdict:
-        found = _table([assignment.get(token, token) for token in formula])
-        if found is None:
+        counterexample = self.satisfiable(["!", *(assignment.get(t, t) for t in formula)])
+        if counterexample is None:
             return Verdict.unavailable
-        table, always = found
-        return Verdict.satisfied if table == always else Verdict.violated
+        return Verdict.violated if counterexample else Verdict.satisfied
 
     def satisfiable(self, formula: List[str]) -> Optional[bool]:
-        found = _table(formula)
-        return None if found is None else found[0] != 0
-
-
-def _table(formula: Sequence[str]) -> Optional[Tuple[int, int]]:
-    """The truth tables of a formula and of the constant true; None if they are too large."""
-    symbols = formula_symbols(formula)
-    if not _has_room(formula, symbols):
-        formula = without_constants(formula)
         symbols = formula_symbols(formula)
         if not _has_room(formula, symbols):
-            return None
-    return truth_table(formula, symbols), all_ones(len(symbols))
+            formula = without_constants(formula)
+            symbols = formula_symbols(formula)
+            if not _has_room(formula, symbols):
+                return satisfiability.satisfiable(formula)
+        return truth_table(formula, symbols) != 0
 
 
 def _has_room(formula: Sequence[str], symbols: Sequence[str]) -> bool:

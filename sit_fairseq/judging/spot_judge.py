@@ -6,7 +6,7 @@ Only this file imports Spot, when it is needed: it is GPL-3, an optional depende
 import logging
 from functools import lru_cache
 from itertools import count
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import FormulaJudge
@@ -52,8 +52,10 @@ def require_spot(what: str) -> None:
         raise UserError(f"{what} Spot: {INSTALL_HINT}.")
 
 
-def spot_version() -> str:
-    """The version of Spot, which must be installed."""
+def spot_version() -> Optional[str]:
+    """The version of Spot; None if it is not installed."""
+    if not spot_installed():
+        return None
     import spot
 
     return spot.version()
@@ -103,6 +105,9 @@ class SpotJudge(FormulaJudge):
 
     def __reduce__(self) -> Tuple:
         return SpotJudge, ()  # a worker loads Spot before the time of its first item is taken
+
+    def versions(self) -> Dict[str, Optional[str]]:
+        return {"spot": spot_version()}
 
     def check(self, source: str) -> None:
         check_ltl(source.split())

@@ -27,6 +27,11 @@ class Verdict(str, Enum):
     error = "error"
     unavailable = "unavailable"
 
+    @property
+    def decided(self) -> bool:
+        """Whether the judge would say the same again, whatever time and libraries it has."""
+        return self not in (Verdict.timeout, Verdict.error, Verdict.unavailable)
+
 
 class VerdictCounts(Counter):
     """How often each verdict was given; every judged item is in the denominator.

@@ -49,6 +49,15 @@ class Outcome(NamedTuple):
     seconds: float
 
 
+def python(program: str, *arguments: str) -> List[str]:
+    """The command line of a Python program that imports from where this process does.
+
+    The folder that it runs in may be one of data: nothing is imported from there.
+    """
+    path = [os.path.abspath(entry) for entry in sys.path]
+    return [sys.executable, "-c", f"import sys; sys.path[:] = {path}; {program}", *arguments]
+
+
 def end_with_parent(number: int = signal.SIGKILL) -> None:
     """Asks Linux to signal this process when the thread that started it ends."""
     if sys.platform == "linux":
@@ -105,12 +114,9 @@ class _Worker:
         self.connection, child = Pipe()
         self.ready, self.started = False, math.inf
         with child:
-            program = (
-                f"import sys; sys.path[:] = {list(map(str, sys.path))}; "
-                f"from {__name__} import _serve; _serve({child.fileno()}, {os.getpid()})"
-            )
+            call = f"_serve({child.fileno()}, {os.getpid()})"
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                python(f"from {__name__} import _serve; {call}"),
                 pass_fds=[child.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # an interrupt is the parent's to handle
@@ -134,7 +140,8 @@ class _Worker:
 class WorkerPool:
     """Calls a function on items in parallel; an item it hangs or crashes on costs only itself.
 
-    Use it as a context manager, or close it. Workers start with the first items. They find modules
+    Use it as a context manager, or close it; it also ends with its last reference. Workers start
+    with the first items. They find modules
     where this process does, but know nothing of its script: what is pickled must come from modules.
 
     Args:
@@ -167,6 +174,9 @@ class WorkerPool:
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
         self.close()
 
     def close(self) -> None:

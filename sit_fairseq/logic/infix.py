@@ -4,18 +4,19 @@ import math
 import re
 from typing import List, Mapping, Optional, Sequence
 
+from sit_fairseq.logic.notation import TEMPORAL_WORDS, WORDS
 from sit_fairseq.logic.syntax import CONSTANTS, Tree, parse
 
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
-# capital letter may be an operator (Ga is G a), and some words are ones or constants.
-_PLAIN_NAME = re.compile(
-    r"(?!(?i:true|false|not|and|or|xor|implies|iff)$)[a-z_][a-zA-Z0-9_]*", re.ASCII
-)
+# capital letter may be an operator (Ga is G a).
+_PLAIN_NAME = re.compile(r"[a-z_][a-zA-Z0-9_]*", re.ASCII)
+# Words with a meaning: the last one stands for the answer that demands nothing.
+_MEANT = {*WORDS, *TEMPORAL_WORDS, "anything"}
 
 
 def quoted(symbol: str) -> str:
     """A symbol, in double quotes if its name could be taken for something else."""
-    if _PLAIN_NAME.fullmatch(symbol):
+    if _PLAIN_NAME.fullmatch(symbol) and symbol.lower() not in _MEANT:
         return symbol
     escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

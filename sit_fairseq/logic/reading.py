@@ -1,15 +1,30 @@
 """Formulas and traces as people and data sets write them, read into prefix notation.
 
 People write in the notations of Spot and of many other tools: ``G (req -> F grant)``,
-``[] (req => <> grant)``, ``!close U open``, ``a /\\ ~b``, ``GFa``, ``not a and b``. Operators bind as
-in Spot, from tight to loose: ``! X F G``, then ``U W R M``, ``&``, ``xor``, ``|``, and ``-> <->``;
-``U W R M -> <->`` associate to the right, the others to the left.
+``[] (req => <> grant)``, ``!close U open``, ``a /\\ ~b``, ``GFa``, ``always (call -> eventually
+reply)``. Operators bind as in Spot, from tight to loose: ``! X F G``, then ``U W R M``, ``&``,
+``xor``, ``|``, and ``-> <->``; ``U W R M -> <->`` associate to the right, the others to the left.
+
+A name without quotes begins with a letter, a digit or ``_``, where a digit alone does not do. It
+goes on with these, with dots, with hyphens between them (``door-open``; ``a->b`` has an arrow), and
+with subscripts of one word (``r[0]``). In double quotes a name is any text of one line. Words of
+operators count in any case, letters of operators (``X F G U W R M V``) as they are; neither is a
+name without quotes. Refused, with advice, is whatever has several meanings:
+
+* comparisons, as ``a = b`` may be a value or an equivalence, and ``a = 1`` is ``a`` to Spot;
+* other signs in a name: ``x'`` is a negation, a next value or a name;
+* ``X[3]``, ``not[a]``: bounds or brackets;
+* ``Grant``: G rant or a name; but ``Ga`` and ``GFp0`` are read as Spot writes them;
+* a dot at the end of a name; in propositional logic ``A.B``, and ``in.a + out.b``: products;
+* a formula that is one name in quotes, if the name reads as a formula with operators.
 """
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from sit_fairseq.errors import excerpt
 from sit_fairseq.logic.ltl import Trace, parse_trace
+from sit_fairseq.logic.notation import LBT, LETTERS, SIGNS, TEMPORAL_SIGNS, TEMPORAL_WORDS, WORDS
 from sit_fairseq.logic.syntax import (
     ARITY,
     CONSTANTS,
@@ -28,40 +43,36 @@ _BINDING: Dict[str, int] = {
 }
 _RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
 
-_SIGNS = {
-    **dict.fromkeys(("!", "~", "¬"), "!"),
-    **dict.fromkeys(("&", "&&", "/\\", "*", "∧", "∩", "⋀"), "&"),
-    **dict.fromkeys(("|", "||", "\\/", "+", "∨", "∪", "⋁"), "|"),
-    **dict.fromkeys(("->", "=>", "-->", "→", "⟶", "⇒", "⟹"), "->"),
-    **dict.fromkeys(("<->", "<=>", "<-->", "↔", "⇔", "⟺", "≡"), "<->"),
-    **dict.fromkeys(("^", "⊕", "⊻"), "xor"),
-    **{"⊤": "1", "⊥": "0", "(": "(", ")": ")"},
-}
-_TEMPORAL_SIGNS = {
-    **dict.fromkeys(("[]", "□", "⬜", "◻"), "G"),
-    **dict.fromkeys(("<>", "◇", "⋄", "♢"), "F"),
-    **dict.fromkeys(("()", "○", "◯"), "X"),
-}
-_WORDS = {
-    **{"not": "!", "and": "&", "or": "|", "xor": "xor", "implies": "->", "iff": "<->"},
-    **{"true": "1", "false": "0", "1": "1", "0": "0"},
-}
-_TEMPORAL_WORDS = {**{letter: letter for letter in "XFGUWRM"}, "V": "R"}
-
-_WORD = r"\w[\w.]*"
-_NAME = rf'"(?:[^"\\]|\\.)*"|{_WORD}'
+_WORD = r"\w(?:[\w.]|-(?=\w)|\[\w+\])*"
+_TWO_WORDS = r"(?i:weak\s+until|strong\s+release)(?![\w.[-])"
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
 # GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
-_PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[A-Za-z_][\w.]*|[XFG]{2,}\d[\w.]*")
+_PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[A-Za-z_.].*|[XFG]{2,}\d.*")
+_PRODUCT = re.compile(r"[A-Za-z]\d*(\.[A-Za-z]\d*)+")
+# With these a name could end its line, or show as what it is not.
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# What to do about the first character of a text that cannot be read.
+_COMPARISON = '; put a comparison in double quotes, as "x <= 3"'
+_BRACKETS = "; brackets are ( ), and a name with others stands in double quotes"
+_BOUNDS = (
+    " is an operator with brackets: write bounds such as X[3] a out, X X X a; other brackets are "
+    "( ); a name stands in double quotes"
+)
+_LTL_ALONE = ": temporal operators are X F G U W R M, in ltl alone"
 _ADVICE = {
-    "[": "; bounds such as X[3] are to be written out: X X X",
-    "=": "; for a = 1 and a = 0 write a and !a, for a = b write a <-> b",
+    **dict.fromkeys(TEMPORAL_SIGNS, _LTL_ALONE),
+    **dict.fromkeys(("=", "==", "===", "!=", "!==", "~=", "/=", ":=", "≠"), _COMPARISON),
+    **dict.fromkeys(("<", ">", "<=", ">=", "=<", "≤", "≥"), _COMPARISON),
+    "<>": f"{_COMPARISON}{_LTL_ALONE}",
+    **dict.fromkeys(("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), "; turn a <- b into b -> a"),
+    **dict.fromkeys("[]{}", _BRACKETS),
+    **dict.fromkeys("“”„", "; write straight double quotes"),
+    '"': "; its double quotes are never closed",
+    "-": '; not is !, and a name that holds - stands in double quotes, as "a-"',
+    ".": "; leave the full stop out; a product is written a & b",
+    ";": "; give each formula by itself",
 }
-
-# Said of a letter that stands where an operator should.
-_CAPITAL = ", as it is read as a name: temporal operators are X F G U W R M, in ltl alone"
 
 # The longest token first: <-> is not - and >, xor is not x, o and r.
 _COMPACT = re.compile(
@@ -89,7 +100,7 @@ class _Lexeme(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{self.text[:20]!r} at character {self.place + 1}"
+        return f"{excerpt(self.text)} at character {self.place + 1}"
 
 
 def read_formula(text: str, temporal: bool) -> Reading:
@@ -104,9 +115,33 @@ def read_formula(text: str, temporal: bool) -> Reading:
     names: Dict[str, str] = {}
     tokens = _in_prefix(text.split(), temporal, names)
     if tokens is None:
-        names.clear()
-        tokens = _to_prefix(_lexemes(text, temporal, names))
-    return Reading(tokens, list(names))
+        lexemes = _lexemes(text, temporal, names)
+        if not temporal:
+            _refuse_products(lexemes)
+        tokens = _to_prefix(lexemes)
+    reading = Reading(tokens, list(names))
+    if tokens == ["p0"] and '"' in text:
+        _refuse_formula(reading.names[0], temporal)
+    return reading
+
+
+def _refuse_products(lexemes: Sequence["_Lexeme"]) -> None:
+    algebra = any(lexeme.text == "+" for lexeme in lexemes)
+    for lexeme in lexemes:
+        dotted = "." in lexeme.text and not lexeme.text.startswith('"')
+        if dotted and (algebra or _PRODUCT.fullmatch(lexeme.text)):
+            raise MalformedFormula(
+                f"{lexeme} is one name or a product: put the name in double quotes, or write a & b"
+            )
+
+
+def _refuse_formula(name: str, temporal: bool) -> None:
+    try:
+        if len(read_formula(name, temporal).tokens) == 1:
+            return
+    except MalformedFormula:
+        return
+    raise MalformedFormula("the double quotes hold a formula, not a name: leave them out")
 
 
 def read_infix_trace(text: str) -> Trace:
@@ -139,52 +174,6 @@ def read_infix_trace(text: str) -> Trace:
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
 
 
-def read_dimacs(text: str) -> Reading:
-    """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...
-
-    Raises:
-        MalformedFormula: it is no such text; the message names the line.
-    """
-    names: Dict[str, str] = {}
-    clauses: List[List[str]] = [[]]  # the last one has no end yet
-    announced = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("%"):
-            break
-        if line.startswith("p"):
-            header = re.fullmatch(r"p\s+cnf\s+\d+\s+(\d+)\s*", line)
-            if header is None:
-                raise MalformedFormula(
-                    f"line {number} of DIMACS is not 'p cnf VARIABLES CLAUSES', and no other kind "
-                    "is read"
-                )
-            announced = int(header[1])
-        if line.startswith(("c", "p")):
-            continue
-        for word in line.split():
-            if not re.fullmatch(r"-?\d+", word):
-                raise MalformedFormula(f"line {number} of DIMACS: {word!r} is no number")
-            literal = int(word)
-            if literal:
-                clauses[-1] += ["!"] * (literal < 0) + [_numbered(f"x{abs(literal)}", names)]
-            else:
-                clauses.append([])
-    rest = clauses.pop()
-    if announced is None:
-        raise MalformedFormula("DIMACS without a line 'p cnf VARIABLES CLAUSES'")
-    if rest or len(clauses) != announced:
-        raise MalformedFormula(
-            f"DIMACS announces {announced} clauses, and {len(clauses)} end with 0"
-            + (", but the last one does not" if rest else "")
-        )
-    joined = []
-    for number, clause in enumerate(clauses):
-        literals = sum(token != "!" for token in clause)
-        joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
-        joined += clause or ["0"]
-    return Reading(joined or ["1"], list(names))
-
-
 def compact_tokens(text: str) -> List[str]:
     """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
 
@@ -211,72 +200,111 @@ def _numbered(name: str, names: Dict[str, str]) -> str:
 
 
 def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optional[List[str]]:
-    """The tokens of a formula in prefix notation, None if the words are none.
+    """The tokens of a formula in prefix notation, ours or lbt's; None if the words are none.
 
     A name is what the infix notation takes for one, too.
     """
-    fixed = (*(ARITY if temporal else OPERATORS), *CONSTANTS)
-    constants = {"true": "1", "false": "0"}
-    words = [constants.get(word.lower(), word) for word in words]
-    if not all(word in fixed or _is_name(word, temporal) for word in words):
-        return None
-    tokens = [word if word in fixed else _numbered(word, names) for word in words]
+    lowered = [word.lower() if word.lower() in ("true", "false") else word for word in words]
+    own = _formula(lowered, temporal, {"true": "1", "false": "0"}, lambda w: _is_name(w, temporal))
+    tokens = own or _formula(words, temporal, LBT, re.compile(r"p\d+").fullmatch)
+    return tokens and [
+        token if _is_fixed(token, temporal) else _numbered(token, names) for token in tokens
+    ]
+
+
+def _formula(
+    words: Sequence[str],
+    temporal: bool,
+    meanings: Mapping[str, str],
+    is_name: Callable[[str], object],
+) -> Optional[List[str]]:
+    tokens = [meanings.get(word, word) for word in words]
     try:
-        check_formula(tokens)
+        check_formula([token if _is_fixed(token, temporal) else "" for token in tokens])
     except MalformedFormula:
         return None
-    return tokens
+    return tokens if all(_is_fixed(token, temporal) or is_name(token) for token in tokens) else None
+
+
+def _is_fixed(token: str, temporal: bool) -> bool:
+    """Whether a token is an operator or a constant."""
+    return token in CONSTANTS or token in (ARITY if temporal else OPERATORS)
 
 
 def _is_name(word: str, temporal: bool) -> bool:
     """Whether a text without white space is a name that needs no quotes."""
-    others = (_RUN_TOGETHER, _PERHAPS_RUN_TOGETHER)
-    return bool(
-        re.fullmatch(_WORD, word)
-        and not word[0].isdecimal()
-        and word.lower() not in _WORDS
-        and not (temporal and (word in _TEMPORAL_WORDS or any(o.fullmatch(word) for o in others)))
-    )
+    if not re.fullmatch(_WORD, word):
+        return False
+    try:
+        return _tokens_of(_Lexeme("", 0, word), temporal, {}) == ["p0"] and (
+            temporal or not _PRODUCT.fullmatch(word)
+        )
+    except MalformedFormula:
+        return False
 
 
 def _lexemes(
     text: str, temporal: bool, names: Dict[str, str], marks: Sequence[str] = ()
 ) -> List[_Lexeme]:
-    signs = {**_SIGNS, **(_TEMPORAL_SIGNS if temporal else {}), **{mark: mark for mark in marks}}
-    words = {**_WORDS, **(_TEMPORAL_WORDS if temporal else {})}
-    ordered = sorted(signs, key=len, reverse=True)
-    pattern = re.compile(rf"\s*(?:({'|'.join(map(re.escape, ordered))})|({_NAME}))", re.DOTALL)
+    signs = {**SIGNS, **(TEMPORAL_SIGNS if temporal else {}), **{mark: mark for mark in marks}}
+    ordered = sorted({**_ADVICE, **signs}, key=len, reverse=True)
+    words = f"{_TWO_WORDS}|{_WORD}" if temporal else _WORD
+    pattern = re.compile(
+        rf"\s*(?:({_QUOTED}|{words})|({'|'.join(map(re.escape, ordered))})|(\S))", re.DOTALL
+    )
     found: List[_Lexeme] = []
-    position, text = 0, text.rstrip()
-    while position < len(text):
-        match = pattern.match(text, position)
-        if match is None:
-            place = len(text) - len(text[position:].lstrip())
-            lexeme, advice = _Lexeme("", place, text[place:][:10]), _ADVICE.get(text[place], "")
-            raise MalformedFormula(f"{lexeme} cannot be read{advice}")
+    for match in pattern.finditer(text.rstrip()):
         lexeme = _Lexeme("", match.start(match.lastindex), match[match.lastindex])
-        position = match.end()
-        sign, word = match.groups()
-        token = signs.get(sign) or words.get(word) or words.get((word or "").lower())
-        run_together = _RUN_TOGETHER.fullmatch(word or "") if temporal else None
-        if token is not None:
-            tokens = [token]
-        elif run_together:
-            operators, name = run_together.groups()
-            tokens = [*operators, *([_numbered(name, names)] if name else [])]
-        elif temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
-            raise MalformedFormula(
-                f"{lexeme} may be {word[0]} {word[1:]} or a name: write a space, or the name in "
-                "double quotes"
-            )
-        elif word[0].isdecimal():
-            raise MalformedFormula(f"{lexeme} is neither a constant nor a name")
+        word, sign, _ = match.groups()
+        if word is not None:
+            found += [lexeme._replace(token=t) for t in _tokens_of(lexeme, temporal, names)]
+        elif sign in signs:
+            found.append(lexeme._replace(token=signs[sign]))
+        elif sign == "[" and found and found[-1].token in ARITY and found[-1].text.isalpha():
+            raise MalformedFormula(f"{found[-1]}{_BOUNDS}")
         else:
-            if word.startswith('"'):
-                word = re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.DOTALL)
-            tokens = [_numbered(word, names)]
-        found += [lexeme._replace(token=token) for token in tokens]
+            advice = _ADVICE.get(sign, "; a name that holds it stands in double quotes")
+            raise MalformedFormula(f"{lexeme} cannot be read{advice}")
     return found
+
+
+def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[str]:
+    """The tokens of a word or of a name in quotes."""
+    word = lexeme.text
+    if word.startswith('"'):
+        name = re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.DOTALL)
+        if _CONTROL.search(name):
+            raise MalformedFormula(f"{lexeme}: a name holds no line ends and no control characters")
+        return [_numbered(name, names)]
+    head = word.partition("[")[0]
+    lowered = " ".join(head.lower().split())
+    token = WORDS.get(lowered)
+    run_together = None
+    if temporal:
+        token = token or TEMPORAL_WORDS.get(lowered) or LETTERS.get(head)
+        run_together = _RUN_TOGETHER.fullmatch(head)
+    if head != word and (token or run_together and not run_together[2]):
+        raise MalformedFormula(f"{lexeme}{_BOUNDS}")
+    if token:
+        return [token]
+    if run_together and head == word:
+        operators, name = run_together.groups()
+        return [*operators, *([_numbered(name, names)] if name else [])]
+    if temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
+        raise MalformedFormula(
+            f"{lexeme} may be {word[0]} {word[1:20]} or a name: write a space, or the name in double "
+            "quotes"
+        )
+    if word[0].isdecimal():
+        raise MalformedFormula(
+            f"{lexeme} is neither a constant nor a name; put a name or a comparison in double "
+            "quotes"
+        )
+    if word.endswith("."):
+        raise MalformedFormula(
+            f"{lexeme} ends in a dot: leave it out, or put the name in double quotes"
+        )
+    return [_numbered(word, names)]
 
 
 def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
@@ -285,12 +313,11 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
     output: List[str] = []
     waiting: List[_Lexeme] = []  # binary operators and closing parentheses, the latest on top
     complete = False  # whether an operand begins right after the token
+    after = None  # the token to the right
     for lexeme in reversed(lexemes):
         token = lexeme.token
         if complete == (token == ")" or token not in ARITY and token != "("):
-            lacking = "operator" if complete else "operand"
-            reason = _CAPITAL if complete and re.fullmatch("[A-Z]", lexeme.text) else ""
-            raise MalformedFormula(f"{lexeme}: an {lacking} is missing after it{reason}")
+            raise MalformedFormula(_lacking(lexeme, after, complete))
         if token == ")":
             waiting.append(lexeme)
         elif token == "(":
@@ -308,11 +335,33 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
         else:
             output.append(token)
             complete = True
+        after = lexeme
     if not lexemes:
         raise MalformedFormula("the formula is empty")
     if not complete:
-        raise MalformedFormula(f"{lexemes[0]}: an operand is missing before it")
+        raise MalformedFormula(f"{lexemes[0]}: an operand is missing before it{_named(lexemes[0])}")
     for lexeme in waiting:
         if lexeme.token == ")":
             raise MalformedFormula(f"{lexeme} closes nothing")
     return [*output, *reversed([lexeme.token for lexeme in waiting])][::-1]
+
+
+def _lacking(lexeme: _Lexeme, after: Optional[_Lexeme], complete: bool) -> str:
+    """Says that an operator is missing between two tokens, or an operand."""
+    if complete:
+        reason = ""
+        if re.match(r"\w", lexeme.text) and lexeme.token not in CONSTANTS:
+            reason = ", as it is read as a name"
+            if re.fullmatch("[A-Z]", lexeme.text) or lexeme.text.lower() in TEMPORAL_WORDS:
+                reason += _LTL_ALONE
+        return f"{lexeme}: an operator is missing after it{reason}"
+    if after is not None and after.token in _BINDING and _named(after) and not _named(lexeme):
+        return f"{after}: an operand is missing before it{_named(after)}"
+    return f"{lexeme}: an operand is missing after it{_named(lexeme)}"
+
+
+def _named(lexeme: _Lexeme) -> str:
+    """Advice on an operator that may have been meant as a name."""
+    if not lexeme.text[0].isalpha():
+        return ""
+    return f'; it is an operator: write "{lexeme.text}" in double quotes to use it as a name'

@@ -8,7 +8,7 @@ each, and a symbol may have a name of any length.
 import codecs
 from typing import Callable, Dict, List, Sequence, Tuple, TypeVar, Union
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, shortened
 
 # Operators of the datasets (PropRandom35, LTLRandom35) and the derived ones Spot
 # knows. Every other token is a leaf.
@@ -35,11 +35,16 @@ Tree = Union[str, Tuple]
 T = TypeVar("T")
 
 
-class MalformedFormula(ValueError):
+class _Malformed(ValueError):
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
+
+class MalformedFormula(_Malformed):
     """A text that is no formula; the message says why."""
 
 
-class MalformedAnswer(ValueError):
+class MalformedAnswer(_Malformed):
     """A text that is no answer to a formula; the message says why."""
 
 
@@ -135,14 +140,29 @@ def balanced(tokens: Sequence[str]) -> List[str]:
     """A well-formed formula whose chains of ``&`` and of ``|`` are :func:`halved`: ``& & a b & c
     d`` for ``& & & a b c d``."""
 
-    def combine(token: str, operands: List[Tuple]) -> Tuple[str, List[List[str]]]:
-        # Of each operand its operator and its parts.
-        if token in ("&", "|"):
-            parts = [own[1] if own[0] == token else [halved(*own)] for own in operands]
-            return token, sum(parts, [])
-        return "", [[token, *(x for own in operands for x in halved(*own))]]
+    found: List[str] = []
+    todo = [parse(tokens)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif item[0] in ("&", "|"):
+            todo += reversed(halved(item[0], [[part] for part in _chain(item)]))
+        else:
+            todo += reversed(item)
+    return found
 
-    return halved(*fold(tokens, combine))
+
+def _chain(tree: Tuple) -> List[Tree]:
+    """The formulas that a tree joins by its first operator."""
+    parts, todo = [], [tree]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple) and item[0] == tree[0]:
+            todo += reversed(item[1:])
+        else:
+            parts.append(item)
+    return parts
 
 
 def conjuncts(tokens: Sequence[str]) -> List[List[str]]:

@@ -4,11 +4,13 @@ Shapes as in :mod:`sit_fairseq.symbols.streams`; V columns of logits.
 """
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -41,6 +43,7 @@ class TokenEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(*self._shape(embed_dim)))
         # Directions only matter under the cosine head; a linear head wants small logits.
         nn.init.normal_(self.weight, std=1.0 if cosine else embed_dim**-0.5)
+        self.register_load_state_dict_post_hook(_check_rows)
 
     @property
     def num_classes(self) -> int:
@@ -68,6 +71,20 @@ class TokenEmbedding(nn.Module):
         if saved is not None and saved.dim() == 2 and saved.size(1) == self.weight.size(1):
             self.weight.data = self.weight.data.new_empty(saved.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+
+def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
+    """Compares a matrix with the vocabulary, which was loaded after it.
+
+    Raises:
+        UserError: a checkpoint has another number of rows than its tokens need.
+    """
+    rows, needed = embedding.weight.size(0), embedding._shape(0)[0]
+    if rows != needed:
+        raise UserError(
+            f"the checkpoint is damaged: its embedding has {rows} rows, but its tokens and symbols "
+            f"need {needed}; name another file"
+        )
 
 
 class StreamTable:

@@ -6,6 +6,7 @@ from typing import Mapping, Tuple
 import torch
 from torch import Tensor, nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import EMBEDDINGS
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import ModelConfig, StackConfig, check
@@ -55,6 +56,19 @@ class SymbolInvariantTransformer(nn.Module):
         target = self.encoder.embed_tokens if shared else embedding(sides[1].embed_dim)
         output = embedding(sides[1].embed_dim) if cfg.share_embeddings == "none" else None
         self.decoder = StreamDecoder(target, sides[1], output)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Refuses copies of one matrix that differ, as only the last would be taken."""
+        first = {}
+        for name, own in self.state_dict(prefix=prefix, keep_vars=True).items():
+            other = first.setdefault(id(own), name)
+            both = name in state_dict and other in state_dict
+            if both and not torch.equal(state_dict[name], state_dict[other]):
+                raise UserError(
+                    f"the checkpoint is damaged: {other} and {name} are one matrix, but differ; "
+                    "name another file"
+                )
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -9,7 +9,7 @@ from typing import Any, Dict, Tuple
 
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, missing
 
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
 
@@ -19,8 +19,8 @@ _MODEL_TYPE = "symbol_invariant_transformer"
 def _safetensors():
     try:
         import safetensors.torch
-    except ModuleNotFoundError:
-        raise UserError(f"{WEIGHTS} needs the package safetensors: pip install safetensors")
+    except ModuleNotFoundError as error:
+        raise missing(error)
     return safetensors
 
 

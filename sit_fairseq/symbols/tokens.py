@@ -3,13 +3,27 @@
 Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can be such a table.
 """
 
+import contextlib
+import os
 import re
-from typing import Iterable, List, Optional, Sequence, Set
+import threading
+from typing import Iterable, Iterator, List, Optional, Sequence, Set
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+
+# The names of one call are forgotten at its end, so that no other may be under way.
+_ONE_CALL = threading.RLock()
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for the end of the call: a child that is born meanwhile would wait for ever.
+    os.register_at_fork(
+        before=_ONE_CALL.acquire,
+        after_in_parent=_ONE_CALL.release,
+        after_in_child=_ONE_CALL.release,
+    )
 
 
 class TokenTable:
@@ -140,6 +154,17 @@ class TokenTable:
         if token not in self.indices and self.is_symbol(token):
             self._append(token)
         return self.indices.get(token, self.unk())
+
+    @contextlib.contextmanager
+    def names_of_one_call(self) -> Iterator[None]:
+        """Context manager: symbols that are added within are forgotten at its end. One thread at a
+        time is within."""
+        with _ONE_CALL:
+            known = len(self)
+            try:
+                yield
+            finally:
+                self.forget_after(known)
 
     def forget_after(self, size: int) -> None:
         """Forgets all tokens but the first ``size``, so that names do not pile up for ever.

@@ -6,7 +6,10 @@ fairseq's name                               why it is replaced
 ``checkpoint_utils.load_checkpoint_to_cpu``  fairseq builds and runs what the options of a file
                                              say; here the file is checked to be data first
 ``checkpoint_utils.load_checkpoint``         a finished training that is started again would make
-                                             one more update
+                                             one more update; mistakes of users would be taken for
+                                             another architecture, or end in a traceback
+``sys.excepthook``, and in hydra             a mistake of the user's ends in a traceback
+``JobReturn.return_value``
 ``PathManager.copy``                         fairseq writes *best* and *last* in place: a kill
                                              would leave half a file
 ``MMapIndexedDataset.__del__``               it prints a traceback of its own where a file could
@@ -15,8 +18,12 @@ fairseq's name                               why it is replaced
                                              answers would wait in a buffer for the next line
 ``interactive.make_batches``                 one sentence that the model cannot read would end the
                                              service, without an answer to the others
+``generate._main``                           it would answer a share of the sentences, one of as
+                                             many as there are GPUs, whatever ``--num-shards`` says
 ``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand among those of fairseq,
                                              in their places
+``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
+                                             (:mod:`~sit_fairseq.tasks.compiled_parts`)
 ``next_epoch_itr`` of a verified generation  fairseq tells no one that the last batch is answered,
                                              when the closing line is due
 ============================================ ==================================================
@@ -26,7 +33,9 @@ import fileinput
 import functools
 import logging
 import os
+import re
 import sys
+import traceback
 import warnings
 from collections import deque
 from functools import partial
@@ -39,11 +48,13 @@ from fairseq import checkpoint_utils
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.file_io import PathManager
+from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.storage.checkpoints import register_safe_globals
 from sit_fairseq.storage.files import partial_files
+from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
@@ -54,7 +65,13 @@ logger = logging.getLogger(__name__)
 def patch_fairseq() -> None:
     """Replaces what concerns files, and quietens what concerns nobody; once, however often it is
     called."""
+    if "fairseq_cli" in sys.modules:  # one of fairseq's commands
+        sys.excepthook = partial(_end, sys.excepthook)
+        given = JobReturn.return_value
+        JobReturn.return_value = given.getter(partial(_return_value, given.fget))
+        patch_command()
     register_safe_globals()
+    compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
     PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
@@ -79,9 +96,49 @@ def patch_command() -> None:
         file = getattr(command, "__file__", None) or ""
         if file.endswith("fairseq_cli/generate.py"):
             command.print = _print
+            if not isinstance(command._main, partial):
+                command._main = partial(_generate_shard, command._main)
         elif file.endswith("fairseq_cli/interactive.py"):
             if not isinstance(command.make_batches, partial):
                 _Service(command)
+
+
+# Mistakes of users.
+
+# How a process that torch starts passes a UserError on: its last line is what the error says.
+_PASSED_ON = re.compile(r"^sit_fairseq\.errors\.\w+: (.+)", re.M)
+
+
+def _mistake(error: BaseException, trace: Any) -> Optional[str]:
+    """The sentence that a user is told of an error; None if it is no mistake of theirs."""
+    passed_on = _PASSED_ON.findall(str(error))
+    if passed_on or isinstance(error, UserError):
+        return passed_on[-1] if passed_on else str(error)
+    raised = list(traceback.walk_tb(trace))[-1:]
+    if isinstance(error, AssertionError) and any(
+        "fairseq_cli" in f.f_code.co_filename for f, _ in raised
+    ):
+        return str(error) or None  # fairseq's commands check their options so
+    return None
+
+
+def _end(others: Callable, kind: type, error: BaseException, trace: Any) -> None:
+    """Ends a command of fairseq with one sentence where a mistake of the user's ends it."""
+    mistake = _mistake(error, trace)
+    if mistake is None:
+        others(kind, error, trace)
+    else:
+        print(mistake, file=sys.stderr)
+
+
+def _return_value(fairseqs: Callable, job: JobReturn) -> Any:
+    """The result of a training under hydra, which would print a traceback of a mistake."""
+    error = job._return_value
+    if isinstance(error, Exception):
+        mistake = _mistake(error, error.__traceback__)
+        if mistake is not None:
+            sys.exit(mistake)
+    return fairseqs(job)
 
 
 # Checkpoints.
@@ -123,11 +180,23 @@ def _copying_whole(copy: Callable) -> Callable:
 
 
 def _ending_in_time(load: Callable) -> Callable:
-    """Makes fairseq-train end if ``--max-update`` was reached before."""
+    """Makes fairseq-train end if ``--max-update`` was reached before, and say what hinders it."""
 
     @functools.wraps(load)
     def load_or_end(cfg, trainer, **kwargs):
-        loaded = load(cfg, trainer, **kwargs)
+        common = trainer.cfg.common
+        if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
+            raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
+        if trainer.cfg.dataset.num_shards > 1:
+            raise UserError("fairseq-train reads the whole data", "num_shards")
+        try:
+            loaded = load(cfg, trainer, **kwargs)
+        except AssertionError as error:  # another optimizer or criterion
+            raise UserError(f"the training in {cfg.save_dir} cannot go on: {error}")
+        except Exception as error:
+            if isinstance(error.__context__, UserError):  # which fairseq covers up
+                raise error.__context__ from None
+            raise
         most = trainer.cfg.optimization.max_update
         if 0 < most <= trainer.get_num_updates():
             logger.info("the %d updates of --max-update are done: nothing is left to train", most)
@@ -138,6 +207,17 @@ def _ending_in_time(load: Callable) -> Callable:
 
 
 # Commands that answer.
+
+
+def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
+    """Answers the shard of ``--num-shards`` and ``--shard-id``; fairseq would answer one of as many
+    as there are GPUs."""
+    shards, shard = cfg.dataset.num_shards, cfg.dataset.shard_id
+    if not 0 <= shard < shards:
+        raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
+    cfg.distributed_training.distributed_world_size = shards
+    cfg.distributed_training.distributed_rank = shard
+    return fairseqs(cfg, output)
 
 
 def _print(text: str, **options: Any) -> None:
@@ -228,6 +308,8 @@ class _Service:
         if self._known is None:
             self._known = len(task.source_dictionary)
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
+        if cfg.dataset.num_shards > 1:
+            raise UserError("fairseq-interactive answers every line", "num_shards")
         answered = []
         for place, found in enumerate(task.read(lines, args[-1], cfg.dataset.max_tokens)):
             if not isinstance(found, UnansweredError):

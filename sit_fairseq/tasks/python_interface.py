@@ -1,6 +1,5 @@
 """Answers in Python, by fairseq's ``from_pretrained``."""
 
-import threading
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Tuple, Union
 
@@ -8,9 +7,6 @@ from fairseq.hub_utils import GeneratorHubInterface
 
 from sit_fairseq.errors import UnansweredError
 from sit_fairseq.judging.verdict import Verdict
-
-# The names of one call are forgotten at its end, so that no other may be under way.
-_ONE_CALL = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -84,12 +80,8 @@ class StreamHubInterface(GeneratorHubInterface):
         """
         if isinstance(sentences, str):
             return self.sample([sentences], beam, verbose, strict, **kwargs)[0]
-        with _ONE_CALL:
-            known = len(self.src_dict)
-            try:
-                return self._sample(sentences, strict, beam=beam, verbose=verbose, **kwargs)
-            finally:
-                self.src_dict.forget_after(known)
+        with self.src_dict.names_of_one_call():
+            return self._sample(sentences, strict, beam=beam, verbose=verbose, **kwargs)
 
     def _sample(self, sentences: List[str], strict: bool, **options: Any) -> List[Answer]:
         def encode(sentence: str) -> str:

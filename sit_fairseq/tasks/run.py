@@ -36,10 +36,13 @@ class Run:
         ours: whether the models are of this package, so that they search in slot space.
         build: makes a generator from options, and the ``grammar`` of its answers, which may be
             None.
+        before: the task's run before this one, whose judges go on working if they are the same.
 
     Attributes:
+        judges: who verifies, None if nobody does.
         generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
+        check_scored: raises a UserError if what is answered cannot be scored.
         ids: of the sentences of the next batch, for a command that does not pass them on.
 
     Raises:
@@ -53,10 +56,13 @@ class Run:
         dictionary: StreamDictionary,
         ours: bool,
         build: Callable[..., Any],
+        before: Optional["Run"] = None,
     ) -> None:
         global _current
+        self.judges = None if before is None else before.judges
         self.options, self.dictionary = options, dictionary
         self.scorer: Any = None
+        self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
         self._verdicts: Dict[int, str] = {}
         self._say: Callable[[str], None] = logger.info
@@ -91,14 +97,15 @@ class Run:
 
     def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
         widths = beam_widths(beams, getattr(self.options, "beam", 5))
-        judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
-        weakref.finalize(self, judges.close)
+        if self.judges is None or type(self.judges.judge) is not type(judge):
+            self.judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
+        self.judges.number, self.judges.seconds = 0, 0.0
         generators = {}
         for width in widths:
             self.options.beam = width
             generators[width] = build(deepcopy(self.options))
         self.options.beam = widths[0]  # which fairseq prints
-        return VerifiedGenerator(generators, judges, self.dictionary)
+        return VerifiedGenerator(generators, self.judges, self.dictionary)
 
     def note(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
         """Keeps the verdicts on a batch that was answered, and has it scored."""

@@ -44,7 +44,8 @@ class SemanticScorer(BaseScorer):
     batch through :meth:`judge`, where the sources are known as well.
 
     Raises:
-        UserError: if no task has begun a run, or the options do not name a judge.
+        UserError: if no task has begun a run, its sentences have lost names of symbols, or the
+            options do not name a judge.
     """
 
     def __init__(self, cfg: SemanticScorerConfig) -> None:
@@ -52,6 +53,7 @@ class SemanticScorer(BaseScorer):
         run = current_run()
         if run is None:
             raise UserError("--scoring semantic needs --task stream_translation")
+        run.check_scored()
         judge = make_judge(cfg.semantics, cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary

@@ -83,8 +83,8 @@ class Sentences:
                 reason = self.typed(pair).excess(0, max_tokens)
                 if length > self.longest:
                     reason = (
-                        f"has {length} tokens with its </s>, more than the {self.longest} that the "
-                        "model reads (its --max-source-positions)"
+                        f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
+                        "reads"
                     )
                 elif self._vocabulary is None and len(self._dictionary) > known:
                     name = self._dictionary[known]
@@ -128,7 +128,7 @@ class Sentences:
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
         fresh = self._vocabulary and self._vocabulary.fresh
         slots = Counter(dict(enumerate(fresh.numbers if fresh else [])))
-        unknown, too_many = 0, ""
+        too_many = ""
         targets = repeat(None) if pairs.tgt is None else _lists(pairs.tgt)
         for line, (source, target) in enumerate(zip(_lists(pairs.src), targets), start=1):
             for side, indices in (("source", source), ("target", target)):
@@ -140,7 +140,7 @@ class Sentences:
             cause = self._fault(source, SPECIAL_TOKENS[:-1])
             if cause is not None:
                 raise UserError(f"line {line} of the {name} source {cause}; correct or remove it")
-            unknown += (source + (target or [])).count(self._dictionary.unk())
+            dataset.unknown += (source + (target or [])).count(self._dictionary.unk())
             dataset.num_streams[line - 1], symbols = self._measure(source, target)
             held = Counter(map(self._dictionary.sort, symbols))
             dataset.most_fresh |= held
@@ -155,13 +155,8 @@ class Sentences:
                 f"has {self.fresh_symbols}; remove such pairs, or narrow --symbols so that such a "
                 f"token is a base token{'' if self._one_stream else training}"
             )
-        if unknown:
-            logger.warning(
-                "%d tokens of %s are <unk>: what they were called is lost, as they were in no "
-                "dictionary when fairseq-preprocess ran",
-                unknown,
-                name,
-            )
+        if dataset.unknown:
+            logger.warning("%s", lost_names(dataset.unknown, name))
         return dataset
 
     def _is_damaged(self, indices: List[int]) -> bool:
@@ -205,6 +200,15 @@ class Sentences:
     def _symbols(self, indices: Iterable[int]) -> List[str]:
         words = dict.fromkeys(self._dictionary[index] for index in indices)
         return [word for word in words if self._dictionary.is_symbol(word)]
+
+
+def lost_names(unknown: int, split: str) -> str:
+    """What has happened to tokens that are ``<unk>``, and how it is put right."""
+    return (
+        f"{unknown} tokens of {split} are <unk>: what they were called is lost, as no dictionary had "
+        "them; run fairseq-preprocess into another folder, whose --trainpref and --testpref both "
+        "name this text"
+    )
 
 
 def _lists(sentences: Sequence[Tensor]) -> Iterator[List[int]]:

@@ -23,6 +23,7 @@ class StreamPairDataset(LanguagePairDataset):
         num_streams: (n,) the streams of each sentence, at least 1.
 
     Attributes:
+        unknown: how many tokens are ``<unk>``.
         most_fresh: for each sort, the most symbols of a target that its source lacks.
     """
 
@@ -30,6 +31,7 @@ class StreamPairDataset(LanguagePairDataset):
         vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
         self.name = name
         self.num_streams = num_streams
+        self.unknown = 0
         self.most_fresh: Counter = Counter()
 
     def excess(self, index: int, max_tokens: Optional[int]) -> Optional[str]:

@@ -28,7 +28,7 @@ from sit_fairseq.tasks import options, scoring  # noqa: F401
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command, patch_fairseq
 from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, unsupported
 from sit_fairseq.tasks.run import Run
-from sit_fairseq.tasks.sentences import Sentences
+from sit_fairseq.tasks.sentences import Sentences, lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.validation import (
     JudgedValidation,
@@ -185,6 +185,8 @@ class StreamTranslationTask(TranslationTask):
                 f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
                 f"fairseq-preprocess again, with --{split}pref, or name another split"
             ) from error
+        if self._judged is not None and split != self.cfg.train_subset:
+            self._refuse_lost_names("--validate-semantics")
         if self._trains and split == self.cfg.train_subset:
             pairs = self.datasets[split]
             self._pace = Pace(pairs.num_streams, pairs.src_sizes, pairs.tgt_sizes)
@@ -195,6 +197,13 @@ class StreamTranslationTask(TranslationTask):
                     self._sentences.fresh_symbols,
                     split,
                 )
+
+    def _refuse_lost_names(self, option: str) -> None:
+        """Raises a UserError if sentences that a judge reads have lost names of symbols."""
+        for split, pairs in self.datasets.items():
+            unknown = getattr(pairs, "unknown", 0)
+            if unknown and split != self.cfg.train_subset and self.src_dict.pattern is not None:
+                raise UserError(f"{option} cannot judge: {lost_names(unknown, split)}")
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
         """As in fairseq, but no sentence is lost: the last batch is not dropped for not being a
@@ -305,7 +314,8 @@ class StreamTranslationTask(TranslationTask):
         def build(args, grammar):
             return self.generator(models, args, *given, grammar=grammar, **more)
 
-        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build)
+        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build, self._run)
+        self._run.check_scored = partial(self._refuse_lost_names, "--scoring semantic")
         return self._run.generator
 
     def generator(
@@ -319,7 +329,7 @@ class StreamTranslationTask(TranslationTask):
     ):
         """Makes what searches for answers, see :meth:`build_generator`; ``grammar`` is theirs."""
         if _are_ours(models):
-            refuse_given(args, "constraints", "print_alignment", "retain_dropout")
+            refuse_given(args, "constraints", "print_alignment", "replace_unk", "retain_dropout")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
                 raise unsupported("prefix_allowed_tokens_fn")

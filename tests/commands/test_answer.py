@@ -1,7 +1,15 @@
 """``sit answer`` with the shipped models: formulas of people in, verified answers out."""
 
+import io
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import torch
@@ -10,6 +18,7 @@ from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import formula_answers
+from sit_fairseq.judging import workers
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.reading import read_formula
@@ -84,11 +93,173 @@ def test_what_cannot_be_read_is_told_with_its_place(answer):
 def test_what_the_search_does_not_find_is_not_verified(answer, monkeypatch):
     judge = type(make_judge("prop"))
     monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict.violated)
-    line = "not verified: no hypothesis of the search was accepted"
+    line = "not verified: no hypothesis of the search was accepted, though an answer exists"
     assert answer("prop", "a | b", "--beams", "1") == ([line], 1)
-    monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict.timeout)
-    line = "not verified: the judge could not decide on the best hypothesis (timeout)"
-    assert answer("prop", "a | b", "--beams", "1") == ([line], 1)
+
+
+@pytest.mark.parametrize(
+    "verdict, words",
+    [("timeout", "took too long"), ("error", "failed"), ("unavailable", "too hard for the judge")],
+)
+def test_why_a_judge_did_not_decide_is_told_in_words(answer, monkeypatch, verdict, words):
+    judge = type(make_judge("prop"))
+    monkeypatch.setattr(judge, "decide", lambda self, formula, found: Verdict(verdict))
+    (line,), status = answer("prop", "a | b", "--beams", "1")
+    assert line.startswith("not verified: ") and words in line and status == 1
+    assert not {verdict.value for verdict in Verdict} & set(re.findall(r"\w+", line))
+
+
+@needs_spot
+def test_a_formula_that_takes_too_long_is_given_up(answer, monkeypatch):
+    """Whatever takes long: here the search; the others are answered."""
+    translated = formula_answers._translated
+
+    def slow(sources, *more):
+        if any(source.startswith("& p0 & p1") for source in sources):
+            time.sleep(60)
+        return translated(sources, *more)
+
+    monkeypatch.setattr(formula_answers, "_translated", slow)
+    started = time.monotonic()
+    lines, status = answer("ltl", "a", "b", "c", "a & (b & c)", "d", "--seconds", "4")
+    assert time.monotonic() - started < 40 and status == 1
+    assert lines[3] == "not verified: the time limit of 4 seconds, --seconds"
+    assert sum(line.startswith("not verified") for line in lines) == 1 and len(lines) == 5
+
+
+@pytest.mark.parametrize("seconds", ["0.2", "0.001"])
+def test_a_time_limit_that_is_too_short_for_anything(answer, seconds):
+    lines, _ = answer("prop", "a & b", "c", "--seconds", seconds)
+    assert len(lines) == 2
+
+
+def test_the_first_answer_is_known_before_the_second_is_asked_for(tmp_path, capsys, monkeypatch):
+    seen = []
+    read = formula_answers._read
+
+    def noting(formula, logic):
+        lines = [*(tmp_path / "out.journal").read_text().splitlines()]
+        seen.append((formula, len(capsys.readouterr().out.splitlines()), len(lines) - 1))
+        return read(formula, logic)
+
+    monkeypatch.setattr(formula_answers, "_read", noting)
+    (tmp_path / "formulas").write_text("a\nb\nc\nd\n")
+    sit("answer", "prop", "--input", tmp_path / "formulas", "--output", tmp_path / "out")
+    assert seen[:3] == [("a", 0, 0), ("b", 1, 1), ("c", 0, 1)]
+
+
+@needs_spot
+def test_judges_start_once(answer, monkeypatch):
+    started = []
+    begin = workers._Worker.__init__
+
+    def counted(self, *arguments):
+        started.append(self)
+        begin(self, *arguments)
+
+    monkeypatch.setattr(workers._Worker, "__init__", counted)
+    monkeypatch.setattr(formula_answers, "_BATCH", 1)
+    answer("ltl", *[f"F a{number}" for number in range(6)])
+    assert len(started) <= os.cpu_count()
+
+
+def test_a_full_device_is_one_sentence():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "sit_fairseq", "answer", "prop", "a", "b"]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_formula_of_many_symbols_is_judged(answer, tmp_path):
+    clauses = "".join(f"{n} {n + 1} 0\n-{n} -{n + 1} 0\n" for n in range(1, 29))
+    (tmp_path / "x.cnf").write_text(f"p cnf 29 56\n{clauses}")
+    (line,), _ = answer("prop", "--input", tmp_path / "x.cnf", "--beams", "1")
+    assert "judge" not in line
+    (tmp_path / "x.cnf").write_text(f"p cnf 29 58\n{clauses}1 0\n2 0\n")
+    assert answer("prop", "--input", tmp_path / "x.cnf", "--beams", "1") == (
+        ["no answer exists"],
+        0,
+    )
+
+
+NOTED = {
+    "index": 0,
+    "formula": "a & b",
+    "status": "verified",
+    "source": "& a b",
+    "answer": "a 1 b 1",
+    "text": "a & b",
+    "reason": "",
+    "decided": True,
+    "names": {"a": "a", "b": "b"},
+}
+OTHERS = [
+    {**NOTED, "index": 1, "formula": "c | d", "source": "| c d", "answer": "c 1", "text": "c"},
+    {**NOTED, "index": 2, "formula": "e & !e", "source": "& e ! e", "answer": "", "text": ""},
+]
+OTHERS[0].update(names={"c": "c", "d": "d"})
+OTHERS[1].update(status="no answer exists", reason="the formula is unsatisfiable", names={"e": "e"})
+
+
+@pytest.fixture
+def resumed(answer, tmp_path, monkeypatch):
+    """Goes on with notes; returns the lines printed and the formulas that were asked."""
+
+    def call(*notes):
+        formulas = tmp_path / "formulas"
+        formulas.write_text("a & b\nc | d\ne & !e\n")
+        files = ("--input", formulas, "--output", tmp_path / "out", "--beams", "1")
+        with monkeypatch.context() as patch:
+            patch.setattr(formula_answers, "_translated", mock.Mock(side_effect=KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                answer("prop", *files, "--restart")
+        with open(tmp_path / "out.journal", "a") as file:
+            file.write("".join(json.dumps(note) + "\n" for note in notes))
+        asked = mock.Mock(side_effect=formula_answers._translated)
+        monkeypatch.setattr(formula_answers, "_translated", asked)
+        lines, _ = answer("prop", *files)
+        return lines, [source for call in asked.call_args_list for source in call.args[0]]
+
+    return call
+
+
+def test_what_was_noted_is_not_asked_again(resumed):
+    lines, asked = resumed(NOTED, *OTHERS)
+    assert lines == ["a & b", "c", "no answer exists"] and asked == []
+
+
+def test_what_was_not_decided_is_asked_again(resumed):
+    late = {**NOTED, "status": "not verified", "answer": "", "text": "", "decided": False}
+    lines, asked = resumed(late, *OTHERS)
+    assert lines[0] in ("a & b", "b & a") and asked == ["& p0 p1"]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {},
+        {**NOTED, "answer": "a 0", "text": "!a"},
+        {**NOTED, "text": "a"},
+        {**NOTED, "answer": None},
+        {**NOTED, "source": "& b a"},
+        {**NOTED, "formula": "a"},
+        {**NOTED, "index": 3},
+        {**NOTED, "index": -1},
+        {**NOTED, "status": "no answer exists", "answer": "", "text": ""},
+        {**NOTED, "status": "cannot be read", "reason": "it is nonsense"},
+        {**NOTED, "status": "not verified", "reason": "none"},
+        {**NOTED, "more": 1},
+    ],
+)
+def test_a_note_that_is_not_so_is_named(resumed, forged):
+    with pytest.raises(UserError, match="Line 2 of .*out.journal is damaged; pass --restart"):
+        resumed(forged)
+
+
+def test_no_more_notes_than_formulas(resumed):
+    with pytest.raises(UserError, match="Line 3 of .*out.journal is damaged"):
+        resumed(NOTED, NOTED)
 
 
 def test_more_names_than_a_truth_table_has_room_for(answer):
@@ -111,6 +282,52 @@ def test_a_file_and_its_pairs(answer, tmp_path):
     assert (tmp_path / "out.src").read_text() == "& a b\n! req\n& p0 ! p1\n"
     assert (tmp_path / "out.tgt").read_text().splitlines()[1:] == ["req 0", "p0 1 p1 0"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["formulas", "out.src", "out.tgt"]
+
+
+def test_lines_and_names_of_json(answer, tmp_path):
+    text = '// two\n\na & p0;  # first\np1 & "two words" -- "second"\r\n  ;\n"a//b" & c // d'
+    (tmp_path / "formulas").write_text(text)
+    lines, status = answer("prop", "--input", tmp_path / "formulas", "--json")
+    found = list(map(json.loads, lines))
+    assert status == 0 and [one["line"] for one in found] == [3, 4, 6]
+    assert [one["formula"] for one in found] == ["a & p0", 'p1 & "two words"', '"a//b" & c']
+    assert [one["source"] for one in found] == ["& a p0", "& p0 p1", "& p0 p1"]
+    assert found[0]["names"] == {"a": "a", "p0": "p0"}
+    assert found[1]["names"] == {"p0": "p1", "p1": "two words"}
+    lines, status = answer("prop", "a", "a &", "--json")
+    assert [json.loads(line)["line"] for line in lines] == [1, 2]
+
+
+def test_arrows_are_no_comments():
+    text = "a --> b\na <--> b -- c\na ---> b\n--\n#\n//\n;\nG a; -- b"
+    read = [(1, "a --> b"), (2, "a <--> b"), (3, "a ---> b"), (8, "G a")]
+    assert formula_answers.split_formulas(text) == read
+
+
+@pytest.mark.parametrize("way", ["file", "standard input"])
+def test_bytes_that_are_no_text_are_one_line(answer, tmp_path, monkeypatch, way):
+    data = b'\xef\xbb\xbfa & !b\n"caf\xe9" & a\r\n!c\n'
+    (tmp_path / "formulas").write_bytes(data)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    path = tmp_path / "formulas" if way == "file" else "-"
+    lines, status = answer("prop", "--input", path)
+    assert lines == ["a & !b", "cannot be read: the line is no text in UTF-8", "!c"] and status == 1
+    lines, status = answer("prop", '"caf\udce9"', "!c")
+    assert lines == ["cannot be read: the line is no text in UTF-8", "!c"]
+
+
+def test_no_name_passes_for_another_line(answer):
+    forged = '"a\nno answer exists"', '"\x1b[2K\rverified"', '"a\u2028verified"', '"\u202eon"'
+    lines, status = answer("prop", *forged, "anything")
+    assert len(lines) == 5 and lines[4] == '"anything"' and status == 1
+    assert all(line.startswith("cannot be read: ") and line.isprintable() for line in lines[:4])
+
+
+@needs_spot
+def test_what_is_too_long_is_said_in_words_of_this_command(answer):
+    (line, *_), status = answer("ltl", "!" * 2000 + "a", "a U " * 600 + "X" * 10**6)
+    assert line.startswith("cannot be answered: the sentence has 2001 tokens, more than the 1023")
+    assert "--" not in line and status == 1
 
 
 def test_a_checkpoint_needs_nothing_beside_it(answer, tmp_path):
@@ -152,9 +369,10 @@ def test_dimacs(answer, tmp_path):
     found = dict(zip(line.split()[::2], line.split()[1::2]))
     true = {name for name, value in found.items() if value == "1"}
     false = set(found) - true
-    (tmp_path / "x.cnf").write_text(DIMACS.replace("cnf", "wcnf"))
-    (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
-    assert line.startswith("cannot be read: line 2 of DIMACS is not 'p cnf") and status == 1
+    for text in (DIMACS.replace("cnf", "wcnf"), "c\n1 -2 0\n2 3 0\n", "c\n* # 2\n+1 x1 >= 1 ;\n"):
+        (tmp_path / "x.cnf").write_text(text)
+        (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
+        assert line.startswith("cannot be read: line 2 of DIMACS is not 'p cnf") and status == 1
     assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
 
 
@@ -187,6 +405,12 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     assert asked == ["a", "!a", "a & b", "a | b", "a & b", "a | b"]
 
 
+def test_another_encoding_is_one_mistake(tmp_path):
+    (tmp_path / "formulas").write_text("a\nb\n", encoding="utf-16")
+    with pytest.raises(UserError, match="formulas is in UTF-16; save it as UTF-8; change --input"):
+        sit("answer", "prop", "--input", tmp_path / "formulas")
+
+
 def test_widths_are_checked_as_they_are_read(capsys):
     with pytest.raises(SystemExit):
         sit("answer", "prop", "a", "--beams", "0")
@@ -198,6 +422,7 @@ def test_widths_are_checked_as_they_are_read(capsys):
     [
         ((), "give formulas, or a file of them by --input"),
         (("a", "--input", "x"), "give formulas, or a file of them by --input"),
+        ((), "--input, where - is standard input"),
         (("--input", "no_such"), "no_such cannot be read.*change --input"),
     ],
 )

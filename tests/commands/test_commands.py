@@ -123,7 +123,6 @@ def test_light_verbs_need_neither_torch_nor_fairseq(light, tmp_path):
     light("generate", "prop", tmp_path / "prop", "--size", 20)
     grid = ("--from", tmp_path / "prop", "--symbols", "[a-e]")
     light("generate", "grid", tmp_path / "grid", *grid)
-    light("edit", "renamed", tmp_path / "prop", tmp_path / "edited")
     said = light(
         "overlap", tmp_path / "edited", "--with", tmp_path / "prop", tmp_path / "grid/grid"
     )

@@ -61,9 +61,12 @@ def test_an_interrupted_run_continues_where_it_stopped(path, tmp_path):
     "damage",
     [
         {},
-        {"index": 0, "answers": [], "verdicts": [], "seconds": 1},
-        {"index": 0, "answers": ["a"], "verdicts": ["right"], "seconds": 1},
-        {"index": 0, "answers": ["a", "b"], "verdicts": ["error"], "seconds": 1},
+        {"index": 0, "source": SOURCES[0], "answers": [], "verdicts": [], "seconds": 1},
+        {"index": 0, "source": SOURCES[0], "answers": ["a"], "verdicts": ["right"], "seconds": 1},
+        {"index": 0, "source": SOURCES[0], "answers": [None], "verdicts": [], "seconds": 1},
+        {"index": 0, "source": SOURCES[1], "answers": ["a"], "verdicts": [], "seconds": 1},
+        {"index": -1, "source": SOURCES[-1], "answers": ["a"], "verdicts": [], "seconds": 1},
+        {"index": 99, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 1},
     ],
 )
 def test_a_damaged_journal_is_named(path, damage):
@@ -73,6 +76,31 @@ def test_a_damaged_journal_is_named(path, damage):
         file.write(lines[0] + json.dumps(damage) + "\n")
     with pytest.raises(UserError, match="Line 2 of .*answers.jsonl is damaged; .*--restart"):
         answer(path, FakeAnswerer(first_symbol))
+
+
+def test_verdicts_of_a_journal_are_asked_for_again(path):
+    """Whatever they say; the last line of an index has the new ones."""
+    whole = seen(answer(path, FakeAnswerer(first_symbol)))
+    head, *lines = open(path).read().splitlines()
+    forged = [{**json.loads(line), "verdicts": ["satisfied"] * 3} for line in lines]
+    with open(path, "w") as file:
+        file.write("\n".join([head, *map(json.dumps, forged)]) + "\n")
+    again = FakeAnswerer(first_symbol)
+    assert seen(answer(path, again)) == whole and again.answered == []
+    last = {entry["index"]: entry for entry in map(json.loads, open(path).readlines()[1:])}
+    assert [last[at]["verdicts"] for at in range(10)] == [v for _, v in whole]
+
+
+@pytest.mark.parametrize("own, asked", [(None, 0), (make_judge("prop"), len(SOURCES))])
+def test_an_answer_chosen_without_a_verdict_is_asked_for_again(path, own, asked):
+    class Late(Counting):
+        def verify(self, problem, answer):
+            return Verdict.timeout
+
+    answer(path, FakeAnswerer(first_symbol, judge=own), judge=Late())
+    again = FakeAnswerer(first_symbol, judge=own)
+    answered = answer(path, again)
+    assert len(again.answered) == asked and answered[0].verdicts[0] is Verdict.satisfied
 
 
 def test_there_must_be_problems(path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from conftest import gone
 from experiment_content import CONTENT, experiments
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
+from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import sha256_of_file
 
 LOG = """a warning
@@ -56,6 +59,7 @@ def calls(monkeypatch):
             files = {"x.src": sha256_of_file(str(self._folder / "x.src"))}
             result = {"correct": {"share": 0.5}, "3": {"mean": 1.0}}
             found = {"command": ["sit", *words[3:]], "files": files, "result": result}
+            found.update(undecided=0, versions=versions())
             Path(words[words.index("--result") + 1]).write_text(json.dumps(found))
         return 60.0
 
@@ -114,6 +118,58 @@ def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     assert carry_out(folder, calls, measurements=other) == []
 
 
+@pytest.mark.parametrize(
+    "changed, called",
+    [
+        ({"undecided": 3}, "test on"),  # whose answers are judged again
+        ({"versions": {**versions(), "spot": None}}, "test"),
+        ({"versions": {**versions(), "no such library": "1.0"}}, "test"),
+    ],
+)
+def test_what_a_judge_could_not_decide_or_another_decided_is_measured_again(
+    folder, calls, changed, called
+):
+    measurements = {"test": CONTENT["measurements"]["test"]}
+    given = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": measurements}
+    carry_out(folder, calls, **given)
+    path = folder / "runs" / "All" / "A" / "seed1" / "test.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    assert carry_out(folder, calls, **given) == [called]
+    assert carry_out(folder, calls, **given) == []
+
+
+JUDGE = """from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+from verdicts import VERDICT
+
+class Mine(Judge):
+    quick = True
+
+    def verify(self, problem, answer):
+        return VERDICT
+"""
+
+
+def test_an_edited_judge_changes_the_table(folder):
+    """A judge of one's own, of whose verdicts another file decides."""
+    (folder / "mine.py").write_text(JUDGE)
+    for name in ("x.tgt", "answers"):
+        (folder / name).write_text("a 1\n")
+    for side in ("src", "tgt"):
+        tokens = "! & | -> <-> xor 0 1 a".split()
+        (folder / "bin" / f"dict.{side}.txt").write_text("".join(f"{t} 1\n" for t in tokens))
+    shutil.copy(ROOT / "checkpoints" / "prop" / "model.pt", folder / "a.pt")
+    columns = {"Correct": "correct.share"}
+    test = {"command": "correct x --semantics mine:Mine --max-len-b 3", "columns": columns}
+    parts = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": {"test": test}}
+    for verdict, share in (("unavailable", "0.00 %"), ("satisfied", "100.00 %")):
+        (folder / "verdicts.py").write_text(
+            f"from sit_fairseq.judging.verdict import Verdict\n\nVERDICT = Verdict.{verdict}\n"
+        )
+        table, failed = run_experiments(experiments(folder, **ONE, **parts), folder, "some", 1)
+        assert not failed and share in table
+
+
 @pytest.mark.parametrize("before", [False, True], ids=["the first", "in the place of another"])
 @pytest.mark.parametrize("command, called", [("correct x", "test on"), ("correct y", "test")])
 def test_an_interrupted_measurement_goes_on_unless_it_is_another(
@@ -161,6 +217,66 @@ def test_what_is_missing_is_named_before_anything_runs(folder, calls, missing):
     with pytest.raises(UserError, match=missing):
         carry_out(folder, calls)
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("hydra: {callbacks: {x: {_target_: subprocess.Popen}}}", "'_target_', which hydra would"),
+        ("hydra: {run: {dir: /tmp}}", "settings of hydra's own; leave out hydra"),
+        ("defaults: [x]", "settings of hydra's own; leave out defaults"),
+        ("a: ${oc.env:HOME}", "which hydra would replace or run"),
+        ("a: &a [1]\nb: [*a, *a]", r"\*a stands for what is elsewhere"),
+    ],
+)
+def test_a_configuration_is_data(folder, calls, text, message):
+    (folder / "some-hydra.yaml").write_text(text)
+    with pytest.raises(UserError, match=message):
+        carry_out(folder, calls)
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    "word, message",
+    [
+        ("hydra.callbacks.x.a=b", "settings of hydra's own"),
+        ("a._target_=b", "'_target_'"),
+        ("'a=[&a [1], *a]'", "stands for what is elsewhere"),
+        ("'a=['", "Cannot read .*a="),
+    ],
+)
+def test_overrides_are_data(folder, calls, word, message):
+    with pytest.raises(UserError, match=message):
+        carry_out(folder, calls, overrides=word)
+    assert calls == []
+
+
+@pytest.mark.parametrize("path", [None, ":"])
+def test_no_command_imports_from_the_folder_of_the_data(
+    folder, tmp_path_factory, path, monkeypatch
+):
+    """But modules of the user's own are found in the user's working directory."""
+    evil = f"open({str(folder / 'executed')!r}, 'w')\n"
+    for name in ("ctypes", "json", "sitecustomize", "argparse", "theirs", "colorama"):
+        (folder / f"{name}.py").write_text(evil)
+    home = tmp_path_factory.mktemp("home")
+    (home / "mine.py").write_text(
+        "from sit_fairseq.judging.judge import Judge\n\n\n"
+        "class Mine(Judge):\n    def verify(self, problem, answer):\n        pass\n"
+    )
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("PYTHONPATH") if path is None and "PYTHONPATH" in os.environ else None
+    monkeypatch.setenv("PYTHONPATH", path) if path is not None else None
+    runner, seen = Runner(experiments(folder, **ONE), folder, 1), []
+    judge = "from sit_fairseq.judging.judge import make_judge; make_judge('{}:Mine')"
+    call = "import argparse, ctypes, json, os; print(os.getcwd()); "
+    runner._call(folder / "log", python(call + judge.format("mine")), seen.append)
+    assert seen == [f"{folder}\n"]
+    with pytest.raises(subprocess.CalledProcessError):
+        runner._call(folder / "log", python(judge.format("theirs")), seen.append)
+    script = str(Path(sys.executable).with_name("fairseq-hydra-train"))
+    runner._call(folder / "log", [script, "--version"], seen.append)
+    assert not (folder / "executed").exists()
 
 
 def test_two_of_a_kind_do_not_train_at_once(folder, calls):

@@ -50,6 +50,19 @@ def test_a_model_may_be_a_checkpoint():
         ({"measurements": {"test": {"columns": {}}}}, "no command for the measurement test"),
         ({"measurements": {"training": {"columns": {"X": {"count": "a"}}}}}, "the column X is no"),
         ({"measurements": {"training": {"columns": {"X": {"number": 3}}}}}, "the column X is no"),
+        ({"heading": ["${oc.env:HOME}", "Model"]}, r"has '\$\{oc.env:HOME\}', which hydra would"),
+        ({"models": {"A": "a=${oc.env:HOME}", "B": ""}}, "which hydra would replace"),
+        ({"conditions": {"..": {"data": "bin"}}}, "'..' of its conditions cannot be the name"),
+        ({"models": {"../A": "", "B": ""}}, "'../A' of its models cannot be"),
+        ({"checkpoints": {"/tmp/x": "a.pt"}}, "'/tmp/x' of its checkpoints cannot be"),
+        ({"measurements": {"/tmp/x": {"command": "correct x"}}}, "of its measurements cannot be"),
+        ({"measurements": {"x": {"command": "correct 'x"}}}, "mend its quotes"),
+        ({"overrides": "a='b"}, "mend its quotes"),
+        (
+            {"measurements": {"x": {"command": "correct x --quest=/tmp/x"}}},
+            "writes files of its own",
+        ),
+        ({"seeds": list(range(10_000))}, "means 30000 runs, more than 10000"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(parts, words):
@@ -57,11 +70,22 @@ def test_what_cannot_be_meant_is_refused(parts, words):
         experiments(**parts)
 
 
-@pytest.mark.parametrize("text", ["just text", "a: [", None])
+LAUGHS = "a0: &a0 [x]\n" + "".join(
+    f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("just text", "a: [", None, LAUGHS, "a: &a [*a]", "[" * 10**5, "x" * 10**6),
+        *("a: !!python/object/apply:os.getcwd []", "a: \ud800", "a: ${x}", "a: {_target_: x}"),
+    ],
+)
 def test_files_that_cannot_be_read_are_named(tmp_path, text):
     path = tmp_path / "some.yaml"
     if text is not None:
-        path.write_text(text)
+        path.write_bytes(text.encode(errors="surrogatepass"))
     with pytest.raises(UserError, match="some.yaml"):
         read_experiments(str(path))
 

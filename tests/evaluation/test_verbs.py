@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from command_line import ROOT, sit
 
 from sit_fairseq.commands.evaluate import _options
@@ -19,6 +20,7 @@ from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.verdict import Verdict
 
 SHORT = ("--device", "cpu", "--max-len-b", 8)
@@ -322,12 +324,45 @@ def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path, pre
     assert without_time(again) == without_time(whole)
     # What a complete batch had was not asked for again: an edited answer is still there.
     edited = json.loads(lines[1])
-    edited["verdicts"] = ["timeout"]
+    edited["answers"] = ["?"]  # whose verdict is asked for again
     journal.write_text("".join([lines[0], json.dumps(edited) + "\n", *lines[2:4]]))
     third, _ = evaluate(*command)
-    assert third["result"]["verdicts"]["timeout"] == 1
+    assert third["result"]["verdicts"]["invalid"] == 1 + whole["result"]["verdicts"]["invalid"]
     fresh, _ = evaluate(*command, "--restart")
     assert fresh["result"] == whole["result"]
+
+
+def test_a_result_says_what_it_depends_on(evaluate, prefix):
+    found, _ = evaluate("correct", prefix, *PROP, "--judge", "aiger")
+    parts = found["signature"].split("|")
+    for part in ("beam:3", "semantics:prop", "judge:aiger", f"torch:{torch.__version__}"):
+        assert part in parts
+    assert any(part.startswith("sit_fairseq:0.") for part in parts)
+    assert found["undecided"] == 0 and found["versions"]["python-sat"]
+
+
+def test_a_judge_that_lacked_its_library_is_asked_again(evaluate, prefix, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(BitsJudge, "missing", "a library")
+        patch.setattr(BitsJudge, "implies", lambda self, *question: Verdict.unavailable)
+        before, _ = evaluate("correct", prefix, *PROP)
+    assert before["undecided"] == before["result"]["verdicts"]["unavailable"] > 0
+    after, _ = evaluate("correct", prefix, *PROP)
+    assert after["undecided"] == after["result"]["verdicts"]["unavailable"] == 0
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--semantics", "ltl"), "the model|another logic"),
+        (("--semantics", "prop"), "sentence 9 is no problem of prop .*operand.*change --semantics"),
+    ],
+)
+def test_what_the_judge_cannot_mean_is_refused(evaluate, tmp_path, options, message):
+    sources = SOURCES if options[1] == "ltl" else [*SOURCES, "& a"]
+    prefix = write(tmp_path, sources, [*TARGETS, "a 1"][: len(sources)])
+    with pytest.raises(UserError, match=message):
+        evaluate("correct", prefix, *options, *SHORT)
 
 
 def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):

@@ -4,12 +4,14 @@ SENTENCES=1000 in the environment compares as many sentences for each shipped mo
 """
 
 import ast
+import contextlib
 import json
 import os
 import random
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,7 +21,12 @@ from conftest import make_dictionary, random_formula
 from export.conftest import save_checkpoint
 from huggingface_hub import ModelCard
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    GenerationConfig,
+    Seq2SeqTrainer,
+)
 
 from examples.binding.terms import terms
 from examples.entities.sentences import FEW
@@ -245,6 +252,76 @@ def test_search_has_all_its_kinds(folder):
     prefix = torch.tensor([[model.config.decoder_start_token_id, *begun]])
     inputs = tokenizer(lines[:1], return_tensors="pt")
     assert answers(decoder_input_ids=prefix, num_beams=3)[0].startswith("b 1 ")
+
+
+def test_generation_takes_what_transformers_passes(folder):
+    tokenizer, model = load(folder("prop"))
+    inputs = tokenizer(["xor a & b c", "! d"], padding=True, return_tensors="pt")
+    usual = dict(labels=inputs["input_ids"], pad_token_id=1, eos_token_id=[2], synced_gpus=False)
+    usual.update(use_cache=True, output_scores=False, repetition_penalty=1.0, top_k=None)
+    usual.update(logits_processor=[], streamer=None)
+    best = model.generate(**inputs, num_beams=3)
+    assert torch.equal(model.generate(**inputs, **usual, num_beams=3), best)
+    config = GenerationConfig(num_beams=3, pad_token_id=1)
+    assert torch.equal(model.generate(**inputs, generation_config=config), best)
+    shorter = model.generate(**inputs, generation_config=config, max_length=3)
+    assert torch.equal(shorter, model.generate(**inputs, num_beams=3, max_new_tokens=2))
+    assert torch.equal(model.generate(inputs["input_ids"][:1], max_length=3)[0, :2], best[0, :2])
+    model.generation_config.num_beams = 3
+    ids = dict(inputs=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+    assert torch.equal(model.generate(**ids), best)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(dict(output_scores=True), dict(repetition_penalty=1.2), dict(num_beam_groups=2)),
+        *(dict(generation_config=GenerationConfig(repetition_penalty=1.2)), dict(eos_token_id=7)),
+        *(dict(streamer=print), dict(synced_gpus=True), dict(nun_beams=3), dict(max_time=1.0)),
+    ],
+)
+def test_generation_names_what_it_lacks(option, folder):
+    tokenizer, model = load(folder("prop"))
+    name = "repetition_penalty" if "generation_config" in option else next(iter(option))
+    with pytest.raises(ValueError, match=f"generate has no {name}="):
+        model.generate(**tokenizer("! a", return_tensors="pt"), **option)
+
+
+def test_a_trainer_predicts_with_generate(folder):
+    """The step of Seq2SeqTrainer alone, since the rest of it needs accelerate."""
+    tokenizer, model = load(folder("prop"))
+    lines = ["xor a & b c", "! d"]
+    inputs = tokenizer(lines, text_target=["a 1 b 0", "d 0"], padding=True, return_tensors="pt")
+    trainer = Seq2SeqTrainer.__new__(Seq2SeqTrainer)
+    vars(trainer).update(
+        args=SimpleNamespace(predict_with_generate=True, prediction_loss_only=False),
+        model=model,
+        processing_class=tokenizer,
+        label_smoother=None,
+        _prepare_inputs=lambda inputs: inputs,
+        compute_loss_context_manager=contextlib.nullcontext,
+    )
+    best = tokenizer.batch_decode(model.generate(**inputs), skip_special_tokens=True)
+    for _ in range(2):  # the first fills the model's configuration in
+        loss, found, labels = trainer.prediction_step(model, dict(inputs), False)
+        assert tokenizer.batch_decode(found, skip_special_tokens=True) == best
+        assert torch.equal(labels[:, : inputs["labels"].size(1)], inputs["labels"]) and loss > 0
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        (dict(text="! a", text_pair="a 0"), "no pair"),
+        (dict(text=[("! a", "a 0")], add_special_tokens=False), "no pair"),
+        (dict(text="! a", return_offsets_mapping=True), "no return_offsets_mapping"),
+        (dict(text="! name", truncation=True, max_length=4), "more than max_length"),
+    ],
+)
+def test_the_tokenizer_names_what_it_lacks(given, words, folder):
+    tokenizer, _ = load(folder("prop"))
+    with pytest.raises(ValueError, match=words):
+        tokenizer(**given)
+    tokenizer("! a", truncation=True, max_length=40)
 
 
 def test_verified_answers_come_first(folder):

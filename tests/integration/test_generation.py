@@ -195,3 +195,22 @@ def test_vocabulary_grows_after_training(prop, tmp_path, answers):
     for sentence in found:
         assert set(re.findall(r"p\d+", sentence.answers[0])) <= set(sentence.source.split())
         assert sentence.verdicts[0] in ("satisfied", "violated", "vacuous", "invalid")
+
+
+def test_lost_names_are_not_scored_and_the_remedy_works(prop, tmp_path, capsys):
+    """Names that the dictionary of training lacks are lost, but not in a dictionary of their own."""
+    given = (["& f g", "! a"], ["f 1 g 1", "a 0"], "test")
+    known = ("--srcdict", prop.data / "dict.src.txt")
+    lost = preprocess_lines(tmp_path / "lost", *given, *known)
+    options = ("--scoring", "semantic", "--semantics")
+    for semantics in ("prop", "exact"):
+        with pytest.raises(UserError, match="4 tokens of test are <unk>.*--trainpref"):
+            generate(lost, prop.trained, *options, semantics)
+    judged = ("--validate-semantics", "prop", "--max-update", 1, "--valid-subset", "test")
+    with pytest.raises(UserError, match="--validate-semantics cannot judge: 4 tokens"):
+        training = preprocess_lines(tmp_path / "training", *given, *known)
+        train(training, tmp_path / "model", *judged, "--train-subset", "train")
+    capsys.readouterr()
+    generate(preprocess_lines(tmp_path / "new", *given), prop.trained, *options, "prop")
+    assert "(2/2)" in (out := capsys.readouterr().out) or "/2)" in out
+    assert "<unk>" not in out

@@ -44,7 +44,7 @@ LINES = {
     "! z": None,
     "& a b </s>": "the sentence holds </s>, a token of fairseq's own",
     "| q & a b": None,
-    balanced(10): "the sentence has 2048 tokens with its </s>, more than the 1024",
+    balanced(10): "the sentence has 2047 tokens, more than the 1023",
     "& & a b & c d": "the sentence counts 32 tokens (8 with </s>; streams: 4), more than the 30",
     "xor a 1": None,
     "a\tb": "the sentence is not one formula",

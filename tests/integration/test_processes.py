@@ -46,6 +46,60 @@ def test_user_mistake_exits_with_one_sentence(prop, tmp_path):
     assert "broken.pt is not a readable fairseq checkpoint" in result.stderr
 
 
+TRAIN = ("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos", "--cpu")
+TRAIN = (*TRAIN, "--optimizer", "adam", "--batch-size", 8, "--symbols", "[a-z]")
+HYDRA = """
+common: {{user_dir: {user_dir}, cpu: true}}
+task: {{_name: stream_translation, data: {data}, symbols: "[", source_lang: src, target_lang: tgt}}
+model: {{_name: symbol_invariant_transformer_tiny}}
+criterion: {{_name: adacos}}
+optimizer: {{_name: adam, lr: [0.001]}}
+dataset: {{batch_size: 8}}
+"""
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["train", "DATA", *PLUG_IN, *TRAIN, "--num-shards", 2], "reads the whole data"),
+        (["train", "DATA", *PLUG_IN, *TRAIN, "--fp16"], "--fp16 needs a GPU"),
+        (["train", "DATA", *PLUG_IN, *TRAIN[:-6]], "--batch-size"),  # an assertion of fairseq's
+        (["hydra-train", "--config-dir", ".", "--config-name", "own"], "regular expression"),
+        (["preprocess", "-s", "src", "-t", "tgt", "--trainpref", "x", *PLUG_IN], "x.src"),
+        (["validate", "DATA", *PLUG_IN, "--path", "none.pt", "--batch-size", 8], "none.pt"),
+        (["generate", "DATA", *PLUG_IN, "--path", "PATH", "--sampling", "--nbest", 2], "--nbest"),
+        (["interactive", "DATA", *PLUG_IN, "--path", "PATH", "--replace-unk"], "--replace-unk is"),
+    ],
+)
+def test_every_command_of_fairseq_ends_with_one_sentence(words, sentence, prop, tmp_path):
+    (tmp_path / "x.src").write_bytes(b"\xff\n")
+    (tmp_path / "x.tgt").write_text("a 1\n")
+    (tmp_path / "own.yaml").write_text(HYDRA.format(user_dir=ROOT / "sit_fairseq", data=prop.data))
+    known = {"DATA": prop.data, "PATH": prop.trained}
+    command, *words = (known.get(word, word) for word in words)
+    result = call(BIN / f"fairseq-{command}", *words, cwd=tmp_path, LOGLEVEL="ERROR")
+    assert result.returncode == 1
+    for sign in ("Traceback", "Error executing job", "Error: "):
+        assert sign not in result.stderr, result.stderr
+    assert sentence in result.stderr.splitlines()[-1]
+
+
+def test_a_process_that_torch_starts_passes_its_sentence_on(tmp_path):
+    (tmp_path / "work.py").write_text(
+        "import fairseq_cli.train\n"
+        "import sit_fairseq.tasks.stream_translation\n"
+        "from sit_fairseq.errors import UserError\n"
+        "from torch.multiprocessing import spawn\n"
+        "def work(number):\n"
+        "    raise UserError('nothing works', 'tries')\n"
+        "if __name__ == '__main__':\n"
+        "    spawn(work)\n"
+    )
+    result = call(sys.executable, "work.py", cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert result.returncode == 1 and "Traceback" not in result.stderr
+    assert result.stderr.splitlines()[-1] == "nothing works; change --tries"
+
+
 @pytest.mark.parametrize("command", [[BIN / "sit"], [sys.executable, "-m", "sit_fairseq"]])
 def test_our_own_command_exits_with_one_sentence(command, tmp_path):
     options = ("--symbols", "[a-z]", "--names", "a")

@@ -12,6 +12,7 @@ from sit_fairseq.judging.aiger_judge import AigerJudge, aiger_assignment
 from sit_fairseq.judging.judge import make_judge
 from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic import satisfiability
 from sit_fairseq.logic.propositional import random_formula, smallest_assignment, truth_table
 from sit_fairseq.logic.syntax import formula_symbols
 
@@ -137,8 +138,9 @@ def test_what_a_truth_table_has_no_room_for():
     wide = " ".join(["|"] * 20 + [f"p{i}" for i in range(21)])
     long = " ".join(["|"] * 1999 + [f"p{i % 21}" for i in range(2000)])
     bits = BitsJudge()
-    assert bits.verify(wide, "") is Verdict.unavailable
-    assert bits.verify(f"& q {long}", "q 1") is Verdict.unavailable
+    assert bits.verify(wide, "") is Verdict.violated
+    assert bits.verify(f"& q {long}", "q 1") is Verdict.violated
+    assert bits.verify(f"| q | ! q {wide}", "") is Verdict.satisfied
     assert bits.verify(long, "p0 1") is Verdict.satisfied
     assert bits.verify(f"& q {wide}", "q 0") is Verdict.violated
     assert bits.verify(f"xor {wide} & q r", "q 0 p20 1") is Verdict.satisfied
@@ -146,8 +148,16 @@ def test_what_a_truth_table_has_no_room_for():
     assert bits.verify(wide, "p0 0") is Verdict.violated
     assert bits.verify(wide, "p0 1") is Verdict.satisfied
     assert bits.verify(long, " ".join(f"p{i} 1" for i in range(12))) is Verdict.satisfied
-    assert bits.solvable(wide) is None and AigerJudge().solvable(wide)
-    assert AigerJudge().solvable(f"& p0 & ! p0 {wide}") is False
+    for judge in (bits, AigerJudge()):
+        assert judge.solvable(wide) is True
+        assert judge.solvable(f"& p0 & ! p0 {wide}") is False
+
+
+def test_what_a_search_takes_too_long_for_is_unavailable(monkeypatch):
+    monkeypatch.setattr(satisfiability, "satisfiable", lambda formula: None)
+    wide = " ".join(["|"] * 20 + [f"p{i}" for i in range(21)])
+    assert BitsJudge().verify(wide, "") is Verdict.unavailable
+    assert BitsJudge().solvable(wide) is None
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Prefix notation: what is a formula, what is not, and what the message says."""
 
+import time
+
 import pytest
 
 from sit_fairseq.errors import UserError
@@ -91,6 +93,14 @@ def test_chains_are_balanced_and_nothing_else():
     assert " ".join(balanced("& | a X & b & c & d e ! 1".split())) == "& | a X & & b c & d e ! 1"
     assert " ".join(balanced("U a U b c".split())) == "U a U b c"
     assert balanced(["a"]) == ["a"]
+
+
+def test_long_formulas_are_balanced_in_linear_time():
+    deep = ["!"] * 60000 + ["a"]
+    begin = time.process_time()
+    assert balanced(deep) == deep
+    assert len(balanced(["&"] * 40000 + ["a"] * 40001)) == 80001
+    assert time.process_time() - begin < 5
 
 
 def test_conjuncts():

@@ -1,5 +1,9 @@
 """Tokens by index, without fairseq's dictionary."""
 
+import os
+import signal
+import threading
+
 import torch
 
 from sit_fairseq.symbols.tokens import TokenTable
@@ -63,3 +67,26 @@ def test_sentences_and_back():
     assert tokens.tolist() == [[4, 5, 8, 2], [6, 3, 2, 1], [2, 1, 1, 1]]
     assert [table.decode(row) for row in tokens] == ["& a z", "! <unk>", ""]
     assert table.decode(torch.tensor([4, 8])) == "& z"
+
+
+def test_a_fork_waits_for_the_call_of_another_thread():
+    """A child that is born within it would find the lock taken, and names of no call of its own."""
+    table, begun, end = build(), threading.Event(), threading.Event()
+
+    def call():
+        with table.names_of_one_call():
+            table.index("z")
+            begun.set()
+            end.wait(30)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    begun.wait(30)
+    threading.Timer(0.2, end.set).start()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        with table.names_of_one_call():
+            os._exit(int("z" in table))
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

@@ -19,8 +19,9 @@ def without(*names):
 
 
 def set_vocabulary(name, numbers):
-    name = f"encoder.embed_tokens.vocabulary.{name}"
-    return lambda state: state["model"].update({name: torch.tensor(numbers)})
+    """In all copies."""
+    names = [f"{side}.embed_tokens.vocabulary.{name}" for side in ("encoder", "decoder")]
+    return lambda state: state["model"].update(dict.fromkeys(names, torch.tensor(numbers)))
 
 
 def set_pattern(text):
@@ -33,6 +34,27 @@ def set_pattern(text):
 
 def without_weight(name):
     return lambda state: state["model"].pop(f"encoder.{name}")
+
+
+def set_rows(more):
+    """Another number of rows, in all copies of the matrix."""
+
+    def change(state):
+        for name, value in state["model"].items():
+            if name.endswith("embed_tokens.weight"):
+                state["model"][name] = torch.cat((value, value))[: len(value) + more].clone()
+
+    return change
+
+
+def set_copy(name):
+    """Another copy in the decoder."""
+
+    def change(state):
+        value = state["model"][f"decoder.embed_tokens.{name}"]
+        state["model"][f"decoder.embed_tokens.{name}"] = value.flip(0).clone()
+
+    return change
 
 
 def claim_layers(state):
@@ -98,6 +120,10 @@ def claim_more_in_the_average(state):
         (set_tensor(torch.zeros(3)), "size mismatch for encoder.layers.0.fc1"),
         (set_tensor(torch.zeros(3), "encoder.layers.0.fc7.weight"), "not those of the model that"),
         (without_weight("layers.0.fc1.weight"), "Missing key"),
+        (set_rows(-1), "embedding has .* rows, but its tokens and symbols need"),
+        (set_rows(1), "embedding has .* rows, but its tokens and symbols need"),
+        (set_copy("weight"), "embed_tokens.weight are one matrix, but differ"),
+        (set_copy("vocabulary.base_tokens"), "base_tokens are one matrix, but differ"),
     ],
 )
 def test_malformed_checkpoints_are_one_sentence(trained, changed, change, message):

@@ -135,7 +135,7 @@ REFUSED = {
     "": "the sentence is empty",
     "NEW z": "unknown token 'NEW'",
     "& y": "the sentence is not one formula in prefix notation (the formula ends too early",
-    "& & z y & x w": "has 8 tokens with its </s>, more than the 7 that the model reads",
+    "& & z y & x w": "has 7 tokens, more than the 6 that the model reads",
     "& z & y x": "counts 18 tokens (6 with </s>; streams: 3), more than the 17 of --max-tokens",
     "& a \udcff": "the line is no text in UTF-8",
     "a </s>": "the sentence holds </s>",

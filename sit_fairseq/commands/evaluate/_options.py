@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -15,10 +15,13 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
 from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.depends import depends_on, signature, versions
 from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
-from sit_fairseq.judging.judge import Judge, Problem, make_judge
+from sit_fairseq.judging.judge import Judge, Problem, make_judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.logic.syntax import MalformedFormula
 from sit_fairseq.storage.files import make_folder, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
@@ -120,9 +123,21 @@ def judges(args: argparse.Namespace) -> JudgePool:
 def judged(
     args: argparse.Namespace, sources: Sequence[str], targets: Optional[Sequence[str]]
 ) -> Tuple[Judge, List[Problem], List[Answered]]:
-    """Asks and judges as the command line says; ``targets`` are references, if there are any."""
+    """Asks and judges as the command line says; ``targets`` are references, if there are any.
+
+    Raises:
+        UserError: the judge cannot read a source, or the model is of another logic.
+    """
     with run(args), judges(args) as pool:
+        for number, source in enumerate(sources, start=1):
+            try:
+                pool.judge.check(source)
+            except MalformedFormula as error:
+                reason = f"sentence {number} is no problem of {args.semantics} ({error})"
+                raise UserError(reason, "semantics")
         asked = answerer(args)
+        if isinstance(asked, CheckpointDecoder):
+            refuse_other_logic(pool.judge, asked.base_tokens, "semantics")
         problems = pool.judge.problems(sources, targets, asked.symbols)
         return pool.judge, problems, answer(args, asked, problems, pool)
 
@@ -138,10 +153,11 @@ def answer(
 
     A measurement of several parts gives each a name.
     """
-    depends = {**_settings(args), "answerer": sha256_of_file(args.path or args.generated)}
-    depends["sentences"] = sha256_of(problems)
+    options = {**_settings(args), "sentences": sha256_of(problems)}
     if judges is not None and judges.judge.on_references:
-        depends["references"] = sha256_of(str(problem.reference) for problem in problems)
+        options["references"] = sha256_of(str(problem.reference) for problem in problems)
+    # Of verdicts only those that chose answers: others are asked for again.
+    depends = depends_on({"answerer": args.path or args.generated}, options, asked.judge)
     path = file_beside(args.result, f"{part}.answers.jsonl")
     messages = {
         "advice": "pass --restart to discard them, or another --result to keep them",
@@ -158,6 +174,8 @@ def report(
     result: Dict[str, Any],
     table: Sequence[Sequence[Any]],
     seconds: Sequence[float],
+    judge: Optional[Judge] = None,
+    verdicts: Iterable[Verdict] = (),
 ) -> None:
     """Writes the result file and prints a table.
 
@@ -168,17 +186,27 @@ def report(
         result: the numbers.
         table: rows for people.
         seconds: for answering and judging each sentence, over all interrupted runs.
+        judge: who judged.
+        verdicts: all that the numbers are made of.
     """
+    involved = [] if judge is None else [judge]
+    if getattr(args, "verify", None):
+        involved.append(make_judge(args.verify, parameter="verify"))
+    libraries = [name for one in involved for name in one.versions()]
+    options, answers = _settings(args), args.path or args.generated
+    own = {os.path.relpath(path) for one in involved for path in one.own_code()}
     content = {
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
         **_given(args, ["seed"]),
-        "files": {path: sha256_of_file(path) for path in (*files, args.path or args.generated)},
-        "options": _settings(args),
+        "files": {path: sha256_of_file(path) for path in (*files, answers, *sorted(own))},
+        "options": options,
         "samples": len(seconds),
         "seconds": sum(seconds),
         "result": result,
-        "versions": result_file.versions(),
+        "undecided": sum(not verdict.decided for verdict in verdicts),
+        "versions": versions(libraries),
+        "signature": signature(depends_on({"answers": answers}, options, judge)),
     }
     result_file.write_result(args.result, content)
     print(result_file.markdown_table(table))

@@ -38,4 +38,4 @@ def main(args: argparse.Namespace) -> None:
     result = measure_correct(judge, problems, answers, verdicts)
     files = [f"{args.prefix}.src", f"{args.prefix}.tgt"]
     seconds = [entry.seconds for entry in answered]
-    options.report(args, "correct", files, result, correct_table(result), seconds)
+    options.report(args, "correct", files, result, correct_table(result), seconds, judge, verdicts)

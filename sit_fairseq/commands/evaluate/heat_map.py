@@ -25,11 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     plots.require_matplotlib()
     grid = Grid.read(args.folder)
-    _, _, answered = options.judged(args, grid.sources, grid.targets)
+    judge, _, answered = options.judged(args, grid.sources, grid.targets)
     box = Box(args.training_symbols, args.training_length)
     verdicts = [entry.verdicts[0] for entry in answered]
     result = measure_heat_map(grid.cells, verdicts, box)
     plots.draw_heat_maps({"Correct": result}, options.figure(args))
     files = options.grid_files(args.folder)
     seconds = [entry.seconds for entry in answered]
-    options.report(args, "heat-map", files, result, heat_map_table(result), seconds)
+    table = heat_map_table(result)
+    options.report(args, "heat-map", files, result, table, seconds, judge, verdicts)

@@ -52,7 +52,9 @@ def main(args: argparse.Namespace) -> None:
     seconds = [
         sum(entry.seconds for entry in pair if entry) for pair in zip(once, again) if pair[0]
     ]
-    options.report(args, "real", [], results, real.real_table(results, args.beam), seconds)
+    table = real.real_table(results, args.beam)
+    every = [verdict for verdict in (*correct, *verified) if verdict]
+    options.report(args, "real", [], results, table, seconds, judges.judge, every)
 
 
 def _answered(

@@ -13,6 +13,7 @@ the shares within and beyond the sizes of the training data:
 
 import argparse
 import os
+from itertools import chain
 
 from sit_fairseq.commands._options import numbers
 from sit_fairseq.commands.evaluate import _options as options
@@ -51,7 +52,7 @@ def main(args: argparse.Namespace) -> None:
         if os.path.exists(f"{args.prefix}.tgt"):
             targets = [target for _, target in read_pairs(args.prefix)]
             files.append(f"{args.prefix}.tgt")
-    _, _, answered = options.judged(args, sources, targets)
+    judge, _, answered = options.judged(args, sources, targets)
     verdicts = [entry.verdicts for entry in answered]
     if grid is None:
         result = top_n.measure_top_n(verdicts, args.n)
@@ -63,4 +64,5 @@ def main(args: argparse.Namespace) -> None:
         table = top_n.top_n_grid_table(result)
         titles = {f"Correct among the first {n}": found for n, found in result.items()}
         plots.draw_heat_maps(titles, options.figure(args), args.lowest)
-    options.report(args, "top-n", files, result, table, [entry.seconds for entry in answered])
+    seconds, every = [entry.seconds for entry in answered], chain.from_iterable(verdicts)
+    options.report(args, "top-n", files, result, table, seconds, judge, every)

@@ -1,0 +1,64 @@
+"""What a number depends on: the key of what is kept, and one line that names it."""
+
+import platform
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, Iterable, Mapping, Optional
+
+import torch
+
+import sit_fairseq
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.signature import hash_of_files, versions_of
+from sit_fairseq.judging.spot_judge import spot_version
+from sit_fairseq.storage.files import sha256_of_file
+
+_SHOWN = 8  # digits of a hash in a signature
+
+
+@lru_cache(maxsize=None)
+def package_version() -> str:
+    """The version of this package and a hash of its code: ``0.3.0+1a2b3c4d``."""
+    code = hash_of_files(Path(sit_fairseq.__file__).parent.rglob("*.py"))
+    return f"{sit_fairseq.__version__}+{code[:_SHOWN]}"
+
+
+def versions(others: Iterable[str] = ()) -> Dict[str, Optional[str]]:
+    """The versions of what numbers may depend on, other distributions too; None if missing."""
+    fairseq = versions_of(["fairseq", "fairseq-fixed"])
+    known = {
+        "sit_fairseq": package_version(),
+        "fairseq": fairseq["fairseq"] or fairseq["fairseq-fixed"],
+        "torch": torch.__version__,
+        "spot": spot_version(),
+        "python": platform.python_version(),
+    }
+    return {**versions_of(name for name in others if name not in known), **known}
+
+
+def depends_on(
+    files: Mapping[str, str], options: Mapping[str, Any], judge: Optional[Judge] = None
+) -> Dict[str, Any]:
+    """The key of answers and numbers, as JSON.
+
+    Args:
+        files: the models and data they are of, by what they are.
+        options: all options that matter.
+        judge: whose verdicts they hold or were chosen by.
+    """
+    key = {**options, **{name: sha256_of_file(path) for name, path in files.items()}}
+    key.update({} if judge is None else {"judge": judge.signature()})
+    return {**key, "torch": torch.__version__, "sit_fairseq": package_version()}
+
+
+def signature(key: Mapping[str, Any]) -> str:
+    """One line for people of a key: ``beam:3|model:1a2b3c4d|ltl|judge:spot|spot:2.13``.
+
+    Options without a value are left out, and of hashes all but the beginning.
+    """
+    parts = []
+    for name, value in key.items():
+        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        text = text[:_SHOWN] if len(text) == 64 else text
+        parts += [] if value is None else [text if name == "judge" else f"{name}:{text}"]
+    return "|".join(parts)

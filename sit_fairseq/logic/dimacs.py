@@ -1,0 +1,78 @@
+"""Files of clauses: DIMACS CNF is read, and files of its relatives are told from formulas."""
+
+import re
+from typing import Dict, List
+
+from sit_fairseq.errors import excerpt
+from sit_fairseq.logic.reading import Reading
+from sit_fairseq.logic.syntax import MalformedFormula
+
+_HEADER = re.compile(r"\s*p\s+cnf\s+\d{1,18}\s+(\d{1,18})\s*", re.IGNORECASE)
+# No line of these kinds is a formula. The headers of WCNF, ICNF and others may stand anywhere.
+_ANY_HEADER = re.compile(
+    r"^[ \t]*p[ \t]+(?:\w*[cd]nf\b|sat[ex]*\s|\w+[ \t]+\d+[ \t]+\d+\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CLAUSE = re.compile(r"(?:h|[+-]?\d+)(?:\s+[+-]?\d+)+")
+_PSEUDO_BOOLEAN = re.compile(r"\*\s*#|(?:min|max)\s*:|[+-]?\s*\d+\s+~?x\d")
+
+
+def is_clauses(text: str) -> bool:
+    """Whether a text is one problem in DIMACS or a relative of it (WCNF, ICNF, OPB), with or
+    without its header, not formulas."""
+    if _ANY_HEADER.search(text):
+        return True
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and line.split()[0] != "c"), "")
+    return bool(_CLAUSE.fullmatch(first) or _PSEUDO_BOOLEAN.match(first))
+
+
+def read_dimacs(text: str) -> Reading:
+    """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...
+
+    Raises:
+        MalformedFormula: it is no such text; the message names the line.
+    """
+    names: Dict[str, str] = {}
+    clauses: List[List[str]] = [[]]  # the last one has no end yet
+    announced = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if not words or words[0].startswith("c"):
+            continue
+        if words[0].startswith("%"):
+            break
+        if announced is None:
+            header = _HEADER.fullmatch(line)
+            if header is None:
+                raise MalformedFormula(
+                    f"line {number} of DIMACS is not 'p cnf VARIABLES CLAUSES', and no other kind "
+                    "(WCNF, ICNF, OPB) is read"
+                )
+            announced = int(header[1])
+            continue
+        for word in words:
+            if not re.fullmatch(r"[+-]?\d{1,18}", word):
+                raise MalformedFormula(
+                    f"line {number} of DIMACS: {excerpt(word)} is no number of a variable"
+                )
+            literal = int(word)
+            if literal:
+                name = f"x{abs(literal)}"
+                clauses[-1] += ["!"] * (literal < 0) + [names.setdefault(name, f"p{len(names)}")]
+            else:
+                clauses.append([])
+    rest = clauses.pop()
+    if announced is None:
+        raise MalformedFormula("DIMACS without a line 'p cnf VARIABLES CLAUSES'")
+    if rest or len(clauses) != announced:
+        raise MalformedFormula(
+            f"DIMACS announces {announced} clauses, and {len(clauses)} end with 0"
+            + (", but the last one does not" if rest else "")
+        )
+    joined = []
+    for number, clause in enumerate(clauses):
+        literals = sum(token != "!" for token in clause)
+        joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
+        joined += clause or ["0"]
+    return Reading(joined or ["1"], list(names))

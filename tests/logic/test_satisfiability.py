@@ -1,0 +1,62 @@
+"""Satisfiability of formulas of any size, against truth tables."""
+
+import random
+import time
+
+import pytest
+
+from sit_fairseq.logic.propositional import random_formula, truth_table
+from sit_fairseq.logic.satisfiability import satisfiable
+from sit_fairseq.logic.syntax import OPERATORS, formula_symbols
+
+
+def clauses(rng, symbols, number):
+    """A conjunction of random clauses of three literals."""
+    tokens = ["&"] * (number - 1)
+    for _ in range(number):
+        literals = [["!"] * rng.randrange(2) + [f"p{v}"] for v in rng.sample(range(symbols), 3)]
+        tokens += ["|", "|", *sum(literals, [])]
+    return tokens
+
+
+def test_random_formulas():
+    rng, seen = random.Random(1), set()
+    for _ in range(1500):
+        symbols = [f"p{number}" for number in range(rng.randint(1, 8))]
+        formula = random_formula(rng, rng.randint(1, 50), symbols, OPERATORS)
+        expected = truth_table(formula, formula_symbols(formula)) != 0
+        assert satisfiable(formula) is expected
+        seen.add(expected)
+    assert seen == {False, True}
+
+
+@pytest.mark.parametrize("symbols, number", [(10, 43), (12, 60)])
+def test_random_clauses(symbols, number):
+    rng, seen = random.Random(2), set()
+    for _ in range(40):
+        formula = clauses(rng, symbols, number)
+        expected = truth_table(formula, formula_symbols(formula)) != 0
+        assert satisfiable(formula) is expected
+        seen.add(expected)
+    assert False in seen
+
+
+def test_a_hundred_symbols_and_a_deep_formula():
+    assert satisfiable(clauses(random.Random(3), 100, 380)) is True
+    deep = ["&", "a"] * 20000 + ["!", "a"]
+    assert satisfiable(deep) is False and satisfiable(["!", *deep]) is True
+
+
+def test_what_takes_too_long_is_not_known():
+    pigeons = range(9)  # in eight holes, no two in one
+    parts = [["|"] * 7 + [f"p{pigeon}_{hole}" for hole in range(8)] for pigeon in pigeons]
+    for hole in range(8):
+        parts += [
+            ["!", "&", f"p{first}_{hole}", f"p{second}_{hole}"]
+            for second in pigeons
+            for first in range(second)
+        ]
+    formula = ["&"] * (len(parts) - 1) + sum(parts, [])
+    started = time.monotonic()
+    assert satisfiable(formula, budget=100) is None
+    assert time.monotonic() - started < 20
