@@ -5,12 +5,8 @@ from pathlib import Path
 
 from command_line import sit
 
-from sit_fairseq.datasets.toy_languages import entities, names_in
 from sit_fairseq.logic.syntax import formula_symbols
 from sit_fairseq.symbols.canonical_form import canonical_form
-
-# What lists the symbols of a sentence, where it is no formula.
-SYMBOLS_OF = {"entities": entities, "binding": names_in}
 
 
 def generate(kind, prefix, *options):
@@ -34,7 +30,6 @@ def homogeneous(first: Counter, second: Counter) -> bool:
     return statistic < freedom + 4 * (2 * freedom) ** 0.5
 
 
-def forms(sources, kind="prop"):
+def forms(sources):
     """Sentences up to renaming."""
-    symbols_of = SYMBOLS_OF.get(kind, formula_symbols)
-    return {canonical_form(tokens, symbols_of(tokens)) for tokens in map(str.split, sources)}
+    return {canonical_form(tokens, formula_symbols(tokens)) for tokens in map(str.split, sources)}

@@ -12,7 +12,6 @@ before, and has
 import argparse
 import errno
 import importlib
-import keyword
 import logging
 import os
 import signal
@@ -26,23 +25,17 @@ from sit_fairseq.errors import UserError, missing
 VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
     "generate": "makes data sets at random",
-    "generate binding": "nested applications with their A-normal form, in which inner ones have names",
     "generate copy": "strings to be copied",
-    "generate entities": "English sentences about entities, with their meaning in a formal notation",
     "generate grid": "test data: so many samples for each number of symbols and each length",
     "generate ltl": "LTL formulas with traces that satisfy them",
     "generate prop": "propositional formulas with satisfying partial assignments",
     "generate real": "formulas that people wrote, to be measured on and never trained on",
-    "import": "turns published data sets into sentence pairs for fairseq-preprocess",
-    "edit": "makes the training data of the paper's tables from existing pairs",
     "rename": "renames the symbols of each sentence pair by a random renaming of its own",
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
-    "sentencepiece": "trains a SentencePiece model that keeps interchangeable tokens whole",
     "judge": "judges answers: one verdict per line, in order, and their counts at the end",
     "evaluate": "measures models and answers",
     "evaluate alpha-covariance": "whether renamed problems get renamed answers",
     "evaluate correct": "counts correct answers, exact ones and every verdict",
-    "evaluate cost": "time and memory against the number of symbols",
     "evaluate heat-map": "counts correct answers by number of symbols and length",
     "evaluate real": "counts correct and verified answers to formulas that people wrote",
     "evaluate top-n": "counts sentences that have a correct answer among the first n",
@@ -76,7 +69,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
             own.description = purpose
             groups[verb] = own.add_subparsers(metavar="VERB", required=True)
         elif words[: len(verb.split())] == verb.split():
-            module = verb.replace(" ", ".").replace("-", "_") + "_" * keyword.iskeyword(verb)
+            module = verb.replace(" ", ".").replace("-", "_")
             command = importlib.import_module(f"{__name__}.{module}")
             own.description = command.__doc__
             own.set_defaults(main=command.main)

@@ -7,7 +7,6 @@ from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.logic.syntax import formula_symbols
-from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.renaming import Renaming
 
 # What is measured of each set: the first answer of the beam, and that of the verified search.
@@ -62,20 +61,3 @@ def real_table(results: Results, beam: int) -> List[List[Any]]:
         shares = [found[measure] for measure in MEASURES]
         rows.append([name.replace("_", " "), found["correct"].total, *shares])
     return rows
-
-
-def write_eval_results(path: str, logic: str, results: Results) -> None:
-    """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``."""
-    import yaml
-
-    entries = [
-        {
-            "dataset": {"id": f"sit-fairseq/real-{logic}", "task_id": f"{name}_{measure}"},
-            "value": round(100 * found[measure].share, 2),
-            "notes": f"{found[measure].count} of {found[measure].total} formulas, in per cent",
-        }
-        for name, found in results.items()
-        for measure in MEASURES
-    ]
-    with replacing(path) as (file,):
-        yaml.safe_dump(entries, file, sort_keys=False)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.model import Model
@@ -92,16 +91,13 @@ def write_folder(
     return paths[0]
 
 
-def card(
-    cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS, results: bool = False
-) -> str:
+def card(cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS) -> str:
     """The card with what hubs read at its head.
 
     Args:
         cfg: options of the checkpoint, a table of them if there is no card.
         folders: the first of them that has a card gives it; it may have such a head.
         tags: the head, in YAML, of a card that has none.
-        results: the head lists the percentages in tables of the card, as ``model-index``.
     """
     paths = [os.path.join(folder, hub_folder.CARD) for folder in folders]
     path = next(filter(os.path.isfile, paths), None)
@@ -116,32 +112,4 @@ def card(
         cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
         table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
-    return f"---\n{tags}{model_index(text) if results else ''}---\n\n{text}"
-
-
-def model_index(text: str) -> str:
-    """The results in tables of a card, in YAML from ``model-index:`` on as hubs read them.
-
-    Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics, called as their
-    columns, of the data set that the first cell names. Without such a cell the text is empty.
-    """
-    import yaml
-
-    results: List[Dict[str, Any]] = []
-    for table in re.findall(r"^\|.*\n\|[ :|-]+\n(?:\|.*\n)*", text, flags=re.MULTILINE):
-        heading, _, *rows = (
-            [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
-        )
-        for name, *cells in filter(None, rows):
-            numbers = [re.match(r"(\d+(?:\.\d+)?) (?:%|\[)", cell) for cell in cells]
-            metrics = [
-                {"type": "accuracy", "name": column, "value": float(match[1])}
-                for column, match in zip(heading[1:], numbers)
-                if match
-            ]
-            if metrics:
-                task, data = {"type": "text-generation"}, {"type": "generated", "name": name}
-                results.append({"task": task, "dataset": data, "metrics": metrics})
-    title = re.match(r"# (.*)", text)
-    model = {"name": title[1] if title else "Symbol-Invariant Transformer", "results": results}
-    return yaml.safe_dump({"model-index": [model]}, sort_keys=False) if results else ""
+    return f"---\n{tags}---\n\n{text}"

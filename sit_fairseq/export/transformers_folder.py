@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -12,11 +11,10 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
 from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.storage import hub_folder
-from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text
 
-_TOKENIZER, _PIECES, _RESULTS = "tokenizer_config.json", "spm.model", ".eval_results"
+_TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
 _MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
 
 _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
@@ -55,7 +53,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
 
     Its card is the ``README.md`` that it has, or else the one beside the checkpoint; the pieces of
-    ``spm.model`` there become those of the tokenizer, and ``.eval_results`` is copied.
+    ``spm.model`` there become those of the tokenizer.
 
     Returns:
         The name of the file of weights.
@@ -74,12 +72,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
         hub_folder.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
         **source_files(),
     }
-    weights = write_folder(folder, small, tokens, contents)
-    results = os.path.join(beside, _RESULTS)
-    if os.path.isdir(results):
-        with explaining_failure(folder):
-            shutil.copytree(results, os.path.join(folder, _RESULTS), dirs_exist_ok=True)
-    return weights
+    return write_folder(folder, small, tokens, contents)
 
 
 def source_files() -> Dict[str, str]:
@@ -153,7 +146,7 @@ def _card(
     """The card, with a snippet, if it has none. Its sentence is one that the card asks, or a
     formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
-    text = card(cfg, folders, tags, results=True)
+    text = card(cfg, folders, tags)
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from browser.web_driver import Browser
+from constrained_export import ConstrainedModel
 
 from sit_fairseq.datasets.written import WrittenFormulas
-from sit_fairseq.export.answer import ExportedModel
 from sit_fairseq.judging.prop_judges import BitsJudge
 from sit_fairseq.judging.spot_judge import SpotJudge
+from sit_fairseq.logic.grammars import GRAMMARS
 from sit_fairseq.logic.propositional import is_contingent, random_formula
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"
@@ -69,9 +70,10 @@ def browser():
 
 def python(folder):
     """Answers of a model as Python finds them: a function of formulas in prefix notation."""
-    model = ExportedModel(PAGE / "models" / folder, symbols=r"\S+")
+    grammar = GRAMMARS[folder]()
+    model = ConstrainedModel(PAGE / "models" / folder, grammar, symbols=r"\S+")
     longest = {"prop": 40, "ltl": 100}[folder]
-    return lambda formula: model.answer(formula, max_length=longest, constrained=True)
+    return lambda formula: model.answer(formula, max_length=longest)
 
 
 @pytest.fixture(scope="module")

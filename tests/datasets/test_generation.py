@@ -5,19 +5,17 @@ from collections import Counter
 
 import pytest
 from conftest import needs_spot
-from generated import SYMBOLS_OF, forms, generate, read
+from generated import forms, generate, read
 
 from sit_fairseq.errors import UserError
 
 ALL = "F G X U W R M ! & | -> <-> xor"
 
-# Options of a small data set by the kind of data, names that these lack, and whether there are workers.
+# Options of a small data set by the kind of data, and names that these lack.
 KINDS = {
-    "prop": (["--size", 2000, "--max-length", 20], "v,w,x,y,z", True),
-    "ltl": (["--size", 400, "--min-length", 5, "--max-length", 7], "v,w,x,y,z", True),
-    "copy": (["--size", 1500, "--min-length", 1, "--max-length", 8], "25", True),
-    "entities": (["--size", 500], "<ent9>..<ent13>", False),
-    "binding": (["--size", 500], "k,l,m,n,o,p,q,r,s,t,u", False),
+    "prop": (["--size", 2000, "--max-length", 20], "v,w,x,y,z"),
+    "ltl": (["--size", 400, "--min-length", 5, "--max-length", 7], "v,w,x,y,z"),
+    "copy": (["--size", 1500, "--min-length", 1, "--max-length", 8], "25"),
 }
 each_kind = pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[needs_spot] * (kind == "ltl")) for kind in KINDS]
@@ -42,15 +40,15 @@ def made(tmp_path_factory):
 def test_there_are_as_many_as_asked_for_and_no_renamings(made, kind):
     size = KINDS[kind][0][1]
     sources, targets = read(made(kind))
-    assert len(sources) == len(targets) == len(forms(sources, kind)) == size
+    assert len(sources) == len(targets) == len(forms(sources)) == size
     names = {"train.src", "train.tgt"} | ({"train.timeouts"} if kind == "ltl" else set())
     assert {path.name for path in made(kind).parent.iterdir()} == names
 
 
 @each_kind
 def test_the_seed_decides_and_the_number_of_workers_does_not(made, kind, tmp_path, capsys):
-    options, _, workers = KINDS[kind]
-    generate(kind, tmp_path / "one", *options, *(["--workers", 1] if workers else []))
+    options, _ = KINDS[kind]
+    generate(kind, tmp_path / "one", *options, "--workers", 1)
     assert read(tmp_path / "one") == read(made(kind))
     size = KINDS[kind][0][1]
     assert capsys.readouterr().out.startswith(
@@ -63,13 +61,13 @@ def test_the_seed_decides_and_the_number_of_workers_does_not(made, kind, tmp_pat
 @each_kind
 def test_renamings_of_excluded_sentences_are_left_out(made, kind, tmp_path, capsys):
     options = [*KINDS[kind][0][2:], "--size", 200, "--seed", 1, "--symbols", KINDS[kind][1]]
-    old = forms(read(made(kind))[0], kind)
-    assert old & forms(read(generate(kind, tmp_path / "free", *options))[0], kind)
+    old = forms(read(made(kind))[0])
+    assert old & forms(read(generate(kind, tmp_path / "free", *options))[0])
     capsys.readouterr()
     generate(kind, tmp_path / "new", *options, "--exclude", made(kind), tmp_path / "free.src")
     assert " 0 excluded" not in capsys.readouterr().out
-    new = forms(read(tmp_path / "new")[0], kind)
-    assert len(new) == 200 and not new & old and not new & forms(read(tmp_path / "free")[0], kind)
+    new = forms(read(tmp_path / "new")[0])
+    assert len(new) == 200 and not new & old and not new & forms(read(tmp_path / "free")[0])
 
 
 @pytest.mark.parametrize(
@@ -83,13 +81,12 @@ def test_renamings_of_excluded_sentences_are_left_out(made, kind, tmp_path, caps
             ["--symbols", "s,t,u,v,w", "--min-length", 9, "--max-length", 12],
             marks=needs_spot,
         ),
-        ("entities", ["<ent0>", "<ent1>", "<ent2>", "<ent3>", "<ent4>"], []),
     ],
 )
 def test_different_symbols(kind, symbols, options, tmp_path):
     options = [*options, "--size", 400, "--distinct-symbols", "3-4"]
     sources, _ = read(generate(kind, tmp_path / "x", *options))
-    assert len(forms(sources, kind)) == 400
+    assert len(forms(sources)) == 400
     assert {len(set(source.split()) & set(symbols)) for source in sources} == {3, 4}
     letters = Counter(t for source in sources for t in source.split() if t in symbols)
     assert max(letters.values()) < 1.35 * min(letters.values())
@@ -120,8 +117,6 @@ DATA = [
         ["--symbols", 8, "--min-length", 1, "--max-length", 9, "--distinct-symbols", "3-4"],
         "11da3acf69604338",
     ),
-    ("entities", ["--distinct-symbols", "3-4"], "2c13f4a6161d1f38"),
-    ("binding", ["--variables", "5-10", "--binders", "4-6"], "adb12417f82bf18c"),
     ("ltl", ["--labels", "depth-first", "--operators", ALL], "825c562df6f5701c"),
     (
         "ltl",
@@ -154,12 +149,6 @@ def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
         ("prop", ["--exclude", "nowhere"], "nowhere.src"),
         ("copy", ["--symbols", "99", "--distinct-symbols", "81"], "no such samples of 20 to 80"),
         ("copy", ["--symbols", 2, "--min-length", 1, "--max-length", 3], "only 7 samples"),
-        ("entities", ["--symbols", "a,b,slept"], "'slept' is a word"),
-        ("entities", ["--symbols", "a,b"], "at least three entities, not 1 of 2"),
-        ("entities", ["--distinct-symbols", "7"], "at most 6 .* not 7 of 5"),
-        ("binding", ["--symbols", "a,f"], "'f' is a word"),
-        ("binding", ["--symbols", "a,b"], "up to 7 names, not 2; change --symbols"),
-        ("binding", ["--variables", "5", "--arguments", "2"], "0 binders has room for 2 variables"),
         pytest.param(
             "ltl", ["--symbols", "1", "--max-length", "2"], "Found only", marks=needs_spot
         ),
@@ -186,15 +175,6 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_written(kind, options, mess
         ("ltl", ["--operators", "F F"], "--operators: 'F' is named twice"),
         ("ltl", ["--operators", "&"], "--operators: none of '&' is unary"),
         ("ltl", ["--timeout", "0"], "--timeout: 0 is less than 0.001"),
-        (
-            "entities",
-            ["--symbols", "<a0>..<b3>"],
-            "--symbols: the ends of '<a0>..<b3>' must differ",
-        ),
-        ("entities", ["--symbols", "a..b"], "--symbols: the ends of"),
-        ("entities", ["--symbols", "<e3>..<e5>,<e4>"], "--symbols: the names in '<e3>..<e5>,<e4>'"),
-        ("binding", ["--symbols", "x,"], "must be distinct and without spaces"),
-        ("binding", ["--arguments", "0"], "--arguments: 0 is less than 1"),
     ],
 )
 def test_values_that_no_option_has_are_refused(kind, options, message, tmp_path, capsys):
@@ -202,16 +182,6 @@ def test_values_that_no_option_has_are_refused(kind, options, message, tmp_path,
         generate(kind, tmp_path / "x", *options)
     assert error.value.code == 2 and message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_names_may_be_ranges(tmp_path):
-    generate("entities", tmp_path / "x", "--symbols", "<ent9>..<ent11>,<date>", "--size", 200)
-    names = {
-        name
-        for source in read(tmp_path / "x")[0]
-        for name in SYMBOLS_OF["entities"](source.split())
-    }
-    assert names == {"<ent9>", "<ent10>", "<ent11>", "<date>"}
 
 
 def test_more_symbols_than_letters_are_numbered(tmp_path):

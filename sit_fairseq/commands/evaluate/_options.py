@@ -31,15 +31,14 @@ _OF_MODELS = (
     *("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams"),
     *("constrained", "batch_size", "max_tokens", "device", "symbols", "fresh_names"),
 )
-_OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
+_OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings")
 
 
-def add_result(parser: argparse.ArgumentParser, required: bool = True, kept: bool = True) -> None:
-    """Adds the result file and, where answers are ``kept`` beside it, how to discard them."""
+def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Adds the result file, and how to discard the answers kept beside it."""
     add = parser.add_argument
     add("--result", required=required, metavar="FILE", help="the JSON file to write")
-    if kept:
-        add("--restart", action="store_true", help="discard the answers of an interrupted run")
+    add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -97,8 +96,7 @@ def run(args: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        goes_on = "; the same command goes on with the answers it has so far."
-        raise UserError("Interrupted" + goes_on * hasattr(args, "restart"))
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 
 
 def answerer(args: argparse.Namespace) -> Answerer:

@@ -9,7 +9,6 @@ or operators, counts as wrong.
 """
 
 import argparse
-import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
@@ -19,7 +18,6 @@ from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.storage.files import make_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,15 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_model(parser)
     help_ = "widths of the verified search (default: %(default)s)"
     add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
-    help_ = "write the results as .eval_results/*.yaml of the Hub too"
-    add("--eval-results", metavar="FILE", help=help_)
     options.add_judging(parser, semantics=False)
     options.add_result(parser)
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.eval_results:
-        make_folder(os.path.dirname(args.eval_results) or ".")
     args.constrained = args.constrained or args.semantics
     sets = real_sets(args.semantics)
     formulas = [formula for found in sets.values() for formula in found]
@@ -61,8 +55,6 @@ def main(args: argparse.Namespace) -> None:
     table = real.real_table(results, args.beam)
     every = [verdict for verdict in (*correct, *verified) if verdict]
     options.report(args, "real", [], results, table, seconds, judges.judge, every)
-    if args.eval_results:
-        real.write_eval_results(args.eval_results, args.semantics, results)
 
 
 def _answered(

@@ -3,35 +3,25 @@
 import argparse
 from typing import Any, Callable, List, Mapping, Sequence, Type
 
-from sit_fairseq.commands._options import at_least, names, range_from, symbols
+from sit_fairseq.commands._options import at_least, range_from, symbols
 from sit_fairseq.datasets.drawing import Recipe
 from sit_fairseq.logic.syntax import ARITY
 
 
-def add_options(
-    parser: Any, least: int = 1, logic: Sequence[str] = (), named: bool = False, **defaults: Any
-) -> None:
+def add_options(parser: Any, least: int = 1, logic: Sequence[str] = (), **defaults: Any) -> None:
     """Adds some of the options of generators.
 
     Args:
         parser: the generator's own parser, or a group of its arguments.
         least: least number of symbols.
         logic: all operators.
-        named: symbols may have names of any form.
         defaults: the options to add, with their defaults.
     """
     options = {
-        "symbols": (
-            dict(type=names, help="names of symbols")
-            if named
-            else dict(
-                type=symbols(least),
-                help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h",
-            )
+        "symbols": dict(
+            type=symbols(least),
+            help="how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h",
         ),
-        "variables": dict(type=range_from(1), help="number of different variables of a term"),
-        "binders": dict(type=range_from(0), help="number of inner applications of a term"),
-        "arguments": dict(type=at_least(1), help="most arguments of an application"),
         "size": dict(type=at_least(1), help="number of samples"),
         "min_length": dict(type=at_least(1), help="fewest tokens"),
         "max_length": dict(type=at_least(1), help="most tokens"),
