@@ -120,3 +120,9 @@ def test_read_formulas(tmp_path):
     path.write_bytes(b"a\n&ab\n& a\n")
     with pytest.raises(UserError, match="Line 3 of .*text is malformed: .* 1 operand"):
         read_formulas(str(path))
+
+
+def test_messages_quote_the_beginning_of_long_texts():
+    for error in (MalformedFormula, UserError):
+        said = str(error(f"{'a' * 10**7} is no name"))
+        assert len(said) < 3000 and said.startswith("aaa") and said.endswith("is no name")
