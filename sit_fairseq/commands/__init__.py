@@ -97,6 +97,9 @@ def run(argv: Optional[Sequence[str]] = None) -> None:
 
         argcomplete.autocomplete(_parsers(os.environ["COMP_LINE"].split()[1:])[0])
     words = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    # Before torch is imported. Its threads would wait actively for each other: beside other work the
+    # answer to a short formula then takes 2 CPU seconds instead of 0.05.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Before fairseq is imported, which would have every library print its notes.
     level = os.environ.get("LOGLEVEL", "WARNING").upper()
     logging.basicConfig(level=level, format="%(message)s")
