@@ -18,6 +18,7 @@ FLOORS = [
     {"search", "datasets"},
     {"domains"},
     {"training"},
+    {"model"},
     {"tasks"},
     {"conversion", "evaluation", "testing"},
     {"export"},

@@ -9,20 +9,22 @@ from command_line import ROOT
 from conftest import needs_spot
 from generated import generate, read
 
+from examples.binding.terms import terms
+from examples.entities.sentences import UNSEEN, sentences
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 
 CHECKPOINTS = ROOT / "checkpoints"
 
-# What each model is asked: the kind of data, with options of its generation.
+# What each model is asked: pairs, or the kind of data with options of its generation.
 QUESTIONS = {
     "prop": ("prop", "--max-length", 9),
     "converted": ("prop", "--symbols", 3, "--max-length", 6),
     "ltl": ("ltl", "--max-length", 8),
     "copy": ("copy", "--symbols", 8, "--min-length", 1, "--max-length", 12),
-    "binding": ("binding", "--variables", "1-3", "--binders", "0-3"),
-    "entities": ("entities", "--symbols", "<ent10>..<ent29>", "--distinct-symbols", "1-4"),
+    "binding": list(terms(10, 42, (1, 3), (0, 3), 3)),
+    "entities": list(sentences(10, 42, UNSEEN, 1, 4)),
 }
 SEMANTICS = {"converted": "prop", "binding": "alpha", "entities": "exact"}
 MODELS = [pytest.param(name, marks=[needs_spot] * (name == "ltl")) for name in QUESTIONS]
@@ -56,8 +58,11 @@ def from_pretrained(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_ten_questions_are_answered_correctly(name, tmp_path):
-    kind, *options = QUESTIONS[name]
-    questions, references = read(generate(kind, tmp_path / "x", "--size", 10, *options))
+    asked = QUESTIONS[name]
+    if isinstance(asked, tuple):
+        kind, *options = asked
+        asked = list(zip(*read(generate(kind, tmp_path / "x", "--size", 10, *options))))
+    questions, references = zip(*asked)
     model, judge = from_pretrained(name), make_judge(SEMANTICS.get(name, name))
     answers = model.translate(questions, beam=3, max_len_a=2, max_len_b=20)
     problems = judge.problems(questions, references, model.task.source_dictionary.pattern)

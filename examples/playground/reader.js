@@ -19,117 +19,210 @@ const BINDING = new Map([
 const RIGHT_ASSOCIATIVE = ["U", "W", "R", "M", "->", "<->"];
 
 const each = (words, token) => words.split(" ").map((word) => [word, token]);
-const SIGNS = [
-  ...each("! ~ ¬", "!"),
-  ...each("& && /\\ * ∧ ∩ ⋀", "&"),
+const SIGNS = new Map([
+  ...each("! ~ ¬ ∼", "!"),
+  ...each("& && /\\ * ∧ ∩ ⋀ · ⋅", "&"),
   ...each("| || \\/ + ∨ ∪ ⋁", "|"),
-  ...each("-> => --> → ⟶ ⇒ ⟹", "->"),
-  ...each("<-> <=> <--> ↔ ⇔ ⟺ ≡", "<->"),
+  ...each("-> => --> ==> → ⟶ ⇒ ⟹ ⊃", "->"),
+  ...each("<-> <=> <--> <==> ↔ ⟷ ⇔ ⟺ ≡", "<->"),
   ...each("^ ⊕ ⊻", "xor"),
   ...[["⊤", "1"], ["⊥", "0"], ["(", "("], [")", ")"]],
-];
-const TEMPORAL_SIGNS = [
-  ...each("[] □ ⬜ ◻", "G"),
-  ...each("<> ◇ ⋄ ♢", "F"),
-  ...each("() ○ ◯", "X"),
-];
-const WORDS = [
+]);
+const TEMPORAL_SIGNS = new Map([
+  ...each("[] □ ⬜ ◻ ◽ ▢ ☐", "G"),
+  ...each("<> ◇ ◊ ⋄ ♢ ⬦ ⬨ ⟡", "F"),
+  ...each("() ○ ◯ ⚪ ∘", "X"),
+]);
+// In any case.
+const WORDS = new Map([
   ...[["not", "!"], ["and", "&"], ["or", "|"], ["xor", "xor"], ["implies", "->"], ["iff", "<->"]],
   ...[["true", "1"], ["false", "0"], ["1", "1"], ["0", "0"]],
-];
-const TEMPORAL_WORDS = [...TEMPORAL.map((letter) => [letter, letter]), ["V", "R"]];
+]);
+const TEMPORAL_WORDS = new Map([
+  ...each("always globally henceforth", "G"),
+  ...each("eventually finally sometime sometimes", "F"),
+  ...each("next nexttime", "X"),
+  ...[["until", "U"], ["weak until", "W"], ["weakuntil", "W"]],
+  ...[["release", "R"], ["releases", "R"], ["strong release", "M"]],
+]);
+// As they are.
+const LETTERS = new Map([...TEMPORAL.map((letter) => [letter, letter]), ["V", "R"]]);
+// The same in lbt's prefix notation, whose symbols are p0, p1, ...
+const LBT = new Map([["i", "->"], ["e", "<->"], ["^", "xor"], ["t", "1"], ["f", "0"], ["V", "R"]]);
 
-const WORD = "[\\p{L}\\p{N}_][\\p{L}\\p{N}_.]*";
+const LETTER = "[\\p{L}\\p{N}_]";
+const WORD = `${LETTER}(?:${LETTER}|\\.|-(?=${LETTER})|\\[${LETTER}+\\])*`;
+const TWO_WORDS =
+  `(?:[wW][eE][aA][kK]\\s+[uU][nN][tT][iI][lL]|` +
+  `[sS][tT][rR][oO][nN][gG]\\s+[rR][eE][lL][eE][aA][sS][eE])(?!${LETTER}|[.\\[\\-])`;
+const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
+const WHOLE_WORD = new RegExp(`^${WORD}$`, "u");
 // GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 const RUN_TOGETHER = /^([XFG]+)([a-z]\p{Nd}*)?$/u;
-const PERHAPS_RUN_TOGETHER =
-  /^([XFG]+[A-Za-z_][\p{L}\p{N}_.]*|[XFG]{2,}\p{Nd}[\p{L}\p{N}_.]*)$/u;
+const PERHAPS_RUN_TOGETHER = /^([XFG]+[A-Za-z_.].*|[XFG]{2,}\p{Nd}.*)$/u;
+const PRODUCT = /^[A-Za-z]\p{Nd}*(\.[A-Za-z]\p{Nd}*)+$/u;
+// With these a name could end its line, or show as what it is not.
+const CONTROL =
+  /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/u;
 const PLAIN_NAME = /^[a-z_][a-zA-Z0-9_]*$/;
 
-// What to do about the first character of a text that cannot be read.
+const COMPARISON = '; put a comparison in double quotes, as "x <= 3"';
+const BOUNDS =
+  " is an operator with brackets: write bounds such as X[3] a out, X X X a; other brackets are " +
+  "( ); a name stands in double quotes";
+const LTL_ALONE = ": temporal operators are X F G U W R M, in ltl alone";
 const ADVICE = new Map([
-  ["[", "; bounds such as X[3] are to be written out: X X X"],
-  ["=", "; for a = 1 and a = 0 write a and !a, for a = b write a <-> b"],
+  ...[...TEMPORAL_SIGNS.keys()].map((sign) => [sign, LTL_ALONE]),
+  ...each("= == === != !== ~= /= := ≠", COMPARISON),
+  ...each("< > <= >= =< ≤ ≥", COMPARISON),
+  ["<>", COMPARISON + LTL_ALONE],
+  ...each("<- <-- <== ← ⇐ ⟵ ⟸", "; turn a <- b into b -> a"),
+  ...each("[ ] { }", "; brackets are ( ), and a name with others stands in double quotes"),
+  ...each("“ ” „", "; write straight double quotes"),
+  ['"', "; its double quotes are never closed"],
+  ["-", '; not is !, and a name that holds - stands in double quotes, as "a-"'],
+  [".", "; leave the full stop out; a product is written a & b"],
+  [";", "; give each formula by itself"],
 ]);
-
-// Said of a letter that stands where an operator should.
-const CAPITAL = ", as it is read as a name: temporal operators are X F G U W R M, in ltl alone";
 
 /** Reads a formula in infix or prefix notation; throws an Error that names the place in the text. */
 export function readFormula(text, temporal) {
-  const names = [];
+  const slots = new Map();
   const slot = (name) => {
-    if (!names.includes(name)) names.push(name);
-    return names.indexOf(name);
+    if (!slots.has(name)) slots.set(name, slots.size);
+    return slots.get(name);
   };
-  const tokens = inPrefix(text, temporal, slot) ?? toPrefix(lexemes(text, temporal, slot));
+  let tokens = inPrefix(text, temporal, slot);
+  if (!tokens) {
+    const found = lexemes(text, temporal, slot);
+    if (!temporal) refuseProducts(found);
+    tokens = toPrefix(found);
+  }
+  const names = [...slots.keys()];
+  if (tokens.length === 1 && names.length && text.includes('"')) refuseFormula(names[0], temporal);
   return { tokens, names };
 }
 
-/** The tokens of a formula in prefix notation; null if the text is none. A name is what the infix
- * notation takes for one, too. */
-function inPrefix(text, temporal, slot) {
-  const constants = new Map([["true", "1"], ["false", "0"]]);
-  const split = text.split(/\s+/u).filter(Boolean);
-  const words = split.map((word) => constants.get(word.toLowerCase()) ?? word);
-  const operator = (word) => ARITY.has(word) && (temporal || !TEMPORAL.includes(word));
-  const fixed = (word) => operator(word) || CONSTANTS.includes(word);
-  let missing = 1;
-  for (const word of words) {
-    if (!missing || !(fixed(word) || isName(word, temporal))) return null;
-    missing += (operator(word) ? ARITY.get(word) : 0) - 1;
+function refuseProducts(found) {
+  const algebra = found.some(({ text }) => text === "+");
+  for (const lexeme of found) {
+    const dotted = lexeme.text.includes(".") && !lexeme.text.startsWith('"');
+    if (dotted && (algebra || PRODUCT.test(lexeme.text)))
+      throw new Error(
+        `${said(lexeme)} is one name or a product: put the name in double quotes, or write a & b.`,
+      );
   }
-  return missing ? null : words.map((word) => (fixed(word) ? word : slot(word)));
 }
+
+function refuseFormula(name, temporal) {
+  try {
+    if (readFormula(name, temporal).tokens.length === 1) return;
+  } catch {
+    return;
+  }
+  throw new Error("The double quotes hold a formula, not a name: leave them out.");
+}
+
+/** The tokens of a formula in prefix notation, ours or lbt's; null if the text is none. A name is
+ * what the infix notation takes for one, too. */
+function inPrefix(text, temporal, slot) {
+  const words = text.split(/\s+/u).filter(Boolean);
+  const lowered = words.map((word) => (/^(true|false)$/i.test(word) ? word.toLowerCase() : word));
+  const constants = new Map([["true", "1"], ["false", "0"]]);
+  const tokens =
+    formula(lowered, temporal, constants, (word) => isName(word, temporal)) ??
+    formula(words, temporal, LBT, (word) => /^p\p{Nd}+$/u.test(word));
+  return tokens?.map((token) => (isFixed(token, temporal) ? token : slot(token))) ?? null;
+}
+
+function formula(words, temporal, meanings, named) {
+  const tokens = words.map((word) => meanings.get(word) ?? word);
+  let missing = 1;
+  for (const token of tokens) {
+    if (!missing) return null;
+    missing += (isFixed(token, temporal) ? (ARITY.get(token) ?? 0) : 0) - 1;
+  }
+  const known = (token) => isFixed(token, temporal) || named(token);
+  return missing || !tokens.every(known) ? null : tokens;
+}
+
+/** Whether a token is an operator or a constant. */
+const isFixed = (token, temporal) =>
+  CONSTANTS.includes(token) || (ARITY.has(token) && (temporal || !TEMPORAL.includes(token)));
 
 /** Whether a text without white space is a name that needs no quotes. */
 function isName(word, temporal) {
-  const operators = () =>
-    new Map(TEMPORAL_WORDS).has(word) || RUN_TOGETHER.test(word) || PERHAPS_RUN_TOGETHER.test(word);
-  return (
-    new RegExp(`^(?!\\p{Nd})${WORD}$`, "u").test(word) &&
-    !new Map(WORDS).has(word.toLowerCase()) &&
-    !(temporal && operators())
-  );
+  if (!WHOLE_WORD.test(word)) return false;
+  try {
+    const [token] = tokensOf({ text: word, place: 0, whole: word }, temporal, () => 0);
+    return token === 0 && (temporal || !PRODUCT.test(word));
+  } catch {
+    return false;
+  }
 }
 
-const said = ({ text, place }) => `“${[...text].slice(0, 20).join("")}” at character ${place + 1}`;
+/** A lexeme and its place, which counts characters, not units of UTF-16. */
+function said({ text, place, whole }) {
+  const letters = [...text];
+  const shown = letters.length > 20 ? `${letters.slice(0, 17).join("")}...` : text;
+  return `“${shown}” at character ${[...whole.slice(0, place)].length + 1}`;
+}
 
-/** The tokens of a text in its order, as {token, text, place}. */
-function lexemes(text, temporal, slot) {
+/** The tokens of a text in its order, as {token, text, place, whole}. */
+function lexemes(whole, temporal, slot) {
   const signs = new Map([...SIGNS, ...(temporal ? TEMPORAL_SIGNS : [])]);
-  const words = new Map([...WORDS, ...(temporal ? TEMPORAL_WORDS : [])]);
-  const escaped = [...signs.keys()]
+  const escaped = [...new Set([...ADVICE.keys(), ...signs.keys()])]
     .sort((one, other) => other.length - one.length)
     .map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  const pattern = new RegExp(`\\s*(?:(${escaped.join("|")})|("(?:[^"\\\\]|\\\\.)*"|${WORD}))`, "suy");
+  const words = temporal ? `${TWO_WORDS}|${WORD}` : WORD;
+  const pattern = new RegExp(`(${QUOTED}|${words})|(${escaped.join("|")})|(\\S)`, "gsu");
   const found = [];
-  const end = text.trimEnd().length;
-  while (pattern.lastIndex < end) {
-    const start = pattern.lastIndex;
-    const match = pattern.exec(text);
-    const rest = text.slice(start).trimStart();
-    const piece = match ? match[1] ?? match[2] : [...rest.trimEnd()].slice(0, 10).join("");
-    const place = [...text.slice(0, text.length - rest.length)].length;
-    const lexeme = { text: piece, place };
-    if (!match) throw new Error(`${said(lexeme)} cannot be read${ADVICE.get(rest[0]) ?? ""}.`);
-    found.push(...tokensOf(lexeme, match[1], match[2]).map((token) => ({ ...lexeme, token })));
+  for (const match of whole.matchAll(pattern)) {
+    const [text, word, sign] = match;
+    const lexeme = { text, place: match.index, whole };
+    const last = found.at(-1);
+    if (word !== undefined)
+      found.push(...tokensOf(lexeme, temporal, slot).map((token) => ({ ...lexeme, token })));
+    else if (signs.has(sign)) found.push({ ...lexeme, token: signs.get(sign) });
+    else if (sign === "[" && last && ARITY.has(last.token) && /^\p{L}+$/u.test(last.text))
+      throw new Error(`${said(last)}${BOUNDS}.`);
+    else {
+      const advice = ADVICE.get(sign) ?? "; a name that holds it stands in double quotes";
+      throw new Error(`${said(lexeme)} cannot be read${advice}.`);
+    }
   }
   return found;
+}
 
-  function tokensOf(lexeme, sign, word) {
-    const token = signs.get(sign) ?? words.get(word) ?? words.get(word?.toLowerCase());
-    if (token !== undefined) return [token];
-    const together = temporal && RUN_TOGETHER.exec(word);
-    if (together) return [...together[1], ...(together[2] ? [slot(together[2])] : [])];
-    if (temporal && PERHAPS_RUN_TOGETHER.test(word))
-      throw new Error(
-        `${said(lexeme)} may be ${word[0]} ${word.slice(1)} or a name: ` +
-          "write a space, or the name in double quotes.",
-      );
-    if (/^\p{Nd}/u.test(word)) throw new Error(`${said(lexeme)} is neither a constant nor a name.`);
-    return [slot(word.startsWith('"') ? word.slice(1, -1).replace(/\\(.)/gsu, "$1") : word)];
+/** The tokens of a word or of a name in quotes. */
+function tokensOf(lexeme, temporal, slot) {
+  const word = lexeme.text;
+  if (word.startsWith('"')) {
+    const name = word.slice(1, -1).replace(/\\(.)/gsu, "$1");
+    if (CONTROL.test(name))
+      throw new Error(`${said(lexeme)}: a name holds no line ends and no control characters.`);
+    return [slot(name)];
   }
+  const [head] = word.split("[");
+  const lowered = head.toLowerCase().split(/\s+/u).join(" ");
+  const token =
+    WORDS.get(lowered) ?? (temporal ? (TEMPORAL_WORDS.get(lowered) ?? LETTERS.get(head)) : undefined);
+  const together = temporal ? RUN_TOGETHER.exec(head) : null;
+  if (head !== word && (token || (together && !together[2]))) throw new Error(`${said(lexeme)}${BOUNDS}.`);
+  if (token) return [token];
+  if (together && head === word) return [...together[1], ...(together[2] ? [slot(together[2])] : [])];
+  if (temporal && PERHAPS_RUN_TOGETHER.test(word))
+    throw new Error(
+      `${said(lexeme)} may be ${word[0]} ${[...word].slice(1, 20).join("")} or a name: ` +
+        "write a space, or the name in double quotes.",
+    );
+  if (/^\p{Nd}/u.test(word))
+    throw new Error(
+      `${said(lexeme)} is neither a constant nor a name; put a name or a comparison in double quotes.`,
+    );
+  if (word.endsWith("."))
+    throw new Error(`${said(lexeme)} ends in a dot: leave it out, or put the name in double quotes.`);
+  return [slot(word)];
 }
 
 /** Dijkstra's shunting yard from right to left, which brings the prefix notation, also from right to
@@ -138,13 +231,12 @@ function toPrefix(found) {
   const output = [];
   const waiting = []; // binary operators and closing brackets, the latest on top
   let complete = false; // whether an operand begins right after the token
+  let after; // the token to the right
   for (const lexeme of [...found].reverse()) {
     const { token } = lexeme;
     if (complete === (token === ")" || (!ARITY.has(token) && token !== "(")))
-      throw new Error(
-        `${said(lexeme)}: an ${complete ? "operator" : "operand"} is missing after it` +
-          `${complete && /^[A-Z]$/.test(lexeme.text) ? CAPITAL : ""}.`,
-      );
+      throw new Error(`${lacking(lexeme, after, complete)}.`);
+    after = lexeme;
     if (token === ")") waiting.push(lexeme);
     else if (token === "(") {
       while (waiting.length && waiting.at(-1).token !== ")") output.push(waiting.pop().token);
@@ -162,10 +254,31 @@ function toPrefix(found) {
     }
   }
   if (!found.length) throw new Error("The formula is empty.");
-  if (!complete) throw new Error(`${said(found[0])}: an operand is missing before it.`);
+  if (!complete) throw new Error(`${said(found[0])}: an operand is missing before it${advised(found[0])}.`);
   for (const lexeme of waiting)
     if (lexeme.token === ")") throw new Error(`${said(lexeme)} closes nothing.`);
   return [...output, ...waiting.reverse().map(({ token }) => token)].reverse();
+}
+
+/** Says that an operator is missing between two tokens, or an operand. */
+function lacking(lexeme, after, complete) {
+  if (complete) {
+    let reason = "";
+    if (/^[\p{L}\p{N}_]/u.test(lexeme.text) && !CONSTANTS.includes(lexeme.token)) {
+      reason = ", as it is read as a name";
+      if (/^[A-Z]$/.test(lexeme.text) || TEMPORAL_WORDS.has(lexeme.text.toLowerCase())) reason += LTL_ALONE;
+    }
+    return `${said(lexeme)}: an operator is missing after it${reason}`;
+  }
+  if (after && BINDING.has(after.token) && advised(after) && !advised(lexeme))
+    return `${said(after)}: an operand is missing before it${advised(after)}`;
+  return `${said(lexeme)}: an operand is missing after it${advised(lexeme)}`;
+}
+
+/** Advice on an operator that may have been meant as a name. */
+function advised({ text }) {
+  if (!/^\p{L}/u.test(text)) return "";
+  return `; it is an operator: write "${text}" in double quotes to use it as a name`;
 }
 
 /** A formula as a tree of {token, operands}. */
@@ -205,9 +318,12 @@ function isPropositional(tokens) {
 
 // For people. Everything is written in pieces, texts and slots, which a page may colour.
 
+// Words with a meaning: the last one stands for the answer that demands nothing.
+const MEANT = new Set([...WORDS.keys(), ...TEMPORAL_WORDS.keys(), "anything"]);
+
 /** A symbol, in double quotes if its name could be taken for something else. */
 export const quoted = (name) =>
-  PLAIN_NAME.test(name) && !new Map(WORDS).has(name.toLowerCase())
+  PLAIN_NAME.test(name) && !MEANT.has(name.toLowerCase())
     ? name
     : `"${name.replace(/[\\"]/g, "\\$&")}"`;
 

@@ -37,7 +37,7 @@ export class ExportedModel {
     model.streams = model.vocabulary.symbol_embedding === "streams";
     model.rows = new Map(model.tokens.map((token, row) => [token, row]).slice(4));
     model.arity = new Map(Object.entries(model.vocabulary.tree?.arity ?? {}));
-    model.grammar = model.rows.has("{") ? traces : assignments;
+    model.grammar = { prop: assignments, ltl: traces }[model.vocabulary.grammar];
     return model;
   }
 

@@ -18,9 +18,9 @@ import torch.nn.functional as F
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.model import Model
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -70,12 +70,11 @@ for update, batch in zip(range(UPDATES), batches(data)):
     scale.update()
     if update % 100 == 0:
         print(f"update {update}: loss {loss.item():.3f}", flush=True)
-torch.save({"tokens": words, "cfg": vars(cfg), "model": model.state_dict()}, train + ".pt")
 
-search, judge = BeamSearch([model], SearchOptions(beam=3, max_len_b=100)), make_judge("prop")
+trained, judge = Model([model], "prop"), make_judge("prop")
+trained.save(train + ".pt")  # for Model.load, and for fairseq's commands
 for test in tests:
     lines = read_sentences(test + ".src")
-    found = [best for line in lines for best, *_ in search(tokens.encode([line]))]
-    pairs = zip(lines, (tokens.decode(best.tokens) for best in found))
-    right = sum(judge.verify(*pair).value == "satisfied" for pair in pairs)
+    answers = [answer.text for answer in trained.answer(lines, max_length=100)]
+    right = sum(judge.verify(*pair).value == "satisfied" for pair in zip(lines, answers))
     print(f"{test}: {right} of {len(lines)} are right", flush=True)

@@ -1,6 +1,8 @@
 """Times, operations and memory, so that they can be compared within one run."""
 
+import gc
 import logging
+import re
 import statistics
 import time
 import warnings
@@ -10,8 +12,6 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 from tqdm import tqdm
-
-from sit_fairseq.evaluation.cost import PeakMemory
 
 Cases = Dict[str, Callable[[], object]]
 
@@ -54,6 +54,47 @@ def operations(case: Callable[[], object]) -> int:
     with FlopCounterMode(display=False, custom_mapping={fused: count}) as counter:
         case()
     return counter.get_total_flops()
+
+
+class PeakMemory:
+    """The most memory used, beyond what was in use when this object was made.
+
+    On a GPU it is what torch's allocator has handed out; on a CPU the resident set of the process,
+    where memory kept for later use counts too, so that what needs least is to be measured first.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        gc.collect()
+        self._on_gpu = device.type == "cuda"
+        self._device = device
+        self._start = torch.cuda.memory_allocated(device) if self._on_gpu else _status("VmRSS")
+
+    def reset(self) -> None:
+        """Forgets the peak so far."""
+        if self._on_gpu:
+            torch.cuda.reset_peak_memory_stats(self._device)
+            return
+        try:
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")
+        except OSError:
+            self._start = None
+
+    def bytes(self) -> Optional[int]:
+        """The peak since the last reset; None where it cannot be told."""
+        if self._start is None:
+            return None
+        peak = torch.cuda.max_memory_allocated if self._on_gpu else lambda _: _status("VmHWM")
+        return max(0, peak(self._device) - self._start)
+
+
+def _status(name: str) -> Optional[int]:
+    """A number of bytes that Linux gives for this process; None on other systems."""
+    try:
+        with open("/proc/self/status") as file:
+            return 1024 * int(re.search(rf"^{name}:\s+(\d+) kB", file.read(), re.M).group(1))
+    except OSError:
+        return None
 
 
 def peak_memory(prepare: Callable[..., Any], *args: Any) -> Optional[int]:

@@ -32,7 +32,6 @@ import torch  # noqa: E402
 from measuring import Cases, be_quiet, interleaved, operations, peak_memory  # noqa: E402
 from subjects import KINDS, Subject  # noqa: E402
 
-from sit_fairseq.evaluation.cost import synthetic_sentences  # noqa: E402
 from sit_fairseq.evaluation.result_file import markdown_table  # noqa: E402
 
 MIB = 2**20
@@ -191,13 +190,20 @@ def compare_memory(bench: Bench) -> None:
     bench.table("Memory beyond the model", rows)
 
 
-def _formulas(symbols: int, length: int, count: int) -> List:
-    """Pairs of a formula of that length with so many symbols, and an answer of 20 tokens."""
-    names = [f"p{number}" for number in range(symbols)]
-    operators = ["&", "|", "xor", "<->"]
-    sources = synthetic_sentences(names, operators, length, count, random.Random(1))
-    answer = " ".join(f"{names[number % symbols]} 1" for number in range(10))
-    return [(source, answer) for source in sources]
+def _formula(symbols: int, length: int) -> List:
+    """A formula of an odd length and the least depth, in which all of so many symbols occur, with an
+    answer of 20 tokens."""
+    names, rng = [f"p{number}" for number in range(symbols)], random.Random(1)
+    leaves = [names[number % symbols] for number in range(length // 2 + 1)]
+    rng.shuffle(leaves)
+
+    def over(leaves: List[str]) -> str:
+        if len(leaves) == 1:
+            return leaves[0]
+        operator, middle = rng.choice(["&", "|", "xor", "<->"]), len(leaves) // 2
+        return f"{operator} {over(leaves[:middle])} {over(leaves[middle:])}"
+
+    return [(over(leaves), " ".join(f"{names[number % symbols]} 1" for number in range(10)))]
 
 
 def _job(subject: Subject, job: str) -> Callable[[List], None]:
@@ -211,8 +217,8 @@ def growth_case(options: List[str], job: str, symbols: int):
     """A case for :func:`peak_memory`: one formula, to train on or to answer."""
     subject = Subject(*options)
     case = _job(subject, job)
-    case([subject.sentences(_formulas(2, 9, 1))])
-    batch = [subject.sentences(_formulas(symbols, LENGTH, 1))]
+    case([subject.sentences(_formula(2, 9))])
+    batch = [subject.sentences(_formula(symbols, LENGTH))]
     return lambda: case(batch), subject.device
 
 
@@ -225,7 +231,7 @@ def measure_growth(bench: Bench) -> None:
     rows += [[count] for count in GROWTH]
     for job in jobs:
         case = _job(subject, job)
-        batches = {count: [subject.sentences(_formulas(count, LENGTH, 1))] for count in GROWTH}
+        batches = {count: [subject.sentences(_formula(count, LENGTH))] for count in GROWTH}
         seconds = bench.time({str(n): lambda b=b: case(b) for n, b in batches.items()})
         memory = {str(n): peak_memory(growth_case, options, job, n) for n in GROWTH}
         for row, count in zip(rows[1:], map(str, GROWTH)):

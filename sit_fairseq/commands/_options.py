@@ -1,6 +1,7 @@
 """Options that several verbs have, and types of their values."""
 
 import argparse
+import re
 from typing import List
 
 from sit_fairseq.datasets.options import at_least
@@ -13,6 +14,28 @@ from sit_fairseq.symbols.pattern import JoinLines
 def numbers(text: str) -> List[int]:
     """The type of distinct positive numbers separated by commas, in ascending order."""
     return sorted(set(map(at_least(1), text.split(","))))
+
+
+def names(text: str) -> List[str]:
+    """The type of names of any form: ``a,b``; ``<ent0>..<ent99>`` stands for a hundred of them."""
+    found: List[str] = []
+    for item in text.split(","):
+        first, dots, last = item.partition("..")
+        if not dots:
+            found.append(first)
+            continue
+        ends = [re.fullmatch(r"(\D*)(\d+)(\D*)", end) for end in (first, last)]
+        if None in ends or ends[0].group(1, 3) != ends[1].group(1, 3):
+            raise argparse.ArgumentTypeError(
+                f"the ends of {item!r} must differ in one number only, as in '<ent0>..<ent99>'"
+            )
+        before, start, after = ends[0].groups()
+        found += [f"{before}{n}{after}" for n in range(int(start), int(ends[1][2]) + 1)]
+    if len(set(found)) < len(found) or any(not name or re.search(r"\s", name) for name in found):
+        raise argparse.ArgumentTypeError(
+            f"the names in {text!r} must be distinct and without spaces"
+        )
+    return found
 
 
 def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = False) -> None:

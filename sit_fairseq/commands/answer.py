@@ -4,8 +4,11 @@
     sit answer prop 'a & (b | !c)' --prefix
     sit answer ltl --input requirements.txt --output answers
 
-Formulas are read in infix notation (Spot's and others': ``G [] && /\\ and => implies ...``), in
-prefix notation, or, in a file, in DIMACS. Symbols may have any name; in double quotes, any text.
+Formulas are read in infix notation (Spot's and others': ``G [] always && /\\ and => implies ...``),
+in prefix notation (lbt's too), or, in a file, in DIMACS. Comments (``#``, ``--``, ``//``) and a
+final ``;`` in a file are left out. Names are words such as ``door-open`` and ``r[0]``; any other
+name, such as a comparison, stands in double quotes: ``"x <= 3"`` is one symbol, whatever x is
+elsewhere.
 An answer to an LTL formula is a trace that satisfies it whatever else happens, ``req & !grant; then
 for ever: grant``; one to a propositional formula is a partial assignment, ``a & !c``.
 
@@ -14,7 +17,8 @@ that; or *not verified*, where the search found nothing that the judge accepts; 
 read. The exit status is 0 if every formula has its answer or can have none, and 1 otherwise.
 
 With ``--prefix`` and in data, a formula with a name that is no single word is over p0, p1, ..., by
-first appearance.
+first appearance. With ``--json``, ``names`` says what the formula calls each symbol, and ``line``
+is its line in the file, or its place among the arguments, from 1.
 
 Each answer is printed as soon as it is known. A formula that takes longer than ``--seconds``, for
 search and judge, is *not verified*.
@@ -112,21 +116,12 @@ def _answers(
     args: argparse.Namespace, formulas: Iterable[str], judges: JudgePool
 ) -> Iterator[dict]:
     """The answers as plain data, as they come."""
-    from sit_fairseq.domains.by_name import accepting_judge
-    from sit_fairseq.evaluation.decoding import load_checkpoint
     from sit_fairseq.evaluation.formula_answers import answer_formulas
-    from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-    from sit_fairseq.tasks.file_options import read_state
-    from sit_fairseq.tasks.python_interface import StreamHubInterface
+    from sit_fairseq.model import Model
 
-    if saved_vocabulary(read_state(args.path)["model"]) is None:
-        raise UserError(
-            f"{args.path} knows no symbols; sit convert makes a model that does", "path"
-        )
-    cfg, task, trained = load_checkpoint(args.path)
-    if trained.vocabulary.fresh_symbols:
+    model = Model.load(args.path, symbols=r"p\d+")
+    if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
-    model = StreamHubInterface(cfg, task, [trained])
     for answer in answer_formulas(formulas, args.logic, model, judges, args.beams, args.seconds):
         yield {**asdict(answer), "status": answer.status.value}
 

@@ -11,22 +11,29 @@ NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an 
 problems; with alpha, if it does up to the names of the symbols that its problem lacks. A judge of
 your own gets references if it has ``on_references = True``, and may get the symbols. The last line
 ends with the mean edit distance of exact and copy. The time it took goes to standard error.
+
+With ``--constrained`` it is said, too, which answers a grammar refuses: those a search with this
+grammar cannot write.
 """
 
 import argparse
 import sys
 import time
 from contextlib import closing
-from typing import List, Sequence
+from typing import Iterator, List, Optional, Sequence
 
 from sit_fairseq.commands._options import add_judge, add_pattern, at_least
-from sit_fairseq.domains.by_name import SEMANTICS, make_judge
+from sit_fairseq.domains.by_name import SEMANTICS, make_grammar, make_judge
+from sit_fairseq.domains.formulas.syntax import RESERVED
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.search.grammar import Grammar, refused, slotted
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.pattern import SymbolPattern
+
+_SHOWN = 5  # answers that a grammar refuses
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("answers", metavar="ANSWERS", help="an answer to each, one per line")
     add_judge(parser, semantics=False)
     add("--references", metavar="FILE", help="alpha, own judges: a right answer to each")
-    add_pattern(parser, "alpha, own judges: matches the interchangeable tokens in full")
+    add_pattern(
+        parser, "alpha, own judges and grammars: matches the interchangeable tokens in full"
+    )
+    help_ = "say which answers a grammar refuses: prop, ltl, or MODULE:CLASS, one of your own"
+    add("--constrained", metavar="GRAMMAR", help=help_)
     help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
     add("--memory", type=at_least(0.1, float), default=4.0, help=help_)
     help_ = "processes; 0 judges in this one, without limits (default: %(default)s)"
@@ -46,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     judge, sources = make_judge(args.semantics, args.judge), read_sentences(args.formulas)
+    grammar = None if args.constrained is None else make_grammar(args.constrained)
+    if grammar is not None and ":" in args.constrained and args.symbols is None:
+        raise UserError("a grammar of your own needs --symbols.")
+    if grammar is not None and args.semantics == "exact":
+        raise UserError("exact has no problems for a grammar; choose another.")
     problems, answers = _problems(args, judge, sources), _lines(args.answers, args, sources)
     counts, seconds = VerdictCounts(), []
     started = time.monotonic()
@@ -59,12 +75,42 @@ def main(args: argparse.Namespace) -> None:
     for problem, answer in zip(problems, answers):
         counts.add_distance(judge.distance(problem, answer))
     print(counts, flush=True)
+    if grammar is not None:
+        for line in _refusals(grammar, args, sources, answers):
+            print(line, flush=True)
     print(_speed(seconds, elapsed), file=sys.stderr)
     for number, problem in enumerate(problems if counts[Verdict.error] else (), start=1):
         try:
             judge.check(problem)
         except MalformedFormula as error:
             raise UserError(f"Line {number} of {args.formulas} is malformed: {error}.")
+
+
+def _refusals(
+    grammar: Grammar, args: argparse.Namespace, sources: Sequence[str], answers: Sequence[str]
+) -> Iterator[str]:
+    """How many answers a grammar refuses, and the first of them."""
+    pattern = None if args.symbols is None else SymbolPattern(args.symbols)
+
+    def sort(token: str) -> Optional[str]:
+        if pattern is None:  # as formulas have it
+            return None if token in RESERVED else ""
+        return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
+
+    refusals = []
+    for number, (source, answer) in enumerate(zip(sources, answers), start=1):
+        words = answer.split()
+        try:
+            place = refused(grammar, *slotted(source.split(), words, sort))
+        except Exception as error:  # whatever their code raises
+            raise UserError(
+                f"{args.constrained} fails on line {number} ({type(error).__name__}: {error}); mend it"
+            )
+        if place is not None:
+            what = f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
+            refusals.append(f"Line {number}: {args.constrained} refuses {what}: {answer[:80]}")
+    yield f"{args.constrained} refuses {len(refusals)} of {len(answers)} answers"
+    yield from refusals[:_SHOWN]
 
 
 def _lines(path: str, args: argparse.Namespace, sources: Sequence[str]) -> List[str]:
@@ -82,7 +128,7 @@ def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) ->
     """What answers are judged against."""
     semantics = args.semantics
     compares = judge.on_references and semantics != "exact"
-    named = semantics == "alpha" or ":" in semantics
+    named = semantics == "alpha" or ":" in semantics or args.constrained is not None
     uses = (("references", compares, compares), ("symbols", named, semantics == "alpha"))
     for name, taken, needed in uses:
         given = getattr(args, name) is not None

@@ -9,11 +9,14 @@ their own sort.
 """
 
 import argparse
+from random import Random
+from typing import Iterable, Iterator, Sequence
 
 from sit_fairseq.commands import _options
-from sit_fairseq.datasets.edits import renamed_at_random
-from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
+from sit_fairseq.datasets.pair_files import Pair, read_pairs, write_pairs
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.renaming import random_renamings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,3 +31,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     pattern, pairs = SymbolPattern(args.symbols), read_pairs(args.in_prefix)
     write_pairs(args.out_prefix, renamed_at_random(pairs, pattern, args.names, args.seed))
+
+
+def renamed_at_random(
+    pairs: Iterable[Pair], pattern: SymbolPattern, names: Sequence[str], seed: int
+) -> Iterator[Pair]:
+    """Renames the symbols of each pair by a random renaming of its own.
+
+    Args:
+        pairs: source and target of each pair.
+        pattern: matches the symbols.
+        names: new names to choose from; symbols themselves.
+        seed: the same seed gives the same renamings.
+
+    Raises:
+        UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
+    """
+    for name in names:
+        if not pattern.is_symbol(name):
+            raise UserError(f"{name!r} is no symbol", "names symbols")
+    rng = Random(seed)
+    for number, (source, target) in enumerate(pairs, 1):
+        symbols = pattern.symbols(source.split() + target.split())
+        try:
+            renaming = random_renamings(symbols, names, 1, rng, pattern)[0]
+        except UserError as error:
+            raise UserError(f"line {number}: {error}")
+        yield renaming(source), renaming(target)

@@ -21,7 +21,6 @@ from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.vocabulary import Vocabulary
-from sit_fairseq.tasks.sentences import refuse_operators_as_symbols
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
@@ -93,7 +92,7 @@ def convert(
         torch.manual_seed(1)  # for whatever is new
         model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary), ARITY)
     if isinstance(model.encoder.embed_positions, TreePositions):
-        refuse_operators_as_symbols(dictionary)
+        _refuse_operators_as_symbols(dictionary)
     account = Account()
     state = model.state_dict()
     base = [dictionary[index] for index in model.vocabulary.index_of_row.tolist()]
@@ -167,3 +166,13 @@ def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tenso
             f"{tuple(value.shape)}"
         )
     return joined
+
+
+def _refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
+    operators = [token for token in dictionary.known_symbols() if token in ARITY]
+    if operators:
+        raise UserError(
+            f"the pattern {dictionary.pattern!r} matches the operator {operators[0]!r} of the "
+            "formulas that the original reads; choose one that matches interchangeable tokens only",
+            "symbols",
+        )

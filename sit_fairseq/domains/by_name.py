@@ -5,7 +5,7 @@ from typing import Iterable, Optional
 from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
-from sit_fairseq.judging.judge import Judge, other_logic, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
 from sit_fairseq.search.grammar import Grammar
 
 # Judges that compare answers with references, whatever these mean.
@@ -80,43 +80,44 @@ def domain_of(judge: Judge) -> Optional[Domain]:
     return own if isinstance(own, Domain) else None
 
 
-def make_grammar(name: str, base_tokens: Iterable[str]) -> Grammar:
+def domain_named(name: Optional[str]) -> Optional[Domain]:
+    """The domain of the package that a checkpoint names; None if it names none, or one of a user's
+    own, as nothing is imported because a file says so."""
+    return None if name is None else known(name)
+
+
+def check_domain(domain: Optional[str]) -> None:
+    """Raises a UserError unless a domain is known, or one of a user's own (``MODULE:OBJECT``)."""
+    if domain is not None and ":" not in domain:
+        find(domain, "domain")
+
+
+def make_grammar(
+    name: str, domain: Optional[str] = None, base_tokens: Optional[Iterable[str]] = None
+) -> Grammar:
     """Makes the grammar of a model's answers.
 
     Args:
-        name: a domain; ``auto`` for the one of the model's tokens; or ``MODULE:CLASS``, a subclass
-            of :class:`~sit_fairseq.search.grammar.Grammar` of your own.
-        base_tokens: the model's tokens that are no symbols.
+        name: a domain; ``auto`` for the model's; or ``MODULE:CLASS``, a subclass of
+            :class:`~sit_fairseq.search.grammar.Grammar` of your own, or a domain.
+        domain: what the model's sentences are about, None if nobody has said it.
+        base_tokens: the model's tokens that are no symbols; None if there is no model.
 
     Raises:
-        UserError: there is no such grammar, or it is not of the model's logic.
+        UserError: there is no such grammar, or it cannot be of the model's answers.
     """
-    tokens = list(base_tokens)
-    if name == "auto":
-        suitable = grammar_of(tokens)
-        if suitable is None:
-            raise UserError(
-                "the tokens of the model do not say of which logic its answers are; name a domain, "
-                "or a grammar of your own by MODULE:CLASS",
-                "constrained",
-            )
-        name = suitable
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):
         return own
-    domain = own or find(name, "constrained")
-    if domain.grammar is None:
+    if name == "auto":
+        own, name = domain_named(domain), domain or ""
+        if own is None:
+            lacking = "the model has no domain" if domain is None else f"the domain {domain}"
+            reason = "that says its grammar" if domain is None else "is not of the package"
+            raise UserError(f"{lacking} {reason}; name a grammar: --constrained prop")
+    found = own or find(name, "constrained")
+    if found.grammar is None:
         raise UserError(f"the domain {name} has no grammar of answers", "constrained")
-    refuse_other_logic(domain.judge_class, tokens, "constrained")
-    return domain.grammar()
-
-
-def grammar_of(base_tokens: Iterable[str]) -> Optional[str]:
-    """The domain whose grammar suits a model's tokens; None if none or several do."""
-    tokens = list(base_tokens)
-    suitable = [
-        domain.name
-        for domain in map(find, names())
-        if domain.grammar is not None and other_logic(domain.judge_class, tokens) is None
-    ]
-    return suitable[0] if len(suitable) == 1 else None
+    if base_tokens is not None:
+        refuse_other_logic(found.judge_class, base_tokens, "constrained")
+    return found.grammar()

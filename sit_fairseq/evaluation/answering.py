@@ -1,5 +1,6 @@
 """Answers to problems: judged while the next ones are made, and kept so that a run can go on."""
 
+import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass
 class Answered:
@@ -23,6 +26,7 @@ class Answered:
     answers: List[str]  # best first
     verdicts: List[Verdict] = field(default_factory=list)  # of the first answers, as far as known
     seconds: float = 0.0  # its share of the time of its batch
+    reason: Optional[str] = None  # why there is no answer
 
 
 class Answerer(Protocol):
@@ -38,9 +42,6 @@ class Answerer(Protocol):
         """Answers sentences, and yields for each batch the answers by position.
 
         Batches depend on ``sources`` alone; those with all positions in ``skip`` are left out.
-
-        Raises:
-            UserError: a sentence cannot be answered.
         """
 
 
@@ -55,13 +56,14 @@ def answer_all(
     While a batch is answered, the one before it is judged. Whatever interrupts the run, the journal
     keeps each batch that has been answered. The answers of a journal are judged again: its verdicts
     are for readers, and of several lines with one index the last one counts. A verdict of the
-    answerer is not asked for again if it comes from the same kind of judge.
+    answerer is not asked for again if it comes from the same kind of judge. A sentence that cannot
+    be answered has the empty answer, which is invalid.
 
     Returns:
         One entry for each problem, in order.
 
     Raises:
-        UserError: there are no problems, one cannot be answered, or the journal is damaged.
+        UserError: there are no problems, or the journal is damaged.
     """
     if not problems:
         raise UserError("there are no sentences to answer")
@@ -79,6 +81,8 @@ def answer_all(
             verdicts = iter(judges.verify_all(pairs))
             for entry in batch.values():
                 entry.verdicts += islice(verdicts, len(entry.answers) - len(entry.verdicts))
+                if not entry.answers:
+                    entry.verdicts = [Verdict.invalid]
 
     def note(batch: Dict[int, Answered]) -> None:
         journal.append(*({"index": at, "source": problems[at], **vars(batch[at])} for at in batch))
@@ -109,6 +113,11 @@ def answer_all(
         finally:
             while waiting:
                 keep(*waiting.pop(0))
+    lacking = [found[at] for at in range(len(problems)) if not found[at].answers]
+    if lacking:
+        logger.warning("%d sentences have no answer, such as: %s", len(lacking), lacking[0].reason)
+    for entry in lacking:
+        entry.answers = [""]
     return [found[position] for position in range(len(problems))]
 
 
@@ -118,10 +127,11 @@ def _kept(journal: Journal, problems: Sequence[Problem]) -> Dict[int, Answered]:
     for number, entry in enumerate(journal.entries, start=2):
         try:
             at, answers = int(entry["index"]), list(map(str.strip, entry["answers"]))
-            if at < 0 or problems[at] != entry["source"] or not answers:
+            reason = entry.get("reason")
+            if at < 0 or problems[at] != entry["source"] or not (answers or reason):
                 raise ValueError
             verdicts = list(map(Verdict, entry["verdicts"]))
-            found[at] = Answered(answers, verdicts, float(entry["seconds"]))
-        except (LookupError, TypeError, ValueError):
+            found[at] = Answered(answers, verdicts, float(entry["seconds"]), reason)
+        except (AttributeError, LookupError, TypeError, ValueError):
             raise journal.damaged(number)
     return found

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Optional, Sequence, Tuple
 
 import sit_fairseq
@@ -20,6 +19,7 @@ from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Answer, Model
 
 # What a formula is read over; whatever people call their symbols takes the place afterwards.
 _SYMBOL = re.compile(r"\bp(\d+)\b")
@@ -99,7 +99,7 @@ def _without_comment(match: Match) -> str:
 def answer_formulas(
     formulas: Iterable[str],
     logic: str,
-    model: Any,
+    model: Model,
     judges: JudgePool,
     beams: Sequence[int],
     seconds: float,
@@ -112,7 +112,7 @@ def answer_formulas(
     Args:
         formulas: in infix or prefix notation, or DIMACS.
         logic: ``prop`` or ``ltl``.
-        model: as ``from_pretrained`` returns it.
+        model: its symbols are called p0, p1, ...
         judges: of the logic.
         beams: widths of the search, from narrow to wide.
         seconds: after which a formula is given up.
@@ -140,12 +140,12 @@ def answer_formulas(
 
 
 def _batch(
-    batch: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
+    batch: Sequence[str], logic: str, model: Model, judges: JudgePool, beams: Sequence[int]
 ) -> List[FormulaAnswer]:
     """The answers to some formulas."""
     read = [_read(formula, logic) for formula in batch]
     sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
-    answers = iter(_answers(sources, logic, model, judges, beams))
+    answers = iter(_answers(sources, model, judges, beams))
     return [
         (
             _answered(formula, one, logic, *next(answers))
@@ -157,39 +157,26 @@ def _batch(
 
 
 def _answers(
-    sources: Sequence[str], logic: str, model: Any, judges: JudgePool, beams: Sequence[int]
-) -> List[Tuple[Any, Optional[bool]]]:
+    sources: Sequence[str], model: Model, judges: JudgePool, beams: Sequence[int]
+) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
-    found = _translated(sources, logic, model, beams)
-    # No answer, or one that is not verified, is false; a right one may be the empty text.
-    left = [place for place, answer in enumerate(found) if type(answer) is not str]
+    found = model.answer(sources, beams=beams, verify=judges)
+    left = [place for place, one in enumerate(found) if one.verdict is not Verdict.satisfied]
     possible: List[Optional[bool]] = [True] * len(found)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    # Models know flat trees better than long chains; one that is too long stays so.
-    unsure = [p for p in left if possible[p] is not False and not hasattr(found[p], "reason")]
-    flat = {place: " ".join(balanced(sources[place].split())) for place in unsure}
-    again = [place for place in unsure if flat[place] != sources[place]]
-    more = zip(again, _translated([flat[place] for place in again], logic, model, beams))
-    right = [(place, answer) for place, answer in more if type(answer) is str]
-    verdicts = judges.verify_all((sources[place], answer) for place, answer in right)
-    for (place, answer), verdict in zip(right, verdicts):
+    # Models know flat trees better than long chains.
+    flat = {place: " ".join(balanced(sources[place].split())) for place in left}
+    again = [
+        place for place in left if possible[place] is not False and flat[place] != sources[place]
+    ]
+    more = model.answer([flat[place] for place in again], beams=beams, verify=judges)
+    right = [(p, one) for p, one in zip(again, more) if one.verdict is Verdict.satisfied]
+    verdicts = judges.verify_all((sources[place], one.text) for place, one in right)
+    for (place, one), verdict in zip(right, verdicts):
         if verdict is Verdict.satisfied:
-            found[place] = answer
+            found[place] = one
     return list(zip(found, possible))
-
-
-def _translated(sources: Sequence[str], logic: str, model: Any, beams: Sequence[int]) -> List[Any]:
-    """The same, with p0, p1, ... called as the model's pattern has it."""
-    if not sources:
-        return []
-    numbers = [int(number) for source in sources for number in _SYMBOL.findall(source)]
-    own = [f"p{number}" for number in range(max(numbers, default=-1) + 1)]
-    names = dict(zip(own, filter(model.src_dict.is_symbol, (*own, *ascii_lowercase))))
-    back = {name: symbol for symbol, name in names.items()}
-    asked = [_renamed(source, names) for source in sources]
-    found = model.translate(asked, verify=logic, verify_beams=beams)
-    return [_renamed(answer, back) if type(answer) is str else answer for answer in found]
 
 
 def _renamed(sentence: str, names: Mapping[str, str]) -> str:
@@ -209,22 +196,22 @@ def _read(formula: str, logic: str) -> Any:
 
 
 def _answered(
-    formula: str, reading: Reading, logic: str, answer: Any, possible: Optional[bool]
+    formula: str, reading: Reading, logic: str, answer: Optional[Answer], possible: Optional[bool]
 ) -> FormulaAnswer:
     symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
     plain = all(map(_is_word, reading.names))
     names = {name: name for name in reading.names} if plain else symbols
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
-    if type(answer) is str:
-        tokens = answer.split()
+    if answer is not None and answer.verdict is Verdict.satisfied:
+        tokens = answer.text.split()
         text = _trace_text(tokens) if logic == "ltl" else _assignment_text(tokens)
         text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
-        words = _renamed(answer, symbols) if plain else answer
+        words = _renamed(answer.text, symbols) if plain else answer.text
         return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
     if possible is False:
         status, reason = Status.impossible, "the formula is unsatisfiable"
-    elif hasattr(answer, "reason"):
+    elif answer.text is None:
         status, reason = Status.unanswered, answer.reason
     else:
         status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
@@ -257,7 +244,8 @@ def confirmed(
         (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
         if not verdict.decided:
             return None
-        right = verdict is Verdict.satisfied and _answered(formula, read, logic, answer, True)
+        given = Answer(answer, verdict=verdict)
+        right = verdict is Verdict.satisfied and _answered(formula, read, logic, given, True)
     elif noted.status is Status.impossible:
         (possible,) = judges.solvable([" ".join(read.tokens)])
         if possible is None:

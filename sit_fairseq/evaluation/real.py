@@ -3,11 +3,10 @@
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from sit_fairseq.domains.formulas.syntax import formula_symbols
-from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.storage.files import replacing
 from sit_fairseq.symbols.renaming import Renaming
 
 # What is measured of each set: the first answer of the beam, and that of the verified search.
@@ -17,9 +16,8 @@ MEASURES = ("correct", "verified")
 Results = Dict[str, Dict[str, Proportion]]
 
 
-def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[Optional[str]]:
-    """What a model is asked for each formula, over names that it has; None where it has too few
-    names, or does not know an operator."""
+def readable_sources(asked: ModelAnswerer, formulas: Sequence[str]) -> List[Optional[str]]:
+    """What a model is asked for each formula, over names that it has; None if it has too few."""
     sources: List[Optional[str]] = []
     for formula in formulas:
         symbols = formula_symbols(formula.split())
@@ -28,9 +26,7 @@ def readable_sources(asked: CheckpointDecoder, formulas: Sequence[str]) -> List[
         except UserError:
             sources.append(None)
             continue
-        source = Renaming(dict(zip(symbols, names)))(formula)
-        (read,) = asked.task.read([source])
-        sources.append(None if isinstance(read, UnansweredError) else source)
+        sources.append(Renaming(dict(zip(symbols, names)))(formula))
     return sources
 
 
@@ -65,20 +61,3 @@ def real_table(results: Results, beam: int) -> List[List[Any]]:
         shares = [found[measure] for measure in MEASURES]
         rows.append([name.replace("_", " "), found["correct"].total, *shares])
     return rows
-
-
-def write_eval_results(path: str, logic: str, results: Results) -> None:
-    """Writes the results of a model as the Hub reads them from ``.eval_results/*.yaml``."""
-    import yaml
-
-    entries = [
-        {
-            "dataset": {"id": f"sit-fairseq/real-{logic}", "task_id": f"{name}_{measure}"},
-            "value": round(100 * found[measure].share, 2),
-            "notes": f"{found[measure].count} of {found[measure].total} formulas, in per cent",
-        }
-        for name, found in results.items()
-        for measure in MEASURES
-    ]
-    with replacing(path) as (file,):
-        yaml.safe_dump(entries, file, sort_keys=False)

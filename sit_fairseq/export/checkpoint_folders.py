@@ -2,16 +2,12 @@
 
 import json
 import os
-import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.conversion.original import model_options
-from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import MODEL
+from sit_fairseq.model import Model
 from sit_fairseq.storage import checkpoints, hub_folder
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-from sit_fairseq.tasks.file_options import read_state
 
 # The table of options in the card of a model that has none.
 _DESCRIBED = (
@@ -65,23 +61,8 @@ def export_hub(checkpoint: str, folder: str) -> str:
 def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str], str]:
     """A checkpoint with weights in half precision, the scale of the cosines excepted, its base
     tokens, and its pattern."""
-    state = read_state(checkpoint)
-    own = model_options(state)["_name"] == MODEL
-    vocabulary = saved_vocabulary(state["model"]) if own else None
-    if vocabulary is None:
-        raise UserError(f"{checkpoint} is no checkpoint of a stream model; train one first")
-    task = state["cfg"]["task"]
-    task["data"] = ""
-    for side, language in (("source_lang", "src"), ("target_lang", "tgt")):
-        task[side] = task[side] or language  # fairseq keeps no name that it found out itself
-    weights = {
-        name: value.half() if value.is_floating_point() and value.dim() else value
-        for name, value in state["model"].items()
-    }
-    # All that is taken from a file; fairseq's other options are of the machine.
-    sections = ("model", "task", "criterion", "bpe", "tokenizer")
-    cfg = {section: state["cfg"][section] for section in sections}
-    return checkpoints.minimal(cfg, weights), *vocabulary
+    small = Model.load(checkpoint).checkpoint(half=True)
+    return small, *saved_vocabulary(small["model"])
 
 
 def write_folder(
@@ -110,16 +91,13 @@ def write_folder(
     return paths[0]
 
 
-def card(
-    cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS, results: bool = False
-) -> str:
+def card(cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS) -> str:
     """The card with what hubs read at its head.
 
     Args:
         cfg: options of the checkpoint, a table of them if there is no card.
         folders: the first of them that has a card gives it; it may have such a head.
         tags: the head, in YAML, of a card that has none.
-        results: the head lists the percentages in tables of the card, as ``model-index``.
     """
     paths = [os.path.join(folder, hub_folder.CARD) for folder in folders]
     path = next(filter(os.path.isfile, paths), None)
@@ -134,32 +112,4 @@ def card(
         cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
         table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"
-    return f"---\n{tags}{model_index(text) if results else ''}---\n\n{text}"
-
-
-def model_index(text: str) -> str:
-    """The results in tables of a card, in YAML from ``model-index:`` on as hubs read them.
-
-    Cells with a percentage or an interval, ``97.3 [96.1, 98.1]``, are metrics, called as their
-    columns, of the data set that the first cell names. Without such a cell the text is empty.
-    """
-    import yaml
-
-    results: List[Dict[str, Any]] = []
-    for table in re.findall(r"^\|.*\n\|[ :|-]+\n(?:\|.*\n)*", text, flags=re.MULTILINE):
-        heading, _, *rows = (
-            [cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()
-        )
-        for name, *cells in filter(None, rows):
-            numbers = [re.match(r"(\d+(?:\.\d+)?) (?:%|\[)", cell) for cell in cells]
-            metrics = [
-                {"type": "accuracy", "name": column, "value": float(match[1])}
-                for column, match in zip(heading[1:], numbers)
-                if match
-            ]
-            if metrics:
-                task, data = {"type": "text-generation"}, {"type": "generated", "name": name}
-                results.append({"task": task, "dataset": data, "metrics": metrics})
-    title = re.match(r"# (.*)", text)
-    model = {"name": title[1] if title else "Symbol-Invariant Transformer", "results": results}
-    return yaml.safe_dump({"model-index": [model]}, sort_keys=False) if results else ""
+    return f"---\n{tags}---\n\n{text}"

@@ -5,10 +5,10 @@ Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they 
 """
 
 import contextlib
-import functools
+import logging
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -18,18 +18,21 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import ModelOutput
 
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
-from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
+from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
+from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
 from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
+
+logger = logging.getLogger(__name__)
 
 _IGNORED = -100  # the label of what no loss counts, by convention
 
@@ -42,9 +45,6 @@ _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assi
 # What it says of lengths with the first </s>, and how ours are called.
 _LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
-# Those of the shipped models: a folder of transformers cannot look for others.
-_GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}
-
 
 class SymbolInvariantConfig(PreTrainedConfig):
     """What ``config.json`` says: the options of training, and the tokens."""
@@ -56,7 +56,7 @@ class SymbolInvariantConfig(PreTrainedConfig):
     symbols: str = "[a-z]"  # likewise
     symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
     masked: bool = True  # some tokens cannot be produced
-    grammar: Optional[str] = None  # of well-formed answers, a key of _GRAMMARS
+    grammar: Optional[str] = None  # of answers, a key of GRAMMARS, as the domain of training says
     vocab_size: int = 0
     is_encoder_decoder: bool = True
     bos_token_id: int = BOS
@@ -92,11 +92,14 @@ class Answers(ModelOutput):
         sequences_scores: (B * N,) log-probabilities divided by lengths; -inf where there are fewer
             answers than N.
         verified: (B,) whether ``verify`` has accepted the first answer; None without it.
+        reasons: why a sentence has no answer, for each of them; None where it has one. Its ids are
+            those of the empty text, with a score of -inf.
     """
 
     sequences: Optional[Tensor] = None
     sequences_scores: Optional[Tensor] = None
     verified: Optional[Tensor] = None
+    reasons: Optional[List[Optional[str]]] = None
 
 
 class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
@@ -206,7 +209,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             max_length, min_length: the same, with the first ``</s>``.
             length_penalty: log-probabilities are divided by the length to the power of it.
             no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
-            constrained: True for well-formed answers of the model's logic, or the name of a grammar
+            constrained: True for well-formed answers of the model's domain, or the name of a grammar
                 (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
                 True with ``verify``.
             verify: a function of the texts of a sentence and an answer. The best answer that it
@@ -215,11 +218,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             return_dict_in_generate: return :class:`Answers`.
 
         Returns:
-            ``sequences`` of :class:`Answers`, or all of it.
+            ``sequences`` of :class:`Answers`, or all of it. A sentence that cannot be answered is
+            logged, and has a reason in its place.
 
         Raises:
-            ValueError: there is no such option, options contradict each other, or a sentence cannot
-                be answered.
+            ValueError: there is no such option, or options contradict each other.
         """
         sources = options.pop("inputs", None) if input_ids is None else input_ids
         if sources is None:
@@ -297,17 +300,21 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         )
         grammar = self._grammar(constrained, verify)
         strategy = Sampling(top_k, top_p) if do_sample else None
-        searches = [
-            BeamSearch([self.core], replace(options, beam=width), strategy, grammar)
+        searches = {
+            width: BeamSearch([self.core], replace(options, beam=width), strategy, grammar)
             for width in widths
-        ]
+        }
         with self._names():
-            sources = self._read(input_ids, attention_mask)
+            sources = self._read(input_ids, attention_mask, limited=False)
             prefix = None
             if decoder_input_ids is not None and decoder_input_ids.size(1) > 1:
                 prefix = self._read_targets(decoder_input_ids[:, 1:])
             found, verified = self._search(searches, sources, prefix, verify)
             answers = self._spell(found, num_return_sequences)
+        answers.reasons = [getattr(nbest, "reason", None) for nbest in found]
+        for number, reason in enumerate(answers.reasons, start=1):
+            if reason is not None:
+                logger.warning("sentence %d has no answer: %s", number, reason)
         answers.verified = None if verify is None else verified
         return answers if return_dict_in_generate else answers.sequences
 
@@ -315,35 +322,34 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         if constrained is None:
             constrained = verify is not None and self.config.grammar is not None
         name = self.config.grammar if constrained is True else constrained
-        if constrained is True and name is None or isinstance(name, str) and name not in _GRAMMARS:
-            raise ValueError(f"answers can be constrained to the grammars {', '.join(_GRAMMARS)}")
-        return _GRAMMARS[name]() if isinstance(name, str) else name or None
+        if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
+            raise ValueError(
+                f"name a grammar, as constrained='prop'; known are {', '.join(GRAMMARS)}"
+            )
+        return GRAMMARS[name]() if isinstance(name, str) else name or None
 
     def _search(
         self,
-        searches: Sequence[BeamSearch],
+        searches: Mapping[int, BeamSearch],
         sources: Tensor,
         prefix: Optional[Tensor],
         verify: Optional[Callable[[str, str], bool]],
     ) -> Tuple[List[List[Hypothesis]], Tensor]:
         """The answers to each sentence, and whether the first of them is verified."""
-        judge = functools.lru_cache(maxsize=None)(verify or (lambda problem, answer: True))
-        answers: Dict[int, List[Hypothesis]] = {}
-        left, verified = list(range(len(sources))), torch.zeros(len(sources), dtype=torch.bool)
-        for search in searches:
-            found = search(sources[left], None if prefix is None else prefix[left])
-            for place, nbest in zip(left, found):
-                answers.setdefault(place, nbest)
-                problem = self._dictionary.decode(sources[place])
-                for best in nbest:
-                    if judge(problem, self._dictionary.decode(best.tokens)):
-                        others = [other for other in nbest if other is not best]
-                        answers[place], verified[place] = [best, *others], True
-                        break
-            left = [place for place in left if not verified[place]]
-            if not left:
-                break
-        return [answers[place] for place in range(len(sources))], verified
+
+        def find(width: int, places: List[int]) -> List[List[Hypothesis]]:
+            return searches[width](sources[places], None if prefix is None else prefix[places])
+
+        def text(hypothesis: Hypothesis) -> str:
+            return self._dictionary.decode(hypothesis.tokens)
+
+        if verify is None:
+            (width,) = searches
+            return find(width, list(range(len(sources)))), torch.ones(len(sources)).bool()
+        problems = list(map(self._dictionary.decode, sources))
+        found = VerifiedSearch(searches, _Function(verify)).search(problems, find, text)
+        accepted = [one.verdict is Verdict.satisfied for one in found]
+        return [one.nbest for one in found], torch.tensor(accepted)
 
     @contextlib.contextmanager
     def _names(self) -> Iterator[None]:
@@ -358,7 +364,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         return self._read(ids, longest=self.core.max_decoder_positions())
 
     def _read(
-        self, ids: Tensor, mask: Optional[Tensor] = None, longest: Optional[int] = None
+        self,
+        ids: Tensor,
+        mask: Optional[Tensor] = None,
+        longest: Optional[int] = None,
+        limited: bool = True,
     ) -> Tensor:
         """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
         of sources."""
@@ -371,7 +381,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
                 (word, sort) for word, sort in words if sort is not None
             )
             rows.append([self._dictionary.index(word) for word, _ in words])
-            if len(rows[-1]) > longest:
+            if limited and len(rows[-1]) > longest:
                 raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
         return _padded(rows)
 
@@ -391,6 +401,38 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
     def _ids(self, word: str) -> List[int]:
         known = word in self._spelling.rows
         return self._spelling.ids(word, None if known else self._dictionary.sort(word))
+
+
+class _Function:
+    """Judges by a function of a sentence and an answer; see :class:`VerifiedSearch`."""
+
+    def __init__(self, accepts: Callable[[str, str], bool]) -> None:
+        self._accepts = accepts
+
+    def readable(self, problem: str) -> bool:
+        """Whether it is asked about a sentence."""
+        return True
+
+    def first_satisfied(
+        self,
+        problems: Sequence[str],
+        answers: Sequence[Sequence[str]],
+        verdicts: Sequence[Dict[str, Verdict]],
+    ) -> List[Optional[int]]:
+        """See :meth:`~sit_fairseq.judging.pool.JudgePool.first_satisfied`."""
+        return [
+            next(
+                (rank for rank, answer in enumerate(nbest) if self._right(problem, answer, seen)),
+                None,
+            )
+            for problem, nbest, seen in zip(problems, answers, verdicts)
+        ]
+
+    def _right(self, problem: str, answer: str, seen: Dict[str, Verdict]) -> bool:
+        if answer not in seen:
+            accepted = self._accepts(problem, answer)
+            seen[answer] = Verdict.satisfied if accepted else Verdict.violated
+        return seen[answer] is Verdict.satisfied
 
 
 def _padded(rows: List[List[int]]) -> Tensor:

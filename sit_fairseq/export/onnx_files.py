@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from typing import Any, Dict, Iterator, List, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import onnx
 import onnxscript  # noqa: F401  which torch.onnx.export needs
@@ -18,11 +18,12 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.checkpoint_folders import small_checkpoint
+from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
+from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
@@ -51,7 +52,7 @@ def check_exportable(model: nn.Module) -> None:
         )
 
 
-def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
+def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Dict[str, Any]:
     """The content of ``vocabulary.json``.
 
     Returns:
@@ -61,7 +62,8 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         ``specials``: the ids of the three with a use; ``tree``: for positions in trees the number
         of operands of each token that has some, and the greatest depth; ``longest``: of source and
         target, in tokens with ``</s>``; ``cross``: the encoder's outputs; ``caches``: the decoder's
-        with the shape of an entry, ``S`` for the number of streams; ``fresh_symbols``: 0.
+        with the shape of an entry, ``S`` for the number of streams; ``fresh_symbols``: 0;
+        ``grammar``: of well-formed answers, null if nobody has said it.
     """
     vocabulary, encoder, decoder = model.vocabulary, model.encoder, model.decoder
     dictionary = vocabulary.dictionary
@@ -84,6 +86,7 @@ def vocabulary_description(model: nn.Module) -> Dict[str, Any]:
         "cross": list(decoder.cfg.pattern.cross),
         "caches": {kind: caches[kind] for kind in caches if kind in decoder.cfg.pattern},
         "fresh_symbols": 0,
+        "grammar": domain if domain in GRAMMARS else None,
     }
 
 
@@ -91,28 +94,28 @@ def export_onnx(checkpoint: str, folder: str) -> Agreement:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:
-        How the answers of the files compare with fairseq's.
+        How the answers of the files compare with the model's.
 
     Raises:
         UserError: the checkpoint cannot be read or exported, or answers differ; then nothing is
             written.
     """
     small_checkpoint(checkpoint)  # refuses what none of the formats can take
-    decoder = CheckpointDecoder(checkpoint)
-    check_exportable(decoder.model)
+    model = Model.load(checkpoint)
+    check_exportable(model.core)
     make_folder(folder)  # before what takes minutes
     with explaining_failure(folder), tempfile.TemporaryDirectory() as made:
-        write(decoder.model, made)
-        agreement = compare(decoder, made)
+        write(model.core, made, model.domain)
+        agreement = compare(model, made)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:
             for name, partial in zip(FILES, partials):
                 shutil.copyfile(os.path.join(made, name), partial)
     return agreement
 
 
-def write(model: nn.Module, folder: str) -> None:
+def write(model: nn.Module, folder: str, domain: Optional[str] = None) -> None:
     """Writes the files of a model that :func:`check_exportable` accepts."""
-    description = vocabulary_description(model)
+    description = vocabulary_description(model, domain)
     plain = plain_copy(model)
     _export_encoder(plain, description, os.path.join(folder, ENCODER))
     _export_decoder(plain, description, os.path.join(folder, DECODER))

@@ -1,18 +1,16 @@
-"""Shows that exported files answer as fairseq does."""
+"""Shows that exported files answer as the model does."""
 
 import itertools
 import random
 import time
-from argparse import Namespace
 from dataclasses import dataclass
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence
 
-import torch
 from tqdm import tqdm
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
 from sit_fairseq.export.answer import ExportedModel
+from sit_fairseq.model import Model
 
 # Of scores: both compute in float32, in another order, and logits are as large as 10 or 30.
 TOLERANCE = 1e-4
@@ -41,7 +39,7 @@ class Agreement:
         ties = f", but for {self.ties} of equal scores" if self.ties else ""
         return (
             f"{self.sentences} sentences of up to {self.symbols} symbols and {self.tokens} tokens: "
-            f"greedy and beam {BEAMS[-1]} answers are those of fairseq{ties}; scores differ by at "
+            f"greedy and beam {BEAMS[-1]} answers are those of the model{ties}; scores differ by at "
             f"most {self.difference:.1e}"
         )
 
@@ -78,61 +76,45 @@ def _shape(rng: random.Random, arity: Dict[str, int], length: int) -> List[str]:
     return shape
 
 
-def compare(decoder: CheckpointDecoder, folder: str) -> Agreement:
-    """Compares answers of the files in a folder with those of fairseq, sentence by sentence.
+def compare(model: Model, folder: str) -> Agreement:
+    """Compares answers of the files in a folder with those of the model, sentence by sentence.
 
-    Afterwards the symbols of the decoder have other names.
+    Afterwards the symbols of the model have other names.
 
     Raises:
         UserError: an answer or a score differs.
     """
-    if decoder.model.vocabulary.one_stream:
-        exported = ExportedModel(folder, symbols=decoder.symbols)
-        names = decoder.task.source_dictionary.known_symbols()[:SYMBOLS]
+    vocabulary = model.core.vocabulary
+    if vocabulary.one_stream:
+        exported = ExportedModel(folder, symbols=model.symbols)
+        names = [token for token in vocabulary.row_tokens if vocabulary.dictionary.is_symbol(token)]
+        names = names[:SYMBOLS]
     else:
         # Names that no model has for base tokens, of all sorts in turn.
-        sorts = decoder.task.source_dictionary.sorts
+        sorts = vocabulary.dictionary.sorts
         heads = [f"{sort}=" if sort else "" for sort in sorts]
         pattern = "\n".join(rf"{head}symbol_of_{n}_\d+" for n, head in enumerate(heads))
         exported = ExportedModel(folder, symbols=pattern)
-        decoder.task.source_dictionary.set_pattern(pattern)
+        vocabulary.dictionary.set_pattern(pattern)
         names = [f"symbol_of_{number % len(sorts)}_{number}" for number in range(SYMBOLS)]
-    generators = {
-        beam: decoder.task.build_generator(
-            [decoder.model], Namespace(beam=beam, max_len_a=0, max_len_b=LONGEST_ANSWER)
-        )
-        for beam in BEAMS
-    }
     sentences, compared = random_sentences(exported, names), []
     ties, difference = 0, 0.0
     end = time.monotonic() + SECONDS
     for sentence in tqdm(sentences, desc="comparing answers", leave=False):
         if time.monotonic() > end and len(compared) >= LEAST:
             break
-        for beam, generator in generators.items():
-            text, score = _answer(decoder, generator, sentence)
+        for beam in BEAMS:
+            (own,) = model.answer([sentence], beams=(beam,), max_length=LONGEST_ANSWER)
             answer = exported.answer(sentence, beam, max_length=LONGEST_ANSWER)
-            off = abs(score - float(answer.score))
+            off = abs(own.score - float(answer.score))
             if not off <= TOLERANCE:
                 raise UserError(
                     f"the exported files answer {sentence!r} with {answer.text!r} and score "
-                    f"{answer.score}, fairseq with {text!r} and {score} (beam {beam}); nothing was "
-                    "written: this checkpoint cannot be exported"
+                    f"{answer.score}, the model with {own.text!r} and {own.score} (beam {beam}); "
+                    "nothing was written: this checkpoint cannot be exported"
                 )
             difference = max(difference, off)
-            ties += answer.text != text
+            ties += answer.text != own.text
         compared.append(sentence.split())
     symbols = max(len(set(names).intersection(words)) for words in compared)
     return Agreement(len(compared), symbols, max(map(len, compared)), ties, difference)
-
-
-@torch.no_grad()
-def _answer(decoder: CheckpointDecoder, generator, line: str) -> Tuple[str, float]:
-    """fairseq's best answer to a sentence, in a batch of its own."""
-    task = decoder.task
-    dataset = task.build_dataset_for_inference(
-        *task.get_interactive_tokens_and_lengths([line], lambda line: line)
-    )
-    sample = dataset.collater([dataset[0]])
-    best = task.inference_step(generator, [decoder.model], sample)[0][0]
-    return task.target_dictionary.string(best["tokens"].int().cpu()), float(best["score"])

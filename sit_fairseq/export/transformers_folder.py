@@ -3,38 +3,27 @@
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import sit_fairseq
-from sit_fairseq.domains.by_name import grammar_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
+from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.storage import hub_folder
-from sit_fairseq.storage.files import explaining_failure
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text
 
-_TOKENIZER, _PIECES, _RESULTS = "tokenizer_config.json", "spm.model", ".eval_results"
+_TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
 _MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
 
 _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
 
-# In a command line errors end the process; here they are like any other.
-_ERRORS = '''"""The exception for mistakes a user can put right."""
-
-
-class UserError(ValueError):
-    """A mistake in sentences or options; the second argument names the latter."""
-
-    def __init__(self, message: str, options: str = "") -> None:
-        super().__init__(message)
-
-
-class MalformedFormula(ValueError):
-    """A text that is no formula; the message says why."""
-'''
+# Errors of the folder are ValueErrors, as those of transformers, and name no option of a command.
+_ERRORS = {
+    "class UserError(Exception)": "class UserError(ValueError)",
+    'super().__init__(f"{message}; change {flags}" if flags else message)': "super().__init__(message)",
+}
 
 _USE = """
 ## Use
@@ -64,7 +53,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
 
     Its card is the ``README.md`` that it has, or else the one beside the checkpoint; the pieces of
-    ``spm.model`` there become those of the tokenizer, and ``.eval_results`` is copied.
+    ``spm.model`` there become those of the tokenizer.
 
     Returns:
         The name of the file of weights.
@@ -74,7 +63,8 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     """
     small, tokens, pattern = small_checkpoint(checkpoint)
     beside = os.path.dirname(checkpoint)
-    sorts, grammar = SymbolPattern(pattern).sorts, grammar_of(tokens)
+    sorts, domain = SymbolPattern(pattern).sorts, small["cfg"]["task"].get("domain")
+    grammar = domain if domain in GRAMMARS else None
     known = {"tokens": tokens, "symbols": pattern}
     contents = {
         hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
@@ -82,19 +72,15 @@ def export_transformers(checkpoint: str, folder: str) -> str:
         hub_folder.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
         **source_files(),
     }
-    weights = write_folder(folder, small, tokens, contents)
-    results = os.path.join(beside, _RESULTS)
-    if os.path.isdir(results):
-        with explaining_failure(folder):
-            shutil.copytree(results, os.path.join(folder, _RESULTS), dirs_exist_ok=True)
-    return weights
+    return write_folder(folder, small, tokens, contents)
 
 
 def source_files() -> Dict[str, str]:
     """The text of the modules that the model needs, by the names of their files in one flat folder:
     transformers follows relative imports in one folder alone."""
     package = Path(sit_fairseq.__file__).parent
-    files, waiting = {"errors.py": _ERRORS}, [_MODEL]
+    files: Dict[str, str] = {}
+    waiting = [_MODEL]
     while waiting:
         module = waiting.pop()
         name = _flat(module)
@@ -103,6 +89,8 @@ def source_files() -> Dict[str, str]:
         text = package.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
         waiting += _IMPORT.findall(text)
         files[name] = _IMPORT.sub(lambda match: f"from .{_flat(match[1])[:-3]} import", text)
+    for ours, theirs in _ERRORS.items():
+        files["errors.py"] = files["errors.py"].replace(ours, theirs)
     return files
 
 
@@ -158,7 +146,7 @@ def _card(
     """The card, with a snippet, if it has none. Its sentence is one that the card asks, or a
     formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
-    text = card(cfg, folders, tags, results=True)
+    text = card(cfg, folders, tags)
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import End, WorkerPool
@@ -76,6 +77,14 @@ class JudgePool(WorkerPool):
         pairs = [(problem, answer) for problem, own in zip(problems, answers) for answer in own]
         judged = iter(self.verify_all(pairs))
         return [list(islice(judged, len(own))) for own in answers]
+
+    def readable(self, problem: str) -> bool:
+        """Whether the judge can read a problem."""
+        try:
+            self.judge.check(problem)
+        except MalformedFormula:
+            return False
+        return True
 
     def first_satisfied(
         self,

@@ -5,13 +5,14 @@ Each kind has ``prepare``, what a batch needs, computed on the CPU, and ``forwar
 
 import logging
 import math
-from typing import Mapping, Optional
+from typing import Dict, Mapping, Optional, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.config import StackConfig
+from sit_fairseq.symbols.prefix import tree_fault
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -26,6 +27,10 @@ class NoPositions(nn.Module):
 
     def prepare(self, canonical: Tensor, length: Tensor) -> Optional[Tensor]:
         """Nothing, for (B, T) canonical ids of (B,) tokens each."""
+        return None
+
+    def fault(self, tokens: Sequence[str]) -> Optional[str]:
+        """Nothing is wrong with a sentence."""
         return None
 
     def forward(
@@ -68,7 +73,7 @@ class LearnedPositions(nn.Embedding):
         embed_dim: C.
     """
 
-    prepare = NoPositions.prepare
+    prepare, fault = NoPositions.prepare, NoPositions.fault
 
     def __init__(self, length: int, embed_dim: int) -> None:
         super().__init__(_FIRST + length, embed_dim)
@@ -111,14 +116,32 @@ class TreePositions(nn.Module):
         self._rows: Optional[Tensor] = None
         self._warned = False
 
+    def fault(self, tokens: Sequence[str]) -> Optional[str]:
+        """What keeps a sentence of tokens, without ``</s>``, from being a tree, in words that follow
+        "the sentence"; None if it is one."""
+        self._update()
+        fault = tree_fault(tokens, self._operators)
+        if fault is None:
+            return None
+        leaves = [token for token in tokens if token in self._arity.keys() - self._operators]
+        hint = f"; {leaves[0]!r} is a symbol, which has no operands" if leaves else ""
+        return f"is not one formula in prefix notation ({fault}{hint})"
+
     def arities(self, canonical: Tensor) -> Tensor:
         """The number of operands of canonical ids, or of rows, of any shape; symbols have none."""
+        self._update()
+        inside = (canonical >= 0) & (canonical < self._table.numel())
+        return self._table[canonical.masked_fill(~inside, 0)].masked_fill(~inside, 0)
+
+    def _update(self) -> None:
+        """Operators are base tokens with an arity; a symbol has none, whatever it is called."""
         (vocabulary,) = self._vocabulary
         if self._rows is not vocabulary.index_of_row:  # a checkpoint has brought others
             self._rows = vocabulary.index_of_row
-            self._table = torch.tensor([self._arity.get(t, 0) for t in vocabulary.row_tokens])
-        inside = (canonical >= 0) & (canonical < self._table.numel())
-        return self._table[canonical.masked_fill(~inside, 0)].masked_fill(~inside, 0)
+            base = [t for t in vocabulary.row_tokens if not vocabulary.dictionary.is_symbol(t)]
+            self._operators = {t: self._arity[t] for t in base if t in self._arity}
+            rows = [self._operators.get(token, 0) for token in vocabulary.row_tokens]
+            self._table = torch.tensor(rows)
 
     def prepare(self, canonical: Tensor, length: Tensor) -> Tensor:
         """(B, T, D) the :func:`tree_paths` of formulas of (B,) tokens each.

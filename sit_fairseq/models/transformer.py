@@ -1,7 +1,7 @@
 """The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
 
 from types import MappingProxyType
-from typing import Mapping, Tuple
+from typing import Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -74,6 +74,19 @@ class SymbolInvariantTransformer(nn.Module):
     def vocabulary(self) -> Vocabulary:
         """Base tokens and the pattern of symbols, with the maps to canonical ids."""
         return self.encoder.embed_tokens.vocabulary
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """What keeps the model from reading a source of (U,) dictionary indices with ``</s>``, padded
+        on either side, in words that follow "the sentence"; None if nothing does."""
+        dictionary, longest = self.vocabulary.dictionary, self.encoder.cfg.max_positions
+        tokens = tokens[tokens.ne(dictionary.pad())]
+        if tokens.numel() > longest:
+            return (
+                f"has {tokens.numel() - 1} tokens, more than the {longest - 1} that the model reads"
+            )
+        words = [dictionary[index] for index in tokens.tolist() if index != dictionary.eos()]
+        fault = self.encoder.embed_positions.fault(words)
+        return fault or self.vocabulary.unreadable(tokens)
 
     def encode(self, tokens: Tensor) -> EncodedSource:
         """Makes one stream per symbol of each sentence and encodes them together.

@@ -8,7 +8,7 @@ Shapes: B sentences that are still searched, K hypotheses of each, V columns of 
 
 import math
 from dataclasses import dataclass
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -72,6 +72,18 @@ class Hypothesis:
     tokens: Tensor
     score: Tensor
     positional_scores: Tensor
+
+
+class NoAnswer(list):
+    """The hypotheses of a sentence that has none.
+
+    Attributes:
+        reason: why, in words that need no sentence beside them.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
 
 
 class Best:
@@ -149,11 +161,7 @@ class BeamSearch:
             prefix: (B, P) dictionary indices that answers begin with, padded on the right.
 
         Returns:
-            For each sentence at most K answers, best first.
-
-        Raises:
-            UserError: no answer can begin with a prefix, or a sentence leaves too few names for
-                fresh symbols.
+            For each sentence at most K answers, best first, or :class:`NoAnswer`.
         """
         training = [model for model in self.models if model.training]
         try:
@@ -165,57 +173,103 @@ class BeamSearch:
                 model.train()
 
     def _answers(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
+        """As :meth:`__call__`; sentences that the models cannot read are left out at once."""
+        faults = [
+            next(filter(None, (model.unreadable(source) for model in self.models)), None)
+            for source in sources.cpu()
+        ]
+        answers: List[List[Hypothesis]] = [NoAnswer(f"the sentence {fault}") for fault in faults]
+        read = [place for place, fault in enumerate(faults) if fault is None]
+        if len(read) < len(faults):
+            sources, prefix = sources[read], None if prefix is None else prefix[read]
+        for place, found in zip(read, self._search(sources, prefix) if read else ()):
+            answers[place] = found
+        return answers
+
+    def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         vocabulary = self.models[0].vocabulary
         encoded = [model.encode(sources) for model in self.models]
         names = encoded[0].names.cpu()
-        slots = vocabulary.slots(names, prefix)
+        least, most, refused = self._lengths(sources)
         if prefix is not None:
-            prefix = vocabulary.encode_prefix(prefix, names)
+            prefix = self._begin(prefix, names, refused)
+        slots = vocabulary.slots(names, prefix)
         # The first step takes 2 K candidates out of one row; some strategies take more.
-        least = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
-        search = _Search(self, encoded, slots, max(vocabulary.num_columns(names), least))
-        answers = search.run(*self._lengths(sources), prefix)
+        fewest = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
+        width = max(vocabulary.num_columns(names), fewest)
+        if prefix is not None:
+            prefix = vocabulary.encode(prefix, names)
+        if self.constraint is not None:
+            self.constraint.begin(encoded[0].canonical.cpu(), slots, width, most)
+            refused.update(self.constraint.failures)
+        search = _Search(self, encoded, slots, width, refused)
         return [
-            [
+            found
+            and [
                 Hypothesis(vocabulary.decode(h.tokens, own), h.score, h.positional_scores)
-                for h in nbest
+                for h in found
             ]
-            for nbest, own in zip(answers, slots)
+            for found, own in zip(search.run(least, most, prefix), slots)
         ]
 
-    def _lengths(self, sources: Tensor) -> Tuple[Tensor, Tensor]:
-        """(B,) the fewest and the most tokens of answers to (B, U) sources, without ``</s>``."""
+    def _begin(self, prefix: Tensor, names: Tensor, refused: Dict[int, str]) -> Tensor:
+        """(B, P) dictionary indices that answers can begin with; notes sentences of which none can
+        begin as it should."""
+        vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
+        canonical = vocabulary.encode(prefix, names)
+        impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)
+        for place in impossible.any(1).nonzero().squeeze(1).tolist():
+            token = vocabulary.dictionary[int(prefix[place][impossible[place]][0])]
+            refused[place] = (
+                f"an answer cannot begin with {token!r}, as its prefix asks for: it is no symbol of "
+                "its source, nor a fresh one, and no token that answers can hold"
+            )
+        return prefix.masked_fill(impossible.any(1, keepdim=True), pad)
+
+    def _lengths(self, sources: Tensor) -> Tuple[Tensor, Tensor, Dict[int, str]]:
+        """(B,) the fewest and the most tokens of answers to (B, U) sources, without ``</s>``, and
+        why some can have no answer, by their places."""
         options = self.options
         size, length = sources.shape
         positions = min(model.max_decoder_positions() for model in self.models)
         if options.match_source_len:
             exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
-            if int(exact.max()) >= positions:
-                raise UserError(
-                    f"an answer as long as its source has {int(exact.max())} tokens, but the model "
-                    f"writes at most {positions - 1}",
-                    "match_source_len",
-                )
-            return exact, exact
+            refused = {
+                place: f"an answer as long as its source has {number} tokens, but the model writes "
+                f"at most {positions - 1} (--match-source-len)"
+                for place, number in enumerate(exact.tolist())
+                if number >= positions
+            }
+            exact = exact.clamp(max=positions - 1)
+            return exact, exact, refused
         most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
         if most < 0:
             raise UserError(f"answers of at most {most} tokens", "max_len_a max_len_b")
-        return torch.full((size,), options.min_len), torch.full((size,), most)
+        return torch.full((size,), options.min_len), torch.full((size,), most), {}
 
 
 class _Search:
-    """The search for the answers to one batch."""
+    """The search for the answers to one batch, but for sentences that are refused already."""
 
-    def __init__(self, search: BeamSearch, encoded: List, slots: Tensor, width: int) -> None:
+    def __init__(
+        self,
+        search: BeamSearch,
+        encoded: List,
+        slots: Tensor,
+        width: int,
+        refused: Dict[int, str],
+    ) -> None:
         self._search, self._options, self._width = search, search.options, width
         dictionary = search.models[0].vocabulary.dictionary
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
         size, beam = encoded[0].names.size(0), self._options.beam
-        order = torch.arange(size).repeat_interleave(beam)
-        self._sources = [source.reorder(order) for source in encoded]
+        self._refused = refused
+        left = [place for place in range(size) if place not in refused]
+        self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
+        order = self._sentences.repeat_interleave(beam)
+        self._sources = [source.reorder(order) for source in encoded] if left else []
         self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
         self._device = next(search.models[0].parameters()).device
-        self._sentences = torch.arange(size)  # those that are still searched
         self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
         # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
         first = search.models[0].vocabulary.num_base
@@ -223,22 +277,29 @@ class _Search:
 
     def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
         """Answers in canonical ids, of ``least`` to ``most`` (B,) tokens without ``</s>``."""
+        if not self._sentences.numel():
+            return self._found(prefix)
+        least, most = least[self._sentences], most[self._sentences]
+        prefix = None if prefix is None else prefix[self._sentences]
         beam, longest = self._options.beam, int(most.max())
         rows = self._sentences.numel() * beam
         tokens = torch.full((rows, longest + 2), self._pad)
         tokens[:, 0] = self._eos
         scores = torch.zeros(rows, longest + 1)
         constraint = self._search.constraint
-        states = constraint and constraint.begin(rows, self._width, int(most.min()))
+        states = constraint and constraint.start(self._sentences, beam)
         for step in range(longest + 1):
             log_probs = self._log_probs(tokens[:, : step + 1])
             scores = scores.to(log_probs.dtype)
             if constraint is not None:
                 room = (most - step).repeat_interleave(beam)
-                constraint.restrict(log_probs, states, room)
-                nameless = self._nameless[self._sentences].repeat_interleave(beam, dim=0)
-                log_probs.masked_fill_(nameless, -math.inf)
+                sentences = self._sentences.repeat_interleave(beam)
+                constraint.restrict(log_probs, states, room, sentences)
+                log_probs.masked_fill_(self._nameless[sentences], -math.inf)
             self._restrict(log_probs, tokens, step, least, most, prefix)
+            dead = log_probs.amax(1).eq(-math.inf)
+            if not isinstance(self._search.strategy, Best):
+                log_probs[dead, self._pad] = 0.0  # others may need a token that can follow
             found, columns, parents = self._search.strategy.step(
                 step,
                 log_probs.view(-1, beam, self._width),
@@ -247,6 +308,7 @@ class _Search:
                 self._sentences,
             )
             parents = parents + torch.arange(parents.size(0)).unsqueeze(1) * beam
+            found = found.masked_fill(dead[parents], -math.inf)
             ends = columns.eq(self._eos) & found.ne(-math.inf)
             self._note_answers(step, tokens, scores, found, parents, ends)
             found = found.masked_fill(ends, -math.inf)
@@ -265,15 +327,23 @@ class _Search:
             least, most = least[left], most[left]
             prefix = None if prefix is None else prefix[left]
             self._sentences = self._sentences[left]
-            states = constraint and constraint.follow(states[parents], columns)
+            if constraint is not None:
+                sentences = self._sentences.repeat_interleave(beam)
+                states = constraint.follow(states[parents], columns, sentences)
             self._reorder(parents)
-        for nbest in self._answers:
-            if not nbest:
-                if constraint is None:
-                    raise UserError("all answers to a sentence have the probability 0 or none")
-                if prefix is None:
-                    raise UserError("the grammar allows no answer to a sentence", "constrained")
-                raise UserError("no well-formed answer begins with a prefix", "prefix_size")
+        return self._found(prefix)
+
+    def _found(self, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
+        """The answers to each sentence, best first, or why there are none."""
+        reason = "all its answers have the probability 0 or none"
+        if self._search.constraint is not None:
+            self._refused.update(self._search.constraint.failures)
+            reason = "the grammar allows no answer to it; change --constrained"
+            if prefix is not None:
+                reason = "no well-formed answer begins with its prefix; change --prefix-size"
+        for place, nbest in enumerate(self._answers):
+            if place in self._refused or not nbest:
+                self._answers[place] = NoAnswer(self._refused.get(place, reason))
             nbest.sort(key=lambda answer: -float(answer.score))
         return self._answers
 
@@ -371,6 +441,9 @@ class _Search:
         beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)
         left = torch.ones(ends.size(0), dtype=torch.bool)
         bound = best_possible(going_on.amax(1), step, longest, self._options)
+        for place in bound.eq(-math.inf).nonzero().squeeze(1).tolist():
+            # Nothing can follow, and nothing was found: there is no answer.
+            left[place] = bool(self._answers[int(self._sentences[place])])
         for place in ends[:, :beam].any(1).nonzero().squeeze(1).tolist():
             answers = self._answers[int(self._sentences[place])]
             full = len(answers) == beam

@@ -1,6 +1,6 @@
 """Grammars of answers as masks of a search.
 
-Shapes: H hypotheses, V columns of canonical ids.
+Shapes: B sentences, H hypotheses, V columns of canonical ids.
 """
 
 import math
@@ -9,11 +9,11 @@ from typing import Any, Dict, List
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.slot import Slot, Token
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
-# Tokens that a refused one would need: more than any answer has.
-_NEVER = 2**30
+# Tokens that a refused one would need: more than any answer has. And what nobody has asked yet.
+_NEVER, _UNKNOWN = 2**30, -1
 
 # States remembered; a service reads sentences for ever.
 _MOST_STATES = 100_000
@@ -23,49 +23,79 @@ class Constraint:
     """Keeps a search to answers that a grammar accepts, see
     :class:`~sit_fairseq.search.grammar.Grammar`.
 
-    States of the grammar are numbered as they come up, and what they allow is kept in tables, so
-    that a step costs a few look-ups whatever the grammar is written in.
+    States of the grammar are numbered as they come up, and what they allow is kept in tables that
+    all sentences share, so that a step costs a few look-ups whatever the grammar is written in. The
+    tables have a column for each base token, then one for each slot and sort.
+
+    Attributes:
+        failures: why sentences of the batch have no well-formed answer, by their places.
     """
 
     def __init__(self, grammar: Any, vocabulary: Vocabulary) -> None:
         self._grammar = grammar
         self._vocabulary = vocabulary
-        self._columns = -1
+        self._tokens: List[Token] = []
+        self.failures: Dict[int, str] = {}
 
-    def begin(self, hypotheses: int, columns: int, longest: int) -> Tensor:
-        """(H,) the states of hypotheses without tokens.
+    def begin(self, canonical: Tensor, slots: Tensor, columns: int, most: Tensor) -> None:
+        """Begins the search of a batch.
 
         Args:
-            hypotheses: H.
+            canonical: (B, U) canonical ids of the sources, with ``</s>``, padded on the right.
+            slots: (B, S + R) the dictionary index of each slot, padded with ``<pad>``.
             columns: V.
-            longest: the most tokens of the answers, where they may have fewest.
-
-        Raises:
-            UserError: no answer of so many tokens is well-formed.
+            most: (B,) the most tokens of an answer, without ``</s>``.
         """
-        if columns > self._columns or len(self._states) > _MOST_STATES:
-            self._forget(max(columns, self._columns))
-        start = self._grammar.start()
-        shortest = self._grammar.shortest(start)
-        if shortest > longest:
-            raise UserError(
-                f"well-formed answers have at least {shortest} tokens, more than the {longest} that "
-                "they may have",
-                "max_len_b",
-            )
-        return torch.full((hypotheses,), self._number(start))
+        width = self._vocabulary.num_base + columns * self._vocabulary.num_sorts
+        if width > len(self._tokens) or len(self._states) > _MOST_STATES:
+            self._forget(columns)
+        self.failures = {}
+        self._first = torch.zeros(len(slots), dtype=torch.long)
+        self._asked: List[List[int]] = []  # columns of the tables that each sentence has
+        self._columns = torch.zeros(len(slots), columns, dtype=torch.long)
+        self._open = torch.zeros(len(slots), columns, dtype=torch.bool)
+        for place, (source, names) in enumerate(zip(canonical.tolist(), slots.tolist())):
+            tokens = self._lay_out(place, source, names)
+            try:
+                start = self._grammar.start(tokens)
+                self._first[place] = self._number(start)
+                shortest = self._grammar.shortest(start)
+                if shortest > int(most[place]):
+                    self.failures[place] = (
+                        f"well-formed answers have at least {shortest} tokens, more than the "
+                        f"{int(most[place])} that they may have; change --max-len-b"
+                    )
+            except Exception as error:  # whatever their code raises
+                self._fail(place, error)
+        same = torch.arange(columns).expand_as(self._columns)
+        self._mapped = not torch.equal(self._columns[self._open], same[self._open])
 
-    def restrict(self, log_probs: Tensor, states: Tensor, left: Tensor) -> None:
+    def start(self, sentences: Tensor, beam: int) -> Tensor:
+        """(H,) the states of hypotheses without tokens, ``beam`` for each of these sentences."""
+        return self._first[sentences].repeat_interleave(beam)
+
+    def restrict(self, log_probs: Tensor, states: Tensor, left: Tensor, sentences: Tensor) -> None:
         """Masks, in (H, V) log-probabilities, the columns with which no answer can end in time.
 
-        ``states`` (H,) were read of each hypothesis; it may still get ``left`` (H,) tokens without
-        ``</s>``.
+        ``states`` (H,) were read of each hypothesis of ``sentences`` (H,); it may still get ``left``
+        (H,) tokens without ``</s>``.
         """
-        needed = self._needed[states, : log_probs.size(1)]
+        open_ = self._open[sentences]
+        needed = self._look_up(states, sentences)
+        unknown = (needed.eq(_UNKNOWN) & open_).any(1)
+        if bool(unknown.any()):
+            new = zip(states[unknown].tolist(), sentences[unknown].tolist())
+            for state, place in dict.fromkeys(new):
+                self._fill(state, place)
+            needed = self._look_up(states, sentences)
         log_probs.masked_fill_(needed > left.unsqueeze(1), -math.inf)
+        if self.failures:
+            failed = torch.tensor([place in self.failures for place in sentences.tolist()])
+            log_probs.masked_fill_(failed.unsqueeze(1), -math.inf)
 
-    def follow(self, states: Tensor, columns: Tensor) -> Tensor:
+    def follow(self, states: Tensor, columns: Tensor, sentences: Tensor) -> Tensor:
         """(H,) the states after one more token each, given by its column."""
+        columns = self._columns[sentences, columns]
         after = self._after[states, columns]
         for place in after.lt(0).nonzero().squeeze(1).tolist():
             state, column = int(states[place]), int(columns[place])
@@ -73,20 +103,72 @@ class Constraint:
         return after
 
     def _forget(self, columns: int) -> None:
-        self._columns = columns
-        vocabulary = self._vocabulary
-        rows, is_symbol = vocabulary.row_tokens, vocabulary.dictionary.is_symbol
-        self._tokens = [row if is_symbol(token) else token for row, token in enumerate(rows)]
-        self._tokens += range(len(rows), columns)
+        vocabulary, sort_of = self._vocabulary, self._vocabulary.dictionary.sort
+        self._sorts = [sort_of(token) for token in vocabulary.row_tokens]
+        names = vocabulary.dictionary.sorts
+        slots = [Slot(number, name) for number in range(columns) for name in names]
+        self._tokens = [*vocabulary.row_tokens, *slots]
         self._states: List[Any] = [None]
         self._numbers: Dict[Any, int] = {}
         # State 0 is that of hypotheses which are dead anyway: it allows everything.
-        self._needed = torch.zeros(1, columns, dtype=torch.int32)
-        self._after = torch.zeros(1, columns, dtype=torch.long)
+        self._needed = torch.zeros(1, len(self._tokens), dtype=torch.int32)
+        self._after = torch.zeros(1, len(self._tokens), dtype=torch.long)
+
+    def _lay_out(self, place: int, source: List[int], names: List[int]) -> tuple:
+        """Says which column of the tables each column of a sentence is.
+
+        Returns:
+            The sentence as a grammar reads it.
+        """
+        vocabulary, dictionary = self._vocabulary, self._vocabulary.dictionary
+        first, pad = vocabulary.num_base, dictionary.pad()
+        sorts = self._sorts + [
+            None if index == pad else dictionary.sort(dictionary[index]) for index in names
+        ]
+        source = [column for column in source if column not in (pad, dictionary.eos())]
+        symbols = [column for column, sort in enumerate(sorts) if sort is not None]
+        own = [column for column in dict.fromkeys(source) if sorts[column] is not None]
+        numbers = {column: number for number, column in enumerate(dict.fromkeys(own + symbols))}
+        columns = list(range(first)) + [0] * len(names)
+        for column, number in numbers.items():
+            columns[column] = first + number * vocabulary.num_sorts + sorts[column]
+        self._asked.append([*range(first), *(columns[column] for column in numbers)])
+        there = [column < first or column in numbers for column in range(len(columns))]
+        self._columns[place, : len(columns)] = torch.tensor(columns)
+        self._open[place, : len(columns)] = torch.tensor(there)
+        return tuple(self._tokens[columns[column]] for column in source)
+
+    def _look_up(self, states: Tensor, sentences: Tensor) -> Tensor:
+        """(H, V) what each column needs."""
+        if not self._mapped:
+            return self._needed[states, : self._columns.size(1)]
+        return self._needed[states].gather(1, self._columns[sentences])
+
+    def _fill(self, state: int, place: int) -> None:
+        """Asks the grammar about those tokens of a sentence that it was not asked about."""
+        known = self._needed[state].tolist()
+        columns = [column for column in self._asked[place] if known[column] == _UNKNOWN]
+        grammar, read, needed = self._grammar, self._states[state], []
+        try:
+            for column in columns:
+                after = grammar.next(read, self._tokens[column])
+                needed.append(_NEVER if after is None else 1 + grammar.shortest(after))
+                hash(after)
+            for column, number in zip(columns, needed):
+                known[column] = number
+            known[self._vocabulary.dictionary.eos()] = 0 if grammar.shortest(read) == 0 else _NEVER
+            self._needed[state] = torch.tensor(known, dtype=torch.int32)
+        except Exception as error:  # whatever their code raises
+            self._fail(place, error)
+
+    def _fail(self, place: int, error: Exception) -> None:
+        kind = type(self._grammar)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        self.failures[place] = f"the grammar {kind.__module__}:{kind.__qualname__} fails ({reason})"
 
     def _reach(self, state: int, column: int) -> int:
         """The number of the state after a token; 0 where it cannot follow."""
-        if state == 0 or int(self._needed[state, column]) == _NEVER:
+        if state == 0 or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
             return 0
         if column == self._vocabulary.dictionary.eos():
             return 0
@@ -99,14 +181,9 @@ class Constraint:
             return number
         number = self._numbers[state] = len(self._states)
         self._states.append(state)
-        grammar, needed = self._grammar, []
-        for token in self._tokens:
-            after = grammar.next(state, token)
-            needed.append(_NEVER if after is None else 1 + grammar.shortest(after))
-        needed[self._vocabulary.dictionary.eos()] = 0 if grammar.shortest(state) == 0 else _NEVER
         if number == len(self._needed):
             self._needed = torch.cat((self._needed, torch.zeros_like(self._needed)))
             self._after = torch.cat((self._after, torch.zeros_like(self._after)))
-        self._needed[number] = torch.tensor(needed, dtype=torch.int32)
+        self._needed[number] = _UNKNOWN
         self._after[number] = -1
         return number

@@ -1,6 +1,7 @@
-"""The search as fairseq calls it, to generate answers and to score given ones."""
+"""The searches as fairseq calls them, to generate answers and to score given ones."""
 
-from typing import Any, Dict, List, Optional
+import math
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 from fairseq.search import BeamSearch as FairseqBeamSearch
@@ -9,7 +10,13 @@ from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.search.beam_search import BeamSearch, SearchOptions
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.search.beam_search import BeamSearch, NoAnswer, SearchOptions
+from sit_fairseq.search.verified_search import VerifiedSearch
+from sit_fairseq.symbols.tokens import TokenTable
+
+# A sentence's hypotheses, best first.
+Hypotheses = List[Dict[str, Any]]
 
 
 class StreamSequenceGenerator:
@@ -43,7 +50,7 @@ class StreamSequenceGenerator:
     ) -> None:
         if lm_model is not None:
             raise UserError("--lm-path is not supported with streams; leave it out")
-        self.eos = tgt_dict.eos()
+        self.eos, self._unk = tgt_dict.eos(), tgt_dict.unk()
         ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
         strategy = None if type(search_strategy) in ours else search_strategy
@@ -63,14 +70,100 @@ class StreamSequenceGenerator:
         constraints: Optional[Tensor] = None,
     ) -> List[List[Dict[str, Tensor]]]:
         """Answers a batch as fairseq's generators do: for each sentence its hypotheses, best first,
-        with ``tokens``, ``score`` and ``positional_scores``."""
+        with ``tokens``, ``score`` and ``positional_scores``.
+
+        A sentence without an answer has one hypothesis, ``<unk>`` with the score -inf, which no judge
+        takes for right, and its ``reason``: fairseq counts on a first hypothesis."""
         sources = sample["net_input"]["src_tokens"]
         prefix = None if prefix_tokens is None else prefix_tokens.cpu()
-        empty = torch.empty(0)
+        added = {"attention": torch.empty(0), "alignment": torch.empty(0)}
+        scores = torch.full((2,), -math.inf)
+        none = {"tokens": torch.tensor([self._unk, self.eos]), "score": scores[0]}
         return [
-            [{**vars(answer), "attention": empty, "alignment": empty} for answer in nbest]
+            [
+                (
+                    {**none, "positional_scores": scores.clone(), "reason": nbest.reason, **added}
+                    if isinstance(nbest, NoAnswer)
+                    else {**vars(answer), **added}
+                )
+                for answer in nbest or [None]
+            ]
             for nbest in self.search(sources, prefix)
         ]
+
+
+class VerifiedGenerator(VerifiedSearch):
+    """The verified search as fairseq calls it.
+
+    Args:
+        generators: search as fairseq's do, by the width of the beam, from narrow to wide.
+        judges: see :class:`VerifiedSearch`.
+        dictionary: of sources and answers.
+    """
+
+    def __init__(
+        self, generators: Mapping[int, Any], judges: JudgePool, dictionary: TokenTable
+    ) -> None:
+        super().__init__(generators, judges)
+        self._generators = generators
+        self._dictionary = dictionary
+        self.eos = dictionary.eos()
+
+    def generate(
+        self,
+        models: List,
+        sample: Dict[str, Any],
+        prefix_tokens: Any = None,
+        constraints: Any = None,
+    ) -> List[Hypotheses]:
+        """Answers a batch, as fairseq's generators do.
+
+        Returns:
+            The hypotheses of each sentence; the first has its ``verdict``, and the width of its
+            ``beam``.
+
+        Raises:
+            UserError: answers are to begin with a prefix, or to hold constraints.
+        """
+        if prefix_tokens is not None or constraints is not None:
+            raise UserError("a prefix or constraints are not for verified answers; leave them out")
+        text, pattern = self._dictionary.text, self._dictionary.pattern
+        sources = sample["net_input"]["src_tokens"]
+        problems = self.judges.judge.problems(list(map(text, sources)), symbols=pattern)
+        found = self.search(
+            problems,
+            lambda width, places: self._generators[width].generate(models, _part(sample, places)),
+            lambda hypothesis: None if "reason" in hypothesis else text(hypothesis["tokens"]),
+        )
+        for nbest, verdict, beam in found:
+            nbest[0].update(verdict=verdict, beam=beam)
+        return [one.nbest for one in found]
+
+    def summary(self) -> str:
+        """One line: how many answers were verified, at which width, and what judging took."""
+        widths = ", ".join(f"{number} with beam {width}" for width, number in self.verified.items())
+        verified = sum(self.verified.values())
+        text = (
+            f"Verified {verified} of {self.total} answers by {self.judges.judge.name}: {widths}; "
+            f"{self.total - verified} not verified; judged {self.judges.number} answers in "
+            f"{self.judges.seconds:.2f} s"
+        )
+        if self.unreadable:
+            text += (
+                f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
+            )
+        return text
+
+
+def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
+    """Some sentences of a batch."""
+    tokens = sample["net_input"]["src_tokens"]
+    if len(places) == tokens.size(0):
+        return sample
+    index = torch.tensor(places, device=tokens.device)
+    inputs = ("src_tokens", "src_lengths")
+    net_input = {name: sample["net_input"][name].index_select(0, index) for name in inputs}
+    return {"net_input": net_input}
 
 
 class StreamSequenceScorer(SequenceScorer):

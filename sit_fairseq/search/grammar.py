@@ -5,27 +5,60 @@ symbols are called, so that renamed sentences are searched alike.
 """
 
 from abc import ABC, abstractmethod
-from typing import Hashable, Optional, Union
+from typing import Callable, Dict, Hashable, List, Optional, Sequence, Tuple
 
-Token = Union[str, int]
+from sit_fairseq.symbols.slot import Slot, Token
+
 State = Hashable
 
 
 class Grammar(ABC):
     """Says which tokens an answer may go on with. One of your own is given as ``MODULE:CLASS``.
 
-    A state is what was read of an answer, any hashable value; equal states go on alike.
+    A token is a string, or the :class:`Slot` of a symbol: its number in the sentence, with its sort.
+    A state is what was read of an answer, any hashable value; equal states go on alike, in whatever
+    sentence they come up.
     """
 
     @abstractmethod
-    def start(self) -> State:
-        """The state before the first token."""
+    def start(self, source: Tuple[Token, ...]) -> State:
+        """The state before the first token of an answer to a sentence."""
 
     @abstractmethod
     def next(self, state: State, token: Token) -> Optional[State]:
-        """The state after a base token, a string, or the symbol of a slot, from 0; None if it
-        cannot follow."""
+        """The state after one more token; None if it cannot follow."""
 
     @abstractmethod
     def shortest(self, state: State) -> int:
         """The fewest tokens with which an answer can end; 0 if it may end now."""
+
+
+def slotted(
+    source: Sequence[str], answer: Sequence[str], sort: Callable[[str], Optional[str]]
+) -> Tuple[List[Token], List[Token]]:
+    """A sentence and an answer to it as grammars read them.
+
+    ``sort`` gives the name of a symbol's sort, and None for a base token.
+    """
+    numbers: Dict[str, Slot] = {}
+
+    def token(word: str) -> Token:
+        name = sort(word)
+        return word if name is None else numbers.setdefault(word, Slot(len(numbers), name))
+
+    return list(map(token, source)), list(map(token, answer))
+
+
+def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) -> Optional[int]:
+    """Where a grammar refuses an answer to a sentence.
+
+    Returns:
+        The place of the first token that cannot follow, from 0; the number of tokens if the answer
+        cannot end there; None if the grammar accepts it.
+    """
+    state = grammar.start(tuple(source))
+    for place, token in enumerate(answer):
+        state = grammar.next(state, token)
+        if state is None:
+            return place
+    return None if grammar.shortest(state) == 0 else len(answer)

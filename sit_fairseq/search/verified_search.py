@@ -1,16 +1,21 @@
 """Answers that a judge has accepted (``--verify``), searched for with wider and wider beams."""
 
-from typing import Any, Counter, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Counter,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
-import torch
-
-from sit_fairseq.errors import MalformedFormula, UserError
-from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.symbols.tokens import TokenTable
-
-# A sentence's hypotheses, best first.
-Hypotheses = List[Dict[str, Any]]
 
 
 def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
@@ -37,7 +42,21 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
     return widths
 
 
-class VerifiedGenerator:
+class Verified(NamedTuple):
+    """A sentence's hypotheses after a verified search.
+
+    Attributes:
+        nbest: best first; an accepted one comes before all others.
+        verdict: of the first one.
+        beam: the width of the beam that found them.
+    """
+
+    nbest: List[Any]
+    verdict: Verdict
+    beam: int
+
+
+class VerifiedSearch:
     """Searches again, with a wider beam, for sentences without an accepted answer.
 
     The answer to a sentence is the best hypothesis of the narrowest beam that the judge finds
@@ -49,9 +68,10 @@ class VerifiedGenerator:
     answers with equal scores as long as no judge is stopped by the clock.
 
     Args:
-        generators: search as fairseq's do, by the width of the beam, from narrow to wide.
-        judges: who judges.
-        dictionary: of sources and answers.
+        widths: of the beam, from narrow to wide.
+        judges: say which problems they can read (``readable``), and which answer to each problem
+            is the first they accept (``first_satisfied``), as a
+            :class:`~sit_fairseq.judging.pool.JudgePool` does.
 
     Attributes:
         verified: number of sentences with an accepted answer, by the width of the beam.
@@ -59,49 +79,36 @@ class VerifiedGenerator:
         unreadable: number of sentences that the judge cannot read.
     """
 
-    def __init__(
-        self, generators: Mapping[int, Any], judges: JudgePool, dictionary: TokenTable
-    ) -> None:
-        self._generators = generators
-        self._judges = judges
-        self._dictionary = dictionary
-        self.eos = dictionary.eos()
-        self.verified: Counter[int] = Counter(dict.fromkeys(generators, 0))
+    def __init__(self, widths: Iterable[int], judges: Any) -> None:
+        self.judges = judges
+        self.verified: Counter[int] = Counter(dict.fromkeys(widths, 0))
         self.total = self.unreadable = 0
 
-    def generate(
+    def search(
         self,
-        models: List,
-        sample: Dict[str, Any],
-        prefix_tokens: Any = None,
-        constraints: Any = None,
-    ) -> List[Hypotheses]:
-        """Answers a batch, as fairseq's generators do.
+        problems: Sequence[str],
+        find: Callable[[int, List[int]], List[List[Any]]],
+        text: Callable[[Any], Optional[str]],
+    ) -> List[Verified]:
+        """Answers the sentences of a batch.
 
-        Returns:
-            The hypotheses of each sentence; the first has its ``verdict``, and the width of its
-            ``beam``.
-
-        Raises:
-            UserError: answers are to begin with a prefix, or to hold constraints.
+        Args:
+            problems: the sentences, as the judge takes them.
+            find: takes a width and places of sentences; returns the hypotheses of each, best first.
+            text: the text of a hypothesis; None for one that only says why there is none.
         """
-        if prefix_tokens is not None or constraints is not None:
-            raise UserError("a prefix or constraints are not for verified answers; leave them out")
-        text, pattern = self._dictionary.text, self._dictionary.pattern
-        sources = sample["net_input"]["src_tokens"]
-        problems = self._judges.judge.problems(list(map(text, sources)), symbols=pattern)
         verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
-        answers: Dict[int, Tuple[Hypotheses, int]] = {}
+        answers: Dict[int, Tuple[List[Any], int]] = {}
         left = list(range(len(problems)))
-        readable = list(map(self._can_read, problems))
-        for width, generator in self._generators.items():
-            found = dict(zip(left, generator.generate(models, _part(sample, left))))
+        readable = [self.judges.readable(problem) for problem in problems]
+        for width in self.verified:
+            found = dict(zip(left, find(width, left)))
             for place, nbest in found.items():
                 answers.setdefault(place, (nbest, width))
             left = [place for place in left if readable[place]]
-            accepted = self._judges.first_satisfied(
+            accepted = self.judges.first_satisfied(
                 [problems[place] for place in left],
-                [[self._text(hypothesis) for hypothesis in found[place]] for place in left],
+                [[t for t in map(text, found[place]) if t is not None] for place in left],
                 [verdicts[place] for place in left],
             )
             for place, rank in zip(left, accepted):
@@ -113,44 +120,12 @@ class VerifiedGenerator:
             if not left:
                 break
         self.total += len(problems)
-        for place, (nbest, width) in answers.items():
-            verdict = verdicts[place].get(self._text(nbest[0]))
-            self.unreadable += verdict is None
-            nbest[0].update(verdict=verdict or Verdict.invalid, beam=width)
-        return [answers[place][0] for place in range(len(problems))]
-
-    def summary(self) -> str:
-        """One line: how many answers were verified, at which width, and what judging took."""
-        widths = ", ".join(f"{number} with beam {width}" for width, number in self.verified.items())
-        verified = sum(self.verified.values())
-        text = (
-            f"Verified {verified} of {self.total} answers by {self._judges.judge.name}: {widths}; "
-            f"{self.total - verified} not verified; judged {self._judges.number} answers in "
-            f"{self._judges.seconds:.2f} s"
-        )
-        if self.unreadable:
-            text += (
-                f"; the judge cannot read {self.unreadable} sentences: their answers are invalid"
+        self.unreadable += readable.count(False)
+        return [
+            Verified(
+                nbest,
+                verdicts[place].get(text(nbest[0]) if nbest else None, Verdict.invalid),
+                width,
             )
-        return text
-
-    def _can_read(self, problem: str) -> bool:
-        try:
-            self._judges.judge.check(problem)
-        except MalformedFormula:
-            return False
-        return True
-
-    def _text(self, hypothesis: Dict[str, Any]) -> str:
-        return self._dictionary.text(hypothesis["tokens"])
-
-
-def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
-    """Some sentences of a batch."""
-    tokens = sample["net_input"]["src_tokens"]
-    if len(places) == tokens.size(0):
-        return sample
-    index = torch.tensor(places, device=tokens.device)
-    inputs = ("src_tokens", "src_lengths")
-    net_input = {name: sample["net_input"][name].index_select(0, index) for name in inputs}
-    return {"net_input": net_input}
+            for place, (nbest, width) in sorted(answers.items())
+        ]

@@ -1,78 +1,15 @@
-"""Checkpoints: reading them under ``torch.load(weights_only=True)``, torch's default, and writing
-them."""
+"""Checkpoints: reading them as plain data, see :mod:`sit_fairseq.storage.pickles`, and writing what
+``torch.load(weights_only=True)`` reads too."""
 
-import argparse
-import collections
 import contextlib
 import io
 import os
-import pickle
-import re
-import typing
-import zipfile
 from typing import Any, Dict, Iterator, Optional
 
-import numpy
-import omegaconf
 import torch
-from fairseq.distributed import utils as distributed_utils
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage import hub_folder
-
-
-def _number_type(name: Any, *_: Any) -> numpy.dtype:
-    """In place of ``numpy.dtype``, which a file can tell that its bytes are pointers: the one
-    object of a type of number, which a file cannot change."""
-    if not isinstance(name, str) or numpy.dtype(name).kind not in "biufc":
-        raise pickle.UnpicklingError(f"numbers of the type {name!r}")
-    return numpy.dtype(name)
-
-
-def _empty_array(*_: Any) -> numpy.ndarray:
-    """In place of ``numpy.ndarray`` and of what makes one, which take any bytes for objects."""
-    return numpy.empty(0)
-
-
-def _numpy_globals() -> list:
-    # Metrics may have been logged as numpy values; numpy 1 and 2 name the same functions
-    # differently.
-    multiarray = getattr(numpy, "_core", numpy.core if numpy.__version__ < "2" else None).multiarray
-    entries = [(_number_type, "numpy.dtype"), (_empty_array, "numpy.ndarray")]
-    for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-        entries.append((_empty_array, f"{module}._reconstruct"))
-        entries.append((multiarray.scalar, f"{module}.scalar"))
-    # What was made may get its contents, but no file can call these by a name without a dot.
-    kinds = {type(numpy.dtype(code)) for code in "?bhilqBHILQefdgFDG"} | {numpy.ndarray}
-    return entries + [(kind, kind.__name__) for kind in kinds]
-
-
-def register_safe_globals() -> None:
-    """Allows the plain containers that fairseq puts into its own checkpoints.
-
-    fairseq-train writes an ``argparse.Namespace``; when it broadcasts a checkpoint to other
-    processes the configuration is an OmegaConf object. Nothing here runs code of the file.
-    """
-    import _codecs
-
-    torch.serialization.add_safe_globals(
-        [
-            argparse.Namespace,
-            collections.defaultdict,
-            dict,
-            int,
-            list,
-            typing.Any,
-            omegaconf.DictConfig,
-            omegaconf.ListConfig,
-            omegaconf.base.ContainerMetadata,
-            omegaconf.base.Metadata,
-            omegaconf.nodes.AnyNode,
-            distributed_utils._TensorPlaceholder,
-            _codecs.encode,
-            *_numpy_globals(),
-        ]
-    )
+from sit_fairseq.storage import hub_folder, pickles
 
 
 @contextlib.contextmanager
@@ -81,10 +18,10 @@ def explained(path: str, remedy: str) -> Iterator[None]:
     and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
     try:
         yield
+    except UserError:
+        raise
     except Exception as error:  # damaged bytes end in anything
-        # torch's message begins and ends with advice to trust the file.
-        fact = re.split(r"WeightsUnpickler error:\s*", str(error))[-1].strip()
-        reason = fact.split("\n")[0].split(". Please")[0] or type(error).__name__
+        reason = str(error).strip().split("\n")[0][:300] or type(error).__name__
         raise UserError(
             f"{path} is not a readable fairseq checkpoint (truncated, damaged or of another "
             f"kind: {reason}); {remedy}"
@@ -98,38 +35,44 @@ def read(path: str) -> Any:
     """
     if path.endswith(".safetensors"):
         return minimal(*hub_folder.read(path))
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > os.path.getsize(path):
-                raise zipfile.BadZipFile("it unpacks to more than it holds")
-            damaged = archive.testzip()  # torch.load does not look at checksums
-            if damaged is not None:
-                raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
-    state = torch.load(path, map_location="cpu", weights_only=True)
-    _refuse_disguises(state)
+    return pickles.read(path)
+
+
+def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
+    """What a checkpoint of training holds, as tensors and plain data.
+
+    Args:
+        path: see :func:`read`.
+        remedy: ends the sentence about a file that cannot be read.
+
+    Raises:
+        UserError: there is no such file, it is damaged, or it lacks weights or options.
+    """
+    if not os.path.isfile(path):
+        raise UserError(f"{path} does not exist or is no file; {remedy}")
+    with explained(path, remedy):
+        state = read(path)
+        complaint = incomplete(state)
+        if complaint:
+            raise LookupError(complaint)
+        try:
+            _refuse_references([state.get("cfg"), state.get("args")])
+        except ValueError as error:
+            raise UserError(f"{path} {error}; {remedy}")
     return state
 
 
-def _refuse_disguises(state: Any) -> None:
-    """Refuses containers and tensors that have attributes, and options of OmegaConf.
-
-    A file can replace ``items`` of an OrderedDict or ``numel`` of a tensor, and so hide what it
-    holds from whoever checks it; what OmegaConf holds is resolved as it is read.
-    """
-    seen, left = set(), [state]
-    while left:
-        one = left.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, argparse.Namespace):
-            left.append(vars(one))
-        elif isinstance(one, omegaconf.Node) or set(getattr(one, "__dict__", ())) - {"_metadata"}:
-            raise pickle.UnpicklingError(f"{type(one).__name__} with attributes")
-        elif isinstance(one, (list, tuple)):
-            left.extend(one)
-        elif isinstance(one, dict):
-            left.extend(one.values())
+def _refuse_references(options: Any, option: str = "") -> None:
+    """Refuses text that OmegaConf would replace."""
+    if isinstance(options, str) and "${" in options:
+        raise ValueError(f"has {options[:80]!r}, which fairseq would replace, as {option}")
+    if isinstance(options, dict):
+        for name, value in options.items():
+            _refuse_references(name, f"a name in the section {option}")
+            _refuse_references(value, f"the option {name}")
+    elif isinstance(options, (list, tuple)):
+        for value in options:
+            _refuse_references(value, option)
 
 
 def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:
@@ -160,15 +103,24 @@ def incomplete(state: Any) -> Optional[str]:
         return "it holds no dictionary"
     if not is_weights(state.get("model")):
         return "it lacks 'model', the weights by name"
-    old, options = state.get("args"), state.get("cfg")
-    known = isinstance(old or argparse.Namespace(), argparse.Namespace)
-    if not (old or options) or not (known and isinstance(options or {}, dict)):
+    old, options = state.get("args") or {}, state.get("cfg") or {}
+    if not (old or options) or not (isinstance(old, dict) and isinstance(options, dict)):
         return "it lacks 'cfg' or 'args', the options of the model"
     history, extra = state.get("optimizer_history", [{}]), state.get("extra_state", {})
     if not (isinstance(history, list) and history and isinstance(history[-1], dict)):
         return "its 'optimizer_history' is no list"
-    if not (isinstance(extra, dict) and isinstance(extra.get("train_iterator", {}), dict)):
+    last = {"lr_scheduler_state": None, "num_updates": 0, **history[-1]}
+    scheduler = last["lr_scheduler_state"]
+    if history[-1] and not (
+        isinstance(scheduler, dict) or scheduler is None and "best_loss" in last
+    ):
+        return "its 'optimizer_history' has no 'lr_scheduler_state'"
+    iterator = extra.get("train_iterator", {}) if isinstance(extra, dict) else None
+    if not isinstance(iterator, dict):
         return "its 'extra_state' is no dictionary"
+    places = [iterator.get(name, 1) for name in ("epoch", "iterations_in_epoch")]
+    if not all(isinstance(number, int) for number in [last["num_updates"], *places]):
+        return "its updates or epochs are no numbers"
     return None
 
 

@@ -64,6 +64,12 @@ class SymbolPattern:
 
     def __init__(self, text: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
         self.text = text = text.rstrip("\n")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"the pattern {text[:80]!r} is no Unicode text; write another", "symbols"
+            )
         self.sorts, expressions = _read_sorts(text)
         self._compiled = list(map(_compile, expressions))
         self._known: Dict[str, Optional[int]] = {}  # a token comes again and again
@@ -84,7 +90,7 @@ class SymbolPattern:
         if token not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = [] if is_filler(token) else self._matching(token)
+            found = [] if is_filler(token) else self.matching(token)
             if len(found) > 1:
                 names = " and ".join(self.sorts[number] for number in found)
                 raise UserError(
@@ -100,7 +106,7 @@ class SymbolPattern:
 
     def matches(self, token: str) -> bool:
         """Whether an expression matches ``token``, which may be filler, in full."""
-        return bool(self._matching(token))
+        return bool(self.matching(token))
 
     def symbols(self, tokens: Sequence[str]) -> List[str]:
         """The distinct symbols among ``tokens``, in order of first appearance."""
@@ -112,7 +118,8 @@ class SymbolPattern:
         lines[sort] = f"{lines[sort]}|{expression}"
         return SymbolPattern("\n".join(lines))
 
-    def _matching(self, token: str) -> List[int]:
+    def matching(self, token: str) -> List[int]:
+        """The sorts whose expressions match ``token``, which may be filler, in full."""
         limit = {} if timed_re is re else {"timeout": _PATIENCE / len(self._compiled)}
         try:
             return [

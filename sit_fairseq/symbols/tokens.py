@@ -7,12 +7,17 @@ import contextlib
 import os
 import re
 import threading
-from typing import Iterable, Iterator, List, Optional, Sequence, Set
+from string import ascii_letters
+from typing import Iterable, Iterator, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
+from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+
+# Names with these numbers tell whether a stem is free.
+_NUMBERS = (0, 1, 10, 100, 1000, 1000000)
 
 # The names of one call are forgotten at its end, so that no other may be under way.
 _ONE_CALL = threading.RLock()
@@ -87,8 +92,8 @@ class TokenTable:
 
     def add_numbered_symbols(self, sort: int = 0) -> str:
         """Widens the pattern of a sort by ``v0``, ``v1``, ..., if it does not match them; where
-        other tokens are called so, by ``v_0``, ``v_1``, ... A sort that has a name gives it in the
-        place of ``v``.
+        other tokens are called so, by ``v_0``, ``v_1``, ..., or by another letter. A sort that has a
+        name gives it in the place of ``v``.
 
         Args:
             sort: its number.
@@ -97,19 +102,26 @@ class TokenTable:
             What stands before the numbers.
 
         Raises:
-            UserError: the pattern becomes too long.
+            UserError: the pattern becomes too long, or other sorts match all such names.
         """
-        stem = self.sorts[sort] or "v"
+        name = self.sorts[sort] or "v"
         others = [token for token in self.symbols if self.sort(token) != sort]
-
-        def sorts() -> Set[Optional[int]]:
-            return {self.sort(f"{stem}{number}") for number in (0, 1000000)}
-
-        while sorts() - {None, sort} or any(re.fullmatch(f"{stem}[0-9]+", t) for t in others):
-            stem += "_"
-        if sorts() != {sort}:
-            self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
-        return stem
+        for stem in (*(name + "_" * count for count in range(8)), *ascii_letters):
+            numbered = [f"{stem}{number}" for number in _NUMBERS]
+            found = [self._pattern.matching(token) for token in numbered]
+            taken = any(set(matching) - {sort} for matching in found)
+            if taken or any(map(is_filler, numbered)):
+                continue
+            if any(re.fullmatch(f"{stem}[0-9]+", token) for token in others):
+                continue
+            if not all(found):
+                self._pattern = self._pattern.widened(sort, f"{stem}[0-9]+")
+            return stem
+        raise UserError(
+            f"other tokens and sorts of {self.pattern!r} take all names such as {name}0, so that fresh "
+            "symbols have none; give some",
+            "fresh_names",
+        )
 
     @property
     def pattern(self) -> Optional[str]:
@@ -154,6 +166,28 @@ class TokenTable:
         if token not in self.indices and self.is_symbol(token):
             self._append(token)
         return self.indices.get(token, self.unk())
+
+    def read(self, sentence: str) -> Tensor:
+        """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
+
+        Args:
+            sentence: tokens separated by spaces.
+
+        Raises:
+            UnansweredError: a token is neither a base token nor a symbol.
+        """
+        words = sentence.split()
+        for token in words:
+            reason = None
+            if token in SPECIAL_TOKENS or is_filler(token):
+                reason = f"the sentence holds {token}, a token of fairseq's own"
+            elif token not in self and not self.is_symbol(token):
+                reason = f"unknown token {token[:40]!r}, no base token of the model"
+                if self.pattern is not None:
+                    reason += f" and not matched by --symbols {self.pattern!r}"
+            if reason is not None:
+                raise UnansweredError(reason, sentence)
+        return torch.tensor([*map(self.index, words), self.eos()])
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:

@@ -10,7 +10,6 @@ from typing import Any, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.saved_tokens import SavedTokens
 from sit_fairseq.symbols.streams import Streams
@@ -110,23 +109,6 @@ class Vocabulary(SavedTokens):
             symbol = torch.where(slot < 0, symbol, self.first_reserved(names).unsqueeze(1) + slot)
         return torch.where(rows < 0, symbol, rows)
 
-    def encode_prefix(self, prefix: Tensor, names: Tensor) -> Tensor:
-        """(B, T) dictionary indices of how answers begin to canonical ids.
-
-        Raises:
-            UserError: no answer can begin so.
-        """
-        canonical = self.encode(prefix, names)
-        impossible = self.unproducible(canonical) & canonical.ne(self.dictionary.pad())
-        if bool(impossible.any()):
-            token = self.dictionary[int(prefix[impossible][0])]
-            raise UserError(
-                f"an answer cannot begin with {token!r}, as a prefix asks for: it is no symbol of "
-                "its source, nor a fresh one, and no token that answers can hold",
-                "prefix_size",
-            )
-        return canonical
-
     def decode(self, canonical: Tensor, slots: Tensor) -> Tensor:
         """Canonical ids of one sentence back to dictionary indices.
 
@@ -181,6 +163,13 @@ class Vocabulary(SavedTokens):
         follow "the sentence"; None if nothing does."""
         return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
 
+    def most_streams(self, tokens: Tensor) -> int:
+        """The most streams that a sentence of (T,) dictionary indices may need with its answer."""
+        if self.one_stream:
+            return 1
+        own = len(self._symbols_of(tokens))
+        return own + 1 + self.fresh_symbols if self.fresh_symbols else max(own, 1)
+
     def streams(self, names: Tensor) -> Streams:
         """The layout of the streams of sentences: one for each slot, and one for all reserved slots.
 
@@ -213,7 +202,10 @@ class Vocabulary(SavedTokens):
             for row in names.tolist()
         ]
         width = names.size(1) + len(after)
-        return torch.tensor([row + [0] * (width - len(row)) for row in rows]).view(-1, width)
+        table = torch.zeros(len(rows), width, dtype=torch.long)  # either may be 0
+        for own, row in zip(table, rows):
+            own[: len(row)] = torch.tensor(row, dtype=torch.long)
+        return table
 
     def _symbols_of(self, tokens: Tensor) -> List[int]:
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""

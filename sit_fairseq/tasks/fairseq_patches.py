@@ -29,6 +29,8 @@ fairseq's name                               why it is replaced
 ============================================ ==================================================
 """
 
+import argparse
+import collections
 import fileinput
 import functools
 import logging
@@ -36,6 +38,7 @@ import os
 import re
 import sys
 import traceback
+import typing
 import warnings
 from collections import deque
 from functools import partial
@@ -43,22 +46,47 @@ from itertools import islice
 from types import ModuleType
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
+import omegaconf
 import torch
 from fairseq import checkpoint_utils
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
+from fairseq.distributed import utils as distributed_utils
 from fairseq.file_io import PathManager
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.storage.checkpoints import register_safe_globals
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
 from sit_fairseq.tasks.run import current_run
 
 logger = logging.getLogger(__name__)
+
+# A line about a sentence: its kind, and the id of the sentence.
+_LINE = re.compile(r"([A-Z])-(\d+)\t")
+
+
+def _register_safe_globals() -> None:
+    """Allows what fairseq sends from process to process as a checkpoint, whose options are objects
+    of OmegaConf there. A file may hold none of it."""
+    torch.serialization.add_safe_globals(
+        [
+            argparse.Namespace,
+            collections.defaultdict,
+            dict,
+            int,
+            list,
+            typing.Any,
+            omegaconf.DictConfig,
+            omegaconf.ListConfig,
+            omegaconf.base.ContainerMetadata,
+            omegaconf.base.Metadata,
+            omegaconf.nodes.AnyNode,
+            distributed_utils._TensorPlaceholder,
+        ]
+    )
 
 
 @functools.lru_cache(maxsize=None)
@@ -70,7 +98,7 @@ def patch_fairseq() -> None:
         given = JobReturn.return_value
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
-    register_safe_globals()
+    _register_safe_globals()
     compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
@@ -159,9 +187,10 @@ def load_checkpoint_to_cpu(
     """
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
-    state.pop("task_state", None)  # its translation has none
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
+    # What else a command takes from the options of training: its own task has other ones.
+    state["task_state"] = {"domain": (state["cfg"].task or {}).get("domain")}
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
     return checkpoint_utils._upgrade_state_dict(state)
 
@@ -221,16 +250,19 @@ def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
 
 
 def _print(text: str, **options: Any) -> None:
-    """Prints a line of a command and, below a sentence, its ``V-`` line."""
-    print(text, **options)
-    run = current_run()
-    if run is not None and text.startswith("S-"):
-        run.print_verdict(_number(text), partial(print, **options))
-
-
-def _number(text: str) -> int:
-    """The id of the sentence of an ``S-`` line."""
-    return int(text[2 : text.index("\t")])
+    """Prints a line of a command and, below a sentence, its ``V-`` line. A sentence without an answer
+    has an ``E-`` line in the place of its hypotheses."""
+    run, line = current_run(), _LINE.match(text)
+    if run is None or line is None:
+        print(text, **options)
+        return
+    kind, number = line[1], int(line[2])
+    if kind in "STWC" or run.reason is None:
+        print(text, **options)
+    elif kind == "H":
+        print(f"E-{number}\t{run.reason}", **options)
+    if kind == "S":
+        run.begin_sentence(number, partial(print, **options))
 
 
 def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
@@ -328,8 +360,12 @@ class _Service:
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):
-            self._print_refused(_number(text))
-        _print(text)
+            self._print_refused(int(text[2 : text.index("\t")]))
+            _print(text)
+            run = current_run()
+            self._number_refused += run is not None and run.reason is not None
+        else:
+            _print(text)
 
     def _print_refused(self, end: Optional[int] = None) -> None:
         """Prints those before the line with the id ``end``, by default all."""

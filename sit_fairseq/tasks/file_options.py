@@ -6,14 +6,11 @@ some as Python and opens what others name. So its configuration is made anew: fa
 of the options of the file those that say what the model is and how it reads sentences.
 """
 
-import os
 import re
 from argparse import Namespace
 from dataclasses import fields
-from itertools import islice
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
-import torch
 from fairseq.dataclass.configs import FairseqConfig
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
 from fairseq.models.transformer import transformer_config
@@ -21,29 +18,20 @@ from fairseq.registry import REGISTRIES
 from fairseq.tasks import TASK_DATACLASS_REGISTRY
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.checkpoints import explained, incomplete, moving_average, read
-from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-
-_STREAMS = "symbol_invariant_transformer"
+from sit_fairseq.models.loading import KIND, LARGEST, TASK_OPTIONS, damage
+from sit_fairseq.storage.checkpoints import explained, read_plain
 
 # The kinds that are built from the options of a file.
 _KINDS = {
-    "model": (_STREAMS, "transformer"),
+    "model": (KIND, "transformer"),
     "task": ("stream_translation", "translation"),
     "criterion": ("adacos", "minimum_risk", "cross_entropy", "label_smoothed_cross_entropy"),
 }
 
 # The ways to split text that need no other file.
 _SPLITTERS = {"bpe": ("bytes", "characters"), "tokenizer": ("space",)}
-
-# The options of a task that say how its model reads sentences; all others are for the command.
-_OF_TASKS = (
-    *("symbols", "fresh_names", "seed", "data", "source_lang", "target_lang", "left_pad_source"),
-    *("left_pad_target", "truncate_source", "max_source_positions", "max_target_positions"),
-)
 
 # The text of options whose text fairseq evaluates as Python, or makes the name of a file of.
 _TEXTS = {
@@ -64,10 +52,6 @@ _OF_TRANSFORMERS = {
     if field.name != "_name"
 }
 
-# A file with more options, larger sizes or larger weights is no model's.
-_MOST_OPTIONS = 100_000
-_LARGEST = 1_000_000
-
 
 def read_state(
     path: str, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
@@ -87,47 +71,17 @@ def read_state(
         UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
             of another kind, or it has a model, a task or a criterion that is not known.
     """
-    if not os.path.isfile(path):
-        raise UserError(f"{path} does not exist or is no file; {remedy}")
+    state = read_plain(path, remedy)
     with explained(path, remedy):
-        state = read(path)
-        complaint = incomplete(state)
-        if complaint:
-            raise LookupError(complaint)
         try:
-            _refuse_references(state)
             state["cfg"], state["args"] = _configuration(state, given), None
-            _refuse_other_shapes(state)
         except ValueError as error:
             raise UserError(f"{path} {error}; {remedy}")
+        name, options = _named(state, "model")
+        fault = damage(options, state["model"], _kind("model", name) == KIND)
+        if fault is not None:
+            raise UserError(f"{path} is damaged: {fault}; {remedy}")
     return state
-
-
-def _refuse_references(state: Dict[str, Any]) -> None:
-    """Refuses options that are no text or number, or text that OmegaConf would replace."""
-    found = list(islice(_values((state.get("cfg"), state.get("args"))), _MOST_OPTIONS + 1))
-    if len(found) > _MOST_OPTIONS:
-        raise ValueError(f"holds more than {_MOST_OPTIONS} options")
-    for option, value in found:
-        if not (value is None or isinstance(value, (bool, int, float, str))):
-            raise ValueError(f"has no text or number, but {type(value).__name__}, as {option}")
-        if isinstance(value, str) and "${" in value:
-            raise ValueError(f"has {value[:80]!r}, which fairseq would replace, as {option}")
-
-
-def _values(options: Any, name: str = "") -> Iterator[Tuple[str, Any]]:
-    """The names and the values of options, also within lists and sections, each with the option
-    that it belongs to."""
-    options = vars(options) if isinstance(options, Namespace) else options
-    if isinstance(options, dict):
-        for inner, value in options.items():
-            yield f"a name in the section {name}", inner
-            yield from _values(value, f"the option {inner}")
-    elif isinstance(options, (list, tuple)):
-        for value in options:
-            yield from _values(value, name)
-    else:
-        yield name, options
 
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -155,7 +109,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
             )
     for option in ("max_tokens", "batch_size"):
         value = _named(state, "dataset")[1].get(option)
-        if isinstance(value, int) and 0 < value <= _LARGEST:
+        if isinstance(value, int) and 0 < value <= LARGEST:
             cfg["dataset"][option] = value
     return OmegaConf.to_container(
         OmegaConf.create(cfg, flags={"allow_objects": True}), resolve=True
@@ -166,11 +120,10 @@ def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
     """The name of what a section builds, and its options."""
     option = "arch" if section == "model" else section
     if state.get("args"):  # of a file from before fairseq 0.11
-        return vars(state["args"]).get(option), vars(state["args"])
+        return state["args"].get(option), state["args"]
     options = state["cfg"].get(section)
     if isinstance(options, str):
         return options, {}
-    options = vars(options) if isinstance(options, Namespace) else options
     options = options if isinstance(options, dict) else {}
     return options.get("_name") or options.get(option), options
 
@@ -197,7 +150,7 @@ def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
     }[section][_kind(section, name)]
     names = {field.name for field in fields(dataclass)} - {"_name"}
     if section == "task":
-        names &= set(_OF_TASKS)
+        names &= set(TASK_OPTIONS)
     kept = {name: options[name] for name in sorted(names) if options.get(name) is not None}
     if section == "criterion":
         kept = {name: value for name, value in kept.items() if isinstance(value, (int, float))}
@@ -251,68 +204,6 @@ def _check(option: str, value: Any) -> None:
                 f"option {option}"
             )
     elif isinstance(value, (int, float)):
-        largest = 2**32 if option in ("seed", "min_params_to_wrap") else _LARGEST
+        largest = 2**32 if option in ("seed", "min_params_to_wrap") else LARGEST
         if not -largest <= value <= largest:
             raise ValueError(f"has {value}, more than {largest}, as the option {option}")
-
-
-def _refuse_other_shapes(state: Dict[str, Any]) -> None:
-    """Compares tensors with their bytes and with the options, before a model takes memory."""
-    weights = state["model"]
-    for name, tensor in [*weights.items(), *(moving_average(state) or {}).items()]:
-        other = tensor.is_nested or tensor.is_quantized or tensor.is_meta
-        if other or tensor.layout is not torch.strided:
-            raise ValueError(f"is damaged: {name} is no plain tensor")
-        if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-            raise ValueError(
-                f"is damaged: {name} has {tuple(tensor.shape)} numbers, but the file holds "
-                f"{tensor.untyped_storage().nbytes()} bytes of them"
-            )
-    name, options = _named(state, "model")
-    streams = _kind("model", name) == _STREAMS
-    fault = _wrong_size(options, weights, streams)
-    if fault is None and streams:
-        fault = _lost_vocabulary(weights) or _no_number(weights)
-    if fault is not None:
-        raise ValueError(f"is damaged: {fault}")
-
-
-def _wrong_size(
-    options: Dict[str, Any], weights: Dict[str, Tensor], streams: bool
-) -> Optional[str]:
-    """Says which option asks for more than there are weights, or, of a model with streams, for
-    less; fairseq's may be pruned as they are loaded."""
-    for side in ("encoder", "decoder"):
-        layers = {
-            match[0] for match in map(re.compile(rf"{side}\.layers\.\d+\.").match, weights) if match
-        }
-        sizes = {"layers": len(layers)}
-        first = weights.get(f"{side}.layers.0.fc1.weight")
-        if first is not None and first.dim() == 2:
-            sizes["ffn_embed_dim"], sizes["embed_dim"] = first.shape
-        own = options.get(side) or {}  # of fairseq-hydra-train
-        for option, found in sizes.items():
-            asked = own.get(option, options.get(f"{side}_{option}"))
-            number = isinstance(asked, int)
-            if asked is not None and not (number and asked <= found and asked >= found * streams):
-                return f"its options say {side}_{option} {asked!r}, its weights {found}"
-        for option in ("input_dim", "output_dim"):
-            asked = own.get(option) if own else options.get(f"{side}_{option}")
-            if asked is not None and not asked <= max(sizes.values()):
-                return f"its options say {side}_{option} {asked!r}, more than any of its weights"
-    return None
-
-
-def _lost_vocabulary(weights: Dict[str, Tensor]) -> Optional[str]:
-    try:
-        found = saved_vocabulary(weights)
-    except (RuntimeError, ValueError):
-        return "its base tokens or its pattern of symbols are no text"
-    return "it lacks its base tokens or its pattern of symbols" if found is None else None
-
-
-def _no_number(weights: Dict[str, Tensor]) -> Optional[str]:
-    for name, tensor in weights.items():
-        if not bool((tensor.abs() <= _LARGEST).all()):
-            return f"{name} holds NaN or numbers beyond {_LARGEST}"
-    return None

@@ -7,6 +7,7 @@ from fairseq.dataclass.constants import ChoiceEnum
 from fairseq.tasks.translation import TranslationConfig
 from omegaconf import II
 
+from sit_fairseq.domains.by_name import check_domain
 from sit_fairseq.errors import UserError
 
 
@@ -24,6 +25,11 @@ class StreamTranslationConfig(TranslationConfig):
         "regular expression that matches the interchangeable tokens in full, or NAME=REGEX for each "
         "of several sorts, of which each may be renamed within itself; saved with the model, so that "
         "only fairseq-train needs it (hydra takes a line for each sort)",
+    )
+    domain: Optional[str] = option(
+        None,
+        "what the sentences are about: prop, ltl, copying, or MODULE:OBJECT; saved with the model, "
+        "whose answers have the domain's grammar",
     )
     fresh_names: Optional[str] = option(
         None,
@@ -76,7 +82,7 @@ class StreamTranslationConfig(TranslationConfig):
     constrained: Optional[str] = option(
         None,
         "in generation, write well-formed answers alone: by the grammar of prop, ltl or "
-        "MODULE:CLASS, one of your own (without a value: that of the model's tokens; with --verify "
+        "MODULE:CLASS, one of your own (without a value: that of the model's --domain; with --verify "
         "also if not given, unless it is 'none')",
         argparse_const="auto",
     )
@@ -107,6 +113,7 @@ def refuse_given(options: Any, *names: str) -> None:
 def check(cfg: StreamTranslationConfig) -> None:
     """Refuses options that would give wrong results silently."""
     refuse_given(cfg, "num_batch_buckets", "left_pad_target")
+    check_domain(cfg.domain)
     if cfg.alpha_renaming and cfg.symbols is None:
         raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
     metric = cfg.best_checkpoint_metric

@@ -95,7 +95,7 @@ class StreamHubInterface(GeneratorHubInterface):
         if read:
             answers = iter(self.generate(read, **options))
             self.task.end_run()
-        return [
+        given = [
             (
                 Unanswered(one.reason)
                 if isinstance(one, UnansweredError)
@@ -103,8 +103,14 @@ class StreamHubInterface(GeneratorHubInterface):
             )
             for one in found
         ]
+        for sentence, answer in zip(sentences, given):
+            if strict and isinstance(answer, Unanswered):
+                raise UnansweredError(answer.reason, sentence)
+        return given
 
     def _answer(self, hypothesis: Dict[str, Any]) -> Answer:
+        if "reason" in hypothesis:
+            return Unanswered(hypothesis["reason"])
         answer = self.decode(hypothesis["tokens"])
         verdict = hypothesis.get("verdict", Verdict.satisfied)
         return answer if verdict is Verdict.satisfied else Unverified(answer, verdict.value)

@@ -17,8 +17,9 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.fairseq_generator import Hypotheses, VerifiedGenerator
 from sit_fairseq.search.grammar import Grammar
-from sit_fairseq.search.verified_search import Hypotheses, VerifiedGenerator, beam_widths
+from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
@@ -36,14 +37,14 @@ class Run:
         ours: whether the models are of this package, so that they search in slot space.
         build: makes a generator from options, and the ``grammar`` of its answers, which may be
             None.
-        before: the task's run before this one, whose judges go on working if they are the same.
+        domain: what the model's sentences are about, None if nobody has said it.
 
     Attributes:
-        judges: who verifies, None if nobody does.
         generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
         check_scored: raises a UserError if what is answered cannot be scored.
         ids: of the sentences of the next batch, for a command that does not pass them on.
+        reason: why the sentence that is being printed has no answer; None if it has one.
 
     Raises:
         UserError: an option cannot be used, or the model is of another logic.
@@ -56,15 +57,16 @@ class Run:
         dictionary: StreamDictionary,
         ours: bool,
         build: Callable[..., Any],
-        before: Optional["Run"] = None,
+        domain: Optional[str] = None,
     ) -> None:
         global _current
-        self.judges = None if before is None else before.judges
-        self.options, self.dictionary = options, dictionary
+        self.options, self.dictionary, self._domain = options, dictionary, domain
         self.scorer: Any = None
         self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
         self._verdicts: Dict[int, str] = {}
+        self._reasons: Dict[int, str] = {}
+        self.reason: Optional[str] = None
         self._say: Callable[[str], None] = logger.info
         semantics, beams, constrained = (
             getattr(options if hasattr(options, name) else cfg, name)
@@ -94,30 +96,32 @@ class Run:
         if constrained in (None, False, "none"):
             return None
         name = "auto" if constrained is True else constrained  # in Python
-        return make_grammar(name, self.dictionary.base_tokens())
+        return make_grammar(name, self._domain, self.dictionary.base_tokens())
 
     def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
         widths = beam_widths(beams, getattr(self.options, "beam", 5))
-        if self.judges is None or type(self.judges.judge) is not type(judge):
-            self.judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
-        self.judges.number, self.judges.seconds = 0, 0.0
+        judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
+        weakref.finalize(self, judges.close)
         generators = {}
         for width in widths:
             self.options.beam = width
             generators[width] = build(deepcopy(self.options))
         self.options.beam = widths[0]  # which fairseq prints
-        return VerifiedGenerator(generators, self.judges, self.dictionary)
+        return VerifiedGenerator(generators, judges, self.dictionary)
 
     def note(self, sample: Dict[str, Any], hypotheses: List[Hypotheses]) -> None:
-        """Keeps the verdicts on a batch that was answered, and has it scored."""
-        if isinstance(self.generator, VerifiedGenerator):
-            for number, (best, *_) in zip(map(int, sample.get("id", self.ids)), hypotheses):
+        """Keeps the verdicts on a batch, and why sentences have no answer, and has it scored."""
+        for number, (best, *_) in zip(map(int, sample.get("id", self.ids)), hypotheses):
+            if "reason" in best:
+                self._reasons[number] = best["reason"]
+            elif "verdict" in best:
                 self._verdicts[number] = f"{best['verdict'].value}\t{best['beam']}"
         if self.scorer is not None:
             self.scorer.judge(sample, [nbest[: self.options.nbest] for nbest in hypotheses])
 
-    def print_verdict(self, number: int, say: Callable[[str], None]) -> None:
+    def begin_sentence(self, number: int, say: Callable[[str], None]) -> None:
         """Prints the ``V-`` line of a sentence, once, by what prints its answers."""
+        self.reason = self._reasons.pop(number, None)
         if number in self._verdicts:
             say(f"V-{number}\t{self._verdicts.pop(number)}")
             self._say = say

@@ -13,9 +13,8 @@ import numpy
 from fairseq.data import LanguagePairDataset
 from torch import Tensor
 
-from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
-from sit_fairseq.errors import MalformedFormula, UnansweredError, UserError
-from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.models.positions import NoPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -34,23 +33,18 @@ class Sentences:
 
     Attributes:
         fresh_symbols: how many symbols a target may hold that its source lacks.
-
-    Raises:
-        UserError: the model reads formulas, but operators are symbols.
     """
 
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
         self._dictionary = dictionary
         self.longest = longest if model is None else min(longest, model.max_positions()[0])
         self._vocabulary, self._one_stream, self.fresh_symbols = None, model is not None, 0
-        self._reads_formulas = False
+        self._positions: Any = NoPositions()
         if isinstance(model, SymbolInvariantTransformer):
             self._vocabulary = model.vocabulary
             self._one_stream = model.vocabulary.one_stream
             self.fresh_symbols = model.vocabulary.fresh_symbols
-            self._reads_formulas = isinstance(model.encoder.embed_positions, TreePositions)
-        if self._reads_formulas:
-            refuse_operators_as_symbols(dictionary)
+            self._positions = model.encoder.embed_positions
 
     def require_symbols(self) -> None:
         """Raises a UserError if no token of training data is a symbol."""
@@ -172,15 +166,10 @@ class Sentences:
         special = [word for word in words if word in forbidden]
         if not words or special:
             return f"holds {special[0]}, a token of fairseq's own" if words else "is empty"
-        try:
-            if self._reads_formulas:
-                check_formula(words)
-        except MalformedFormula as error:
-            return (
-                f"is not one formula in prefix notation ({error}), as tree positions need it, "
-                "which --encoder-positions rope does not"
-            )
-        return None
+        fault = self._positions.fault(words)
+        if fault is None:
+            return None
+        return f"{fault}, as tree positions need it, which --encoder-positions rope does not"
 
     def _measure(self, source: List[int], target: Optional[List[int]]) -> Tuple[int, List[str]]:
         """The streams of a pair, and the symbols of its target that the model cannot produce
@@ -215,14 +204,3 @@ def _lists(sentences: Sequence[Tensor]) -> Iterator[List[int]]:
     if getattr(sentences, "supports_prefetch", False):
         sentences.prefetch(range(len(sentences)))  # old formats give nothing otherwise
     return (sentences[index].tolist() for index in range(len(sentences)))
-
-
-def refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
-    """Raises a UserError if symbols are not leaves, for a model that reads sources as formulas."""
-    operators = [token for token in dictionary.known_symbols() if token in ARITY]
-    if operators:
-        raise UserError(
-            f"--symbols {dictionary.pattern!r} matches the operator {operators[0]!r}; choose a "
-            "regular expression that matches interchangeable tokens only, or --encoder-positions "
-            "rope if the sources are no formulas"
-        )

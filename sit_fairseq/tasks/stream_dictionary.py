@@ -6,8 +6,8 @@ from fairseq import utils
 from fairseq.data import Dictionary
 from torch import Tensor
 
-from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, is_filler
+from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.pattern import is_filler
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -53,24 +53,6 @@ class StreamDictionary(TokenTable, Dictionary):
         base = [token for token in self._words() if not self.is_symbol(token)]
         symbols = _some(self.known_symbols())
         return f"symbols {self.pattern!r}: {symbols}; base tokens: {_some(base)}"
-
-    def read(self, sentence: str) -> Tensor:
-        """(T,) indices of a typed sentence with its ``</s>``; new symbols get an index.
-
-        Raises:
-            UnansweredError: a token is neither a base token nor a symbol.
-        """
-        for token in sentence.split():
-            reason = None
-            if token in SPECIAL_TOKENS or is_filler(token):
-                reason = f"the sentence holds {token}, a token of fairseq's own"
-            elif token not in self and not self.is_symbol(token):
-                reason = f"unknown token {token[:40]!r}, no base token of the model"
-                if self.pattern is not None:
-                    reason += f" and not matched by --symbols {self.pattern!r}"
-            if reason is not None:
-                raise UnansweredError(reason, sentence)
-        return self.encode_line(sentence, add_if_not_exist=False).long()
 
     def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
         """The sentence of (T,) indices, padded or not, on any device.

@@ -173,6 +173,11 @@ class StreamTranslationTask(TranslationTask):
             raise unsupported(f"--criterion {cfg._name}")
         return criterion
 
+    @property
+    def domain(self) -> Optional[str]:
+        """What the sentences are about: as given, or as the checkpoint that was loaded says."""
+        return self.cfg.domain or self.state.state_dict.get("domain")
+
     # Data.
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
@@ -314,7 +319,7 @@ class StreamTranslationTask(TranslationTask):
         def build(args, grammar):
             return self.generator(models, args, *given, grammar=grammar, **more)
 
-        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build, self._run)
+        self._run = Run(args, self.cfg, self.src_dict, _are_ours(models), build, self.domain)
         self._run.check_scored = partial(self._refuse_lost_names, "--scoring semantic")
         return self._run.generator
 
@@ -355,8 +360,16 @@ class StreamTranslationTask(TranslationTask):
                 generator, models, sample, prefix_tokens, constraints
             )
         if self._run is not None and generator is self._run.generator:
+            if self.cfg.strict:
+                self._refuse_unanswered(sample, hypotheses)
             self._run.note(sample, hypotheses)
         return hypotheses
+
+    def _refuse_unanswered(self, sample: Dict[str, Any], hypotheses: List[Any]) -> None:
+        """Raises an UnansweredError for the first sentence of a batch without an answer."""
+        for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
+            if "reason" in best:
+                raise UnansweredError(best["reason"], self.src_dict.text(source))
 
     def end_run(self) -> None:
         """The last batch of a generation has been answered."""

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from browser.web_driver import Browser
+from constrained_export import ConstrainedModel
 
-from sit_fairseq.domains.formulas.shapes import WrittenFormulas
+from sit_fairseq.domains.formulas.shapes import Shapes
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, random_formula
-from sit_fairseq.export.answer import ExportedModel
+from sit_fairseq.export.grammars import GRAMMARS
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"
 PICTURES = Path(__file__).parents[2] / "outputs" / "playground"
@@ -69,9 +70,10 @@ def browser():
 
 def python(folder):
     """Answers of a model as Python finds them: a function of formulas in prefix notation."""
-    model = ExportedModel(PAGE / "models" / folder, symbols=r"\S+")
+    grammar = GRAMMARS[folder]()
+    model = ConstrainedModel(PAGE / "models" / folder, grammar, symbols=r"\S+")
     longest = {"prop": 40, "ltl": 100}[folder]
-    return lambda formula: model.answer(formula, max_length=longest, constrained=True)
+    return lambda formula: model.answer(formula, max_length=longest)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,7 @@ def test_an_operator_that_a_model_has_not_learnt_is_said(browser):
 
 
 def test_temporal_formulas_are_answered_and_judged_as_in_python(browser, ltl):
-    formulas = WrittenFormulas(random.Random(1), ["p", "req", "open", "x1"], 25, temporal=True)
+    formulas = Shapes(random.Random(1), ["p", "req", "open", "x1"], 25, temporal=True)
     judge, verdicts = SpotJudge(), []
     for number in range(30):
         seen = browser.run(_RENAME, " ".join(formulas.draw()))

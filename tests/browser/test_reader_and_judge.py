@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.reading import read_formula
-from sit_fairseq.domains.formulas.shapes import WrittenFormulas
+from sit_fairseq.domains.formulas.shapes import Shapes
 from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, TRACE_MARKS
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
@@ -53,7 +54,7 @@ def slots(text):
 def formulas(seed, number, temporal):
     """Formulas as people write them and random ones in turn, over p0, p1, ... in order."""
     rng, symbols = random.Random(seed), [f"p{index}" for index in range(6)]
-    written = WrittenFormulas(rng, symbols, 35, temporal=temporal)
+    written = Shapes(rng, symbols, 35, temporal=temporal)
     operators = tuple(ARITY) if temporal else OPERATORS
     for number in range(number):
         tokens = random_formula(rng, rng.randint(1, 25), symbols[:3], operators)
@@ -125,7 +126,113 @@ ODD = [
     *("| True a", "🦊🦊 & (b", "Xa", "Grant -> a", "GFa", "G Fa", "G TRUE", "! False", "Grant"),
     *("or", "5", "²", "01", "V", "V a b", "U a GFb", "FB", "GF1", "Found.x", "X1 & G0", "a S b"),
     *("G (a -> F b)", "X[3] a", "a=1", "a*b+c∩d∪e⟶f⟹g", "◯⬜◻⋄♢a", "⊤ ⊻ ⊥ ⟺ a ≡ b ⋀ c ⋁ d"),
-    *("& Not a", "U True a"),
+    *(
+        "& Not a",
+        "U True a",
+        "always (a -> Eventually b)",
+        "a until b weak\tUNTIL c",
+        "a strong release b",
+    ),
+    *(
+        "F Release",
+        "next & a",
+        "always",
+        "a next b",
+        "heat until done",
+        "r[0] & pid[0].state[next]",
+    ),
+    *(
+        "X[3]",
+        "GF[a]",
+        "Gr[0]",
+        "F[0:3] a",
+        "not[a]",
+        "a[1]-b",
+        "[a & b]",
+        "a[]",
+        "r[ 0 ]",
+        "{a}",
+        "1[0]",
+    ),
+    *(
+        "door-open & IL-2",
+        "X-ray",
+        "a--b",
+        "-a",
+        "a -b",
+        "a->b-c",
+        "a<-b",
+        "a <== b",
+        "a ==> b <==> c",
+    ),
+    *(
+        "a = b",
+        "a=1",
+        "a != b",
+        "a<=b",
+        "a < b",
+        "a ≥ b",
+        "a := b",
+        "a <> b",
+        "3 < x",
+        '"x <= 3" & y',
+    ),
+    *(
+        "light' & a",
+        "lift:up",
+        "$x",
+        "a & b.",
+        "A.B + !A.C",
+        "A.B",
+        "& a.b c",
+        "in.a + b",
+        "in.a & b",
+    ),
+    *(
+        '"A.B" + c',
+        "(a).",
+        "a . b",
+        "X.1",
+        "a; b",
+        "“a”",
+        '"F a"',
+        '"a"',
+        '("F a & b")',
+        '"true"',
+        '"\\"F\\" a"',
+    ),
+    *(
+        '"a\nb" & c',
+        '"\x1b" & c',
+        '"\u202e" & c',
+        '"a\u2028" & c',
+        "<>R",
+        "a -> R b",
+        "M -> a",
+        "(P U R)",
+    ),
+    *(
+        "G i p0",
+        "G i p0 p1",
+        "e p0 V t X p1",
+        "^ p0 f",
+        "& t f",
+        "i p0 a",
+        "W p0 p1",
+        "p⊃◊q ⟷ ⬦r",
+        "a ⋅ ∼b ∘ c",
+    ),
+    *(
+        "a" * 30 + " b",
+        "X" + "a" * 30 + "[0]",
+        "G" + "B" * 30,
+        "a U",
+        "(a",
+        "[] [] a",
+        "<> <> b",
+        "□a",
+        "○",
+    ),
 ]
 
 
@@ -139,6 +246,10 @@ def test_formulas_are_read_as_in_python(temporal):
         places = [place for place, letter in enumerate(text) if letter in "()"] or [len(text)]
         texts += [text.replace("(", "").replace(")", "")]
         texts += [text[: (place := rng.choice(places))] + text[place + 1 :]]
+
+    pieces = sorted({piece for text in ODD for piece in re.findall(r"\w+|\W", text)})
+    texts += ["".join(rng.choices(pieces, k=rng.randint(1, 8))) for _ in range(3000)]
+    texts += [" ".join(rng.choices(pieces, k=rng.randint(1, 5))) for _ in range(3000)]
 
     def python(text):
         try:
@@ -156,6 +267,17 @@ def test_formulas_are_read_as_in_python(temporal):
     expected = list(map(python, texts))
     assert differences(texts, list(map(page, read)), expected) == []
     assert sum(isinstance(one, str) for one in expected) > 50
+
+
+def test_long_texts_are_read_in_linear_time():
+    names = " & ".join(f"a{number}" for number in range(50000))
+    asked = [(text, True) for text in (names, "!" * 100000 + "a", '"x" | ' * 50000, "X[" * 50000)]
+    function = """(...given) => {
+        const begin = performance.now();
+        try { reader.readFormula(...given); } catch {}
+        return performance.now() - begin;
+    }"""
+    assert max(node(function, asked)) < 5000
 
 
 @pytest.mark.parametrize("logic, label", [("prop", depth_first_answer), ("ltl", depth_first_trace)])

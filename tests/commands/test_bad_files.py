@@ -42,14 +42,6 @@ def exclude(kind):
     return action
 
 
-def import_pairs(folder):
-    """Interleaves the lines as the published files have them; source line 2 is line 3."""
-    sources, targets = ((folder / f"x.{side}").read_bytes() for side in ("src", "tgt"))
-    lines = zip(sources.split(b"\n")[:-1], targets.split(b"\n"))
-    (folder / "x.txt").write_bytes(joined([line for pair in lines for line in pair]))
-    sit("import", "pairs", "--semantics", "prop", folder / "x.txt", folder / "new")
-
-
 def rename(folder):
     options = ("--symbols", "[a-z]", "--names", "p,q,r,s")
     sit("rename", folder / "x", folder / "new", *options)
@@ -75,19 +67,12 @@ NO_TEXT = {
 }
 
 # What each entry point says of some faults. It reads files by functions whose own tests have all of
-# them: tests/logic/test_syntax.py, datasets/test_published.py, and of what fairseq-preprocess has made
+# them: tests/logic/test_syntax.py, and of what fairseq-preprocess has made
 # tasks/test_sentences.py and test_stream_dictionary.py.
 ENTRIES = {
     "judge": (judge, {**MALFORMED, **NO_TEXT}),
     "generate prop": (exclude("prop"), {**MALFORMED, **NO_TEXT}),
     "generate ltl": (exclude("ltl"), {**MALFORMED, **NO_TEXT}),
-    "import": (
-        import_pairs,
-        {
-            "unbalanced": ".*x.txt is malformed, line 3: .* ends too early",
-            "not UTF-8": "Line 3 of .*x.txt is not UTF-8",
-        },
-    ),
     "rename": (rename, NO_TEXT),  # sentences of any kind
     "preprocess": (preprocess_with_the_task, NO_TEXT),  # likewise
     "training": (

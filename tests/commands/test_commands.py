@@ -101,7 +101,7 @@ def test_the_folder_of_the_package_is_printed_for_fairseq(light):
 
 def test_help_of_light_verbs_is_quick_and_quiet(light):
     data = [*(["generate", name] for name in names()), ["grid"]]
-    for words in ([], ["judge"], *data, ["import"], ["edit"], ["rename"], ["overlap"]):
+    for words in ([], ["judge"], *data, ["rename"], ["overlap"]):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = light(*words, "--help")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -124,7 +124,8 @@ def test_light_verbs_need_neither_torch_nor_fairseq(light, tmp_path):
     light("generate", "prop", tmp_path / "prop", "--size", 20)
     grid = ("--from", tmp_path / "prop", "--symbols", "[a-e]")
     light("grid", tmp_path / "grid", *grid)
-    light("edit", "renamed", tmp_path / "prop", tmp_path / "edited")
+    others = ("--symbols", "[a-z]", "--names", "v,w,x,y,z")
+    light("rename", tmp_path / "prop", tmp_path / "edited", *others)
     said = light(
         "overlap", tmp_path / "edited", "--with", tmp_path / "prop", tmp_path / "grid/grid"
     )

@@ -50,7 +50,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     if disguised:  # as one of ours
         state["model"] = load(SHIPPED / "model.pt")["model"]
     torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
+    with pytest.raises(UserError, match="other.pt is knows no symbols; sit convert"):
         sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
     (tmp_path / "other.pt").write_bytes(b"")
     with pytest.raises(UserError, match="other.pt is not a readable .*; name another file$"):
@@ -100,7 +100,7 @@ def test_no_room_for_the_files(tmp_path, little_room, options):
 
 
 def test_no_room_for_networks(tmp_path, monkeypatch):
-    def full(model, folder):
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("sit_fairseq.export.onnx_files.write", full)

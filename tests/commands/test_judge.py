@@ -185,3 +185,53 @@ def test_nobody_has_to_read_to_the_end(tmp_path, lines):
         process.stdout.close()  # as `head` does, when it has seen enough
         assert process.stderr.read() == ""
     assert process.returncode == 128 + signal.SIGPIPE  # what a shell says of any other tool
+
+
+MOVES = """
+from sit_fairseq.search.grammar import Grammar
+
+class Moves(Grammar):
+    \"\"\"Answers name each thing of their sentence once, in any order.\"\"\"
+
+    def start(self, source):
+        return frozenset(t for t in source if not isinstance(t, str) and t.sort == "thing")
+
+    def next(self, state, token):
+        return state - {token} if token in state else None
+
+    def shortest(self, state):
+        return len(state)
+"""
+
+
+@pytest.fixture
+def constrained(tmp_path, monkeypatch, capsys):
+    """A function that runs the verb with a grammar in this process, and returns what it prints."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_moves.py").write_text(MOVES)
+
+    def run(name, sources, answers, semantics, *options):
+        options = ("--workers", 0, "--constrained", name, *options)
+        sit("judge", semantics, *write(tmp_path, sources, answers), *options)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_answers_that_a_grammar_refuses_are_shown(constrained):
+    found = constrained("prop", FORMULAS, ANSWERS, "prop")
+    assert "prop refuses 2 of 5 answers" in found
+    assert "Line 3: prop refuses 'a', token 3" in found and "Line 4: prop refuses its end" in found
+
+
+def test_a_grammar_of_ones_own_is_given_the_sentence(constrained):
+    sources, answers = "go P1 t2 t1\ngo t1 t2\ngo t1\n", "t1 t2\nt1\nP1\n"
+    patterns = ("--symbols", "person=P[0-9]+", "thing=t[0-9]+")
+    name = "own_moves:Moves"
+    found = constrained(name, sources, answers, "copy", *patterns)
+    assert f"{name} refuses 2 of 3 answers" in found
+    assert f"Line 2: {name} refuses its end" in found and f"Line 3: {name} refuses 'P1'" in found
+    with pytest.raises(UserError, match="--symbols"):
+        constrained(name, sources, answers, "copy")
+    with pytest.raises(UserError, match="exact has no problems"):
+        constrained("prop", sources, answers, "exact")

@@ -28,7 +28,6 @@ def inputs(tmp_path):
     """A folder with a few files to work on."""
     (tmp_path / "in.src").write_text("& a b\na\n")
     (tmp_path / "in.tgt").write_text("a 1 b 1\na 1\n")
-    (tmp_path / "published").write_text("a\na1\n")
     return tmp_path
 
 
@@ -37,7 +36,6 @@ def inputs(tmp_path):
     [
         ("generate prop OUT --size 20 --max-length 7", pair),
         ("generate copying OUT --size 20 --max-length 30", pair),
-        ("generate entities OUT --size 20", pair),
         pytest.param(
             "generate ltl OUT --size 20 --max-length 7",
             lambda folder: journal(folder / "out.journal"),
@@ -48,8 +46,6 @@ def inputs(tmp_path):
             lambda folder: journal(folder / "out" / "grid.journal"),
         ),
         ("rename IN OUT --symbols [a-z] --names p,q,r", pair),
-        ("edit renamed IN OUT", pair),
-        ("import pairs PUBLISHED OUT --semantics prop", pair),
         ("export CHECKPOINT OUT", lambda folder: partial_files(str(folder / "out" / "model.pt"))),
     ],
 )
@@ -57,7 +53,6 @@ def test_a_second_writer_ends(inputs, words, first):
     names = {
         "OUT": inputs / "out",
         "IN": inputs / "in",
-        "PUBLISHED": inputs / "published",
         "CHECKPOINT": SHIPPED / "model.pt",
     }
     words = [names.get(word, word) for word in words.split()]

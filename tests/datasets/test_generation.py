@@ -148,7 +148,7 @@ def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
         (
             "ltl",
             ["--style", "people", "--symbols", 0],
-            "written formulas need a symbol; change --symbols",
+            "of people need a symbol; change --symbols",
         ),
         ("prop", ["--exclude", "nowhere"], "nowhere.src"),
         ("copy", ["--symbols", "99", "--distinct-symbols", "81"], "no such samples of 20 to 80"),

@@ -264,7 +264,7 @@ def test_a_grid_of_other_data_does_not_go_on(interrupted):
 @pytest.mark.parametrize(
     "semantics, options, message",
     [
-        ("prop", ["--max-symbols", 21], "at most 20 symbols; change --max-symbols"),
+        ("prop", ["--max-symbols", 21], "at most 20 symbols, these .* 21; change --max-symbols"),
         ("prop", ["--max-length", 101], "at most 100 tokens, not 101; change --max-length"),
         ("copy", ["--exclude", "nowhere"], "nowhere.src"),
         ("prop", ["--max-symbols", 0], "no cell with samples; change --max-symbols or --max-len"),

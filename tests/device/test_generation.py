@@ -10,7 +10,7 @@ from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
 
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8
@@ -164,7 +164,7 @@ def test_a_shipped_model_answers_the_same(device):
     questions = ["& a ! b", "xor p q", "& | a b ! a", "! 0", "<-> ! a b", "& a & b c"]
     path = str(ROOT / "checkpoints" / "prop" / "model.pt")
     host, here = (
-        CheckpointDecoder(path, beam=3, max_len_a=2, max_len_b=20, **options).decode(questions)
+        ModelAnswerer(path, beam=3, max_len_a=2, max_len_b=20, **options).decode(questions)
         for options in ({}, {"device": device.name})
     )
     answers = [

@@ -38,7 +38,7 @@ class SudokuJudge(Judge):
 
 
 class SixteenDigits(Grammar):
-    def start(self):
+    def start(self, source):
         return 0
 
     def next(self, state, token):

@@ -81,9 +81,9 @@ def test_domains_of_the_package_are_whole(name):
 
 
 def test_a_grammar_by_the_name_of_a_domain():
-    assert make_grammar("prop", ["0", "1", "!"]).shortest((0, False)) == 0
+    assert make_grammar("prop").shortest((0, False)) == 0
     with pytest.raises(UserError, match="the domain copying has no grammar"):
-        make_grammar("copying", [])
+        make_grammar("copying")
 
 
 @pytest.mark.parametrize(

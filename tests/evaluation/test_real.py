@@ -4,13 +4,11 @@ import json
 from dataclasses import replace
 
 import pytest
-import yaml
 from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.commands.evaluate import real as verb
 from sit_fairseq.domains import find
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.real import measure_real, real_table
 from sit_fairseq.judging.verdict import Verdict
 
@@ -27,18 +25,12 @@ def few(monkeypatch):
     monkeypatch.setattr(verb, "find", lambda name: replace(find(name), held_out=lambda: SETS))
 
 
-def test_formulas_are_counted_by_set_and_listed_for_the_hub(few, tmp_path):
-    result, listed = tmp_path / "real.json", tmp_path / ".eval_results" / "real.yaml"
-    files = ("--result", result, "--eval-results", listed)
-    sit("evaluate", "real", "prop", "--path", SHIPPED, *files, "--workers", 0)
+def test_formulas_are_counted_by_set(few, tmp_path):
+    result = tmp_path / "real.json"
+    sit("evaluate", "real", "prop", "--path", SHIPPED, "--result", result, "--workers", 0)
     found = json.loads(result.read_text())["result"]
     for measure in ("correct", "verified"):
         assert [found[name][measure]["count"] for name in SETS] == [2, 2]
-    entries = yaml.safe_load(listed.read_text())
-    assert [entry["dataset"]["task_id"] for entry in entries] == [
-        *("networks_correct", "networks_verified", "wide_correct", "wide_verified")
-    ]
-    assert {entry["value"] for entry in entries} == {100.0}
 
 
 def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_path, capsys):
@@ -52,17 +44,6 @@ def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_p
     assert found["samples"] == 3 and len(kept) > 3, "some are searched for twice"
     assert found["seconds"] == pytest.approx(sum(entry["seconds"] for entry in kept))
     assert capsys.readouterr().out.count("verified") == 1
-
-
-def test_a_measurement_is_not_lost_where_results_for_the_hub_cannot_be_written(few, tmp_path):
-    result = tmp_path / "real.json"
-    words = ("--path", SHIPPED, "--result", result, "--workers", 0, "--eval-results")
-    with pytest.raises(UserError, match="real.py is a file|Cannot make .*real.py"):
-        sit("evaluate", "real", "prop", *words, f"{__file__}/x.yaml")
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(UserError, match=f"Cannot write {tmp_path}: Is a directory"):
-        sit("evaluate", "real", "prop", *words, tmp_path)
-    assert result.exists()
 
 
 def test_what_cannot_be_asked_counts_as_wrong():

@@ -18,7 +18,7 @@ from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
@@ -309,17 +309,6 @@ def test_grids(evaluate, tmp_path):
         evaluate("top-n", tmp_path / "grid", *PROP, "--lowest", 1)
 
 
-def test_cost(evaluate, tmp_path):
-    options = ("--counts", "1,4", "--samples", 3, "--repetitions", 2, "--length", 9)
-    found, table = evaluate("cost", *SHORT, *options)
-    assert list(found["result"]) == ["1", "4"] and found["samples"] == 6
-    for entry in found["result"].values():
-        assert len(entry["seconds"]) == 2 and entry["median_seconds"] > 0
-        assert entry["mean_source_tokens"] == 9
-    assert "| 4 |" in table
-    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
-
-
 def without_time(result):
     return {name: value for name, value in result.items() if name != "seconds"}
 
@@ -382,11 +371,9 @@ def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(CheckpointDecoder, "decode", interrupted)
+        patch.setattr(ModelAnswerer, "decode", interrupted)
         with pytest.raises(UserError, match="Interrupted; the same command goes on"):
             evaluate("correct", prefix, *PROP)
-        with pytest.raises(UserError, match="Interrupted$"):  # times are not kept
-            evaluate("cost", *SHORT)
     (kept,) = journal()
     assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
 
@@ -407,21 +394,18 @@ def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path, prefix):
         ("correct", ("--max-len-a", -1)),
         ("top-n", ("--n", "1,x")),
         ("alpha-covariance", ("--max-renamings", 1)),
-        ("cost", ("--counts", "0,1")),
     ],
 )
 def test_numbers_are_checked_as_they_are_read(evaluate, prefix, capsys, command, options):
-    judged = () if command in ("alpha-covariance", "cost") else PROP[:2]
+    judged = () if command == "alpha-covariance" else PROP[:2]
     with pytest.raises(SystemExit) as usage:
-        evaluate(command, *([] if command == "cost" else [prefix]), *judged, *options)
+        evaluate(command, prefix, *judged, *options)
     assert usage.value.code == 2 and f"argument {options[0]}" in capsys.readouterr().err
 
 
 def test_mistakes_are_told(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="text.src is a file|Cannot make .*text.src"):
         evaluate("correct", prefix, *PROP, result=f"{prefix}.src/result.json")
-    with pytest.raises(UserError, match="20 symbols need at least 39 tokens; change --length"):
-        evaluate("cost", *SHORT, "--length", 9)
     given = ("--generated", f"{prefix}.tgt")
     for option in ("--verify", "--verify-beams", "--constrained"):
         with pytest.raises(UserError, match=f"file are not searched for; change {option} or --gen"):

@@ -10,10 +10,7 @@ import sys
 import pytest
 from command_line import ROOT
 
-from sit_fairseq.domains.by_name import make_grammar
-from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.errors import UserError
-from sit_fairseq.export.answer import CannotAnswer, ExportedModel, grammar_of
+from sit_fairseq.export.answer import CannotAnswer, ExportedModel
 
 PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
 MODEL = ROOT / "examples" / "playground" / "models" / "prop"
@@ -35,11 +32,6 @@ def test_each_line_has_an_answer():
     assert scores[0] == scores[2] != scores[1]
     names = ["--symbols", r"(?!xor$)[a-z]\w*", "--beam", "1"]
     assert answer(["! speed_limit"], *names) == (["speed_limit 0"], "", 0)
-
-
-def test_constrained_answers_are_as_long_as_they_may_be():
-    lines, said, status = answer(["xor a & b c", "! 0"], "--constrained", "--max-length", "3")
-    assert (lines, said, status) == (["a 1", ""], "", 0)
 
 
 def test_a_line_without_an_answer_has_its_place():
@@ -77,7 +69,9 @@ def test_options_are_checked():
 def test_a_folder_without_a_model(tmp_path):
     command = [sys.executable, PROGRAM, tmp_path]
     result = subprocess.run(command, input="", capture_output=True, text=True)
-    assert result.returncode == 1 and result.stderr.startswith(f"{tmp_path} is no folder of sit")
+    assert result.returncode == 1 and result.stderr.startswith(
+        f"{tmp_path} cannot be used (FileNotFoundError"
+    )
 
 
 @pytest.fixture
@@ -144,7 +138,7 @@ def with_value(value, *path):
 )
 def test_a_vocabulary_that_is_none(stranger, change, reason):
     said = stranger(change)
-    assert f"model is damaged ({reason}" in said and "export the model again" in said
+    assert f"model cannot be used ({reason}" in said
 
 
 @pytest.mark.parametrize("size", [0, 100, 5000])
@@ -153,7 +147,7 @@ def test_a_network_that_is_none(tmp_path, network, size):
     folder = shutil.copytree(MODEL, tmp_path / "model")
     content = (folder / network).read_bytes()
     (folder / network).write_bytes(content[:size])
-    with pytest.raises(SystemExit, match=r"model is damaged \(.*$"):
+    with pytest.raises(SystemExit, match=r"model cannot be used \(.*$"):
         ExportedModel(str(folder))
 
 
@@ -173,13 +167,15 @@ PATTERNS = ["(a|a)*b", "(?:a+)+b", "a*a*a*a*b", "(a|a)(a|a)b", "[a-z]" * 300, "(
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_that_may_take_for_ever(stranger, pattern):
     said = stranger(with_value(pattern, "symbols"))
-    assert "say what is a symbol by --symbols, with the same pattern if you trust it" in said
+    assert "may take for ever to match; pass --symbols" in said
 
 
 def test_a_pattern_that_is_none(stranger):
-    assert "the pattern '[a-' is not a regular expression" in stranger(with_value("[a-", "symbols"))
+    assert "cannot be used (error: unterminated character set" in stranger(
+        with_value("[a-", "symbols")
+    )
     said = stranger(with_value("[a-z]", "symbols"), "(")
-    assert "the pattern '(' is not a regular expression" in said
+    assert "cannot be used (error: missing )" in said
 
 
 def test_patterns_of_the_examples_can_be_exported(tmp_path):
@@ -190,42 +186,6 @@ def test_patterns_of_the_examples_can_be_exported(tmp_path):
         assert ExportedModel(str(folder)).answer("xor a & a a", max_length=9).text
     with pytest.raises(CannotAnswer, match="^'cccc"):
         ExportedModel(str(folder)).answer("xor a & b " + "c" * 101)
-
-
-PROP = {"!", "&", "0", "1"}
-VOCABULARIES = [
-    PROP,
-    PROP | {"->", "xor"},
-    PROP | {";", "{", "}"},
-    PROP | {*ARITY, ";", "{", "}"},
-    PROP | {"U"},
-    PROP | {"}"},
-    {"{", "}"},
-    {"!", "&"},
-    {"(", ")"},
-]
-
-
-@pytest.mark.parametrize("tokens", VOCABULARIES, ids=lambda tokens: " ".join(sorted(tokens)))
-def test_the_grammar_of_a_model_is_that_of_the_package(tokens):
-    """In all states within six tokens of the start."""
-    own = grammar_of(tokens)
-    if own is None:
-        with pytest.raises(UserError, match="do not say of which logic"):
-            make_grammar("auto", tokens)
-        return
-    theirs = make_grammar("auto", tokens)
-    states = {(own.start, theirs.start())}
-    for _ in range(6):
-        assert all(own.shortest(one) == theirs.shortest(other) for one, other in states)
-        states = {
-            (own.next(one, token), theirs.next(other, token))
-            for one, other in states
-            for token in [*ARITY, "0", "1", ";", "{", "}", "<unk>", 0, 1, 2]
-        }
-        assert all((one is None) == (other is None) for one, other in states)
-        states -= {(None, None)}
-    assert states
 
 
 def test_it_needs_numpy_and_onnxruntime_only():

@@ -28,9 +28,11 @@ from transformers import (
     Seq2SeqTrainer,
 )
 
+from examples.binding.terms import terms
+from examples.entities.sentences import FEW
+from examples.entities.sentences import sentences as entities
 from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.export.checkpoint_folders import model_index
 from sit_fairseq.export.hugging_face_tokens import Spelling, split
 from sit_fairseq.export.transformers_folder import source_files
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
@@ -89,12 +91,13 @@ def fairseq_model(path, **options):
     )
 
 
-def sentences(name, count, folder):
+def sentences(name, count):
     """Sentences that a model reads."""
     rng = random.Random(1)
-    if name in ("entities", "binding"):
-        sit("generate", name, folder / "text", "--size", count, "--seed", 7)
-        return (folder / "text.src").read_text().splitlines()[:count]
+    if name == "entities":
+        return [source for source, _ in entities(count, 7, FEW, 1, 6)]
+    if name == "binding":
+        return [source for source, _ in terms(count, 7, (1, 4), (0, 3), 3)]
     if name == "copy":
         return [
             " ".join(rng.choices("abcdefghijklmnop", k=rng.randint(5, 20))) for _ in range(count)
@@ -133,11 +136,11 @@ def our_answers(tokenizer, model, lines, **options):
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, *UNTRAINED])
-def test_logits_and_best_answers_are_those_of_fairseq(name, folder, tmp_path, capsys):
+def test_logits_and_best_answers_are_those_of_fairseq(name, folder, capsys):
     """But where two answers have the same score, which is said."""
     path, count = folder(name), SENTENCES if name in SHIPPED else 12
     theirs = fairseq_model(ROOT / "checkpoints" / name if name in SHIPPED else path)
-    (tokenizer, model), lines = load(path), sentences(name, count, tmp_path)
+    (tokenizer, model), lines = load(path), sentences(name, count)
     check_logits(theirs, tokenizer, model, lines[:12], reverse=name != "copy")
     expected, ties = fairseq_answers(theirs, lines, beam=3), 0
     found = our_answers(tokenizer, model, lines, num_beams=3)
@@ -172,9 +175,9 @@ def check_logits(theirs, tokenizer, model, lines, reverse):
 
 
 @pytest.mark.parametrize("name", ["prop", "ltl", "binding"])
-def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(name, folder, tmp_path):
+def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(name, folder):
     tokenizer, model = load(folder(name), symbols=r"\w*[^\W\d]\w*")
-    lines = sentences(name, 12, tmp_path)
+    lines = sentences(name, 12)
     new = ["speed_limit", "p17", "Äther", "名前", "zz", "x_1", "q", "longer_than_eight_bytes"]
     renaming = Renaming(dict(zip("abcdeijk", new)))
     for options in (
@@ -215,13 +218,13 @@ def test_ids_mean_the_same_in_every_tokenizer(folder, tmp_path):
         load(folder("prop"), symbols="a=[a-d]\nb=[e-z]")
 
 
-def test_text_is_split_as_sentencepiece_does(folder, tmp_path):
+def test_text_is_split_as_sentencepiece_does(folder):
     import sentencepiece
 
     model = str(ROOT / "checkpoints" / "entities" / "spm.model")
     processor = sentencepiece.SentencePieceProcessor(model_file=model)
     pieces = load(folder("entities"))[0]._pieces
-    for line in [*sentences("entities", 200, tmp_path), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
+    for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
         assert split(line, pieces) == processor.encode(line, out_type=str), line
 
 
@@ -433,19 +436,3 @@ def test_what_the_data_say_runs_nothing(change, folder, tmp_path):
     with pytest.raises((ValueError, KeyError)):
         tokenizer, model = load(tmp_path)
         model.generate(**tokenizer("! a", return_tensors="pt"), constrained=True)
-
-
-def test_hubs_read_the_results_in_tables_of_a_card():
-    options = "# Mine\n\n| | |\n| --- | --- |\n| model | `tiny` |\n| layers | 3 |\n"
-    assert model_index(options) == ""
-    assert model_index("# Mine\n\n```\nsit init x \\\n| tee log\n```\n") == ""
-    table = "| test | correct | exact | n |\n| --- | --- | --- | --- |\n"
-    text = (
-        options + "\n" + table + "| short | 97.3 % | 91 % | 9 |\n| long | 5 [4, 6] | - | 9 |\n|\n"
-    )
-    data = ModelCard(f"---\nlicense: mit\n{model_index(text)}---\n\n{text}").data
-    found = [(r.dataset_name, r.metric_name, r.metric_value) for r in data.eval_results]
-    assert data.model_name == "Mine" and found == [
-        *(("short", "correct", 97.3), ("short", "exact", 91.0)),
-        ("long", "correct", 5.0),
-    ]

@@ -8,6 +8,8 @@ import pytest
 import torch
 from command_line import generate, interactive, preprocess, preprocess_lines, printed, sit, train
 
+from examples.binding.terms import terms
+from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unanswered
@@ -20,9 +22,8 @@ SHORT = ("--beam", 3, "--max-len-a", 1, "--max-len-b", 4)
 def binding(tmp_path_factory) -> SimpleNamespace:
     """Terms with their A-normal form, and a model that writes bindings, right or wrong."""
     root = tmp_path_factory.mktemp("binding")
-    options = ("--variables", "1-3", "--arguments", 2)
-    sit("generate", "binding", root / "train", "--size", 200, "--binders", "0-2", *options)
-    sit("generate", "binding", root / "test", "--size", 12, "--seed", 7, *options, "--binders", 1)
+    write_pairs(str(root / "train"), terms(200, 42, (1, 3), (0, 2), 2))
+    write_pairs(str(root / "test"), terms(12, 7, (1, 3), (1, 1), 2))
     data = preprocess(
         root / "bin",
         *("--trainpref", root / "train", "--validpref", root / "test"),

@@ -96,7 +96,7 @@ def test_own_judges_judge_in_this_process_and_in_others(rules, name):
             "{}:NoJudge",
             "is no object and no subclass of sit_fairseq.judging.judge.Judge or .*; change --verify",
         ),
-        ("{}:PAIRS", "is no object and no subclass of"),
+        ("{}:PAIRS", "cannot be used"),
         (":Sorted", r"cannot be used \(ValueError"),
     ],
 )

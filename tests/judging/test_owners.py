@@ -35,7 +35,7 @@ def test_a_run_closes_the_judges_that_verify_at_its_end(monkeypatch):
     monkeypatch.setattr(runs.os, "cpu_count", lambda: 1)
     cfg = StreamTranslationConfig(verify="prop")
     run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda options, grammar: None)
-    pool = run.judges
+    pool = run.generator.judges
     pool.verify_all([("a", "a 1")])
     (worker,) = pool._idle
     assert alive(worker)

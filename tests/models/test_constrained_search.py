@@ -1,5 +1,8 @@
 """Searches whose answers a grammar accepts."""
 
+import math
+import re
+
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary
@@ -7,13 +10,14 @@ from fairseq.search import DiverseBeamSearch, Sampling
 from searches import build, generate
 
 from sit_fairseq.domains import find
-from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import UserError
+from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
+from sit_fairseq.search import sampling
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.renaming import Renaming, rename
+from sit_fairseq.symbols.slot import Slot
 
 MARKS = (";", "{", "}")
 READERS = {"prop": parse_assignment, "ltl": parse_trace}
@@ -91,7 +95,7 @@ def test_dead_hypotheses_take_no_fresh_symbols(monkeypatch):
 
 def test_a_grammar_that_allows_all_changes_nothing():
     class Everything(Grammar):
-        def start(self):
+        def start(self, source):
             return 0
 
         def next(self, state, token):
@@ -131,18 +135,145 @@ def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(semantics):
         assert one["score"] == other["score"]
 
 
-def test_a_grammar_whose_answers_are_all_too_long_is_told_before_the_search():
-    dictionary = dictionary_of("ltl")
-    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
-    with pytest.raises(UserError, match="at least 3 tokens, more than the 2 .*--max-len-b"):
-        generate([build(dictionary)], dictionary, sample, grammar=TraceGrammar(), max_len_b=2)
+class Unhashable(int):
+    __hash__ = None
 
 
-def test_a_prefix_that_begins_no_answer_is_told():
+class Odd(Grammar):
+    """Its own answers to sentences that begin with ``!``, none to other ones, with faults of all
+    kinds."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def start(self, source):
+        fails = source[0] != "!"
+        if fails and self.fault == "start":
+            raise RuntimeError("line one\nline two")
+        return fails, 0
+
+    def next(self, state, token):
+        fails, number = state
+        if fails and number == 1:
+            if self.fault == "next":
+                return [][0]
+            if self.fault == "state":
+                return fails, Unhashable(1)
+            if self.fault == "nothing follows":
+                return None
+        return None if number > 2 else (fails, number + 1)
+
+    def shortest(self, state):
+        fails, number = state
+        if fails and number == 1 and self.fault == "shortest":
+            return "many"
+        return 99 if fails and self.fault == "length" else max(2 - number, 0)
+
+
+@pytest.mark.parametrize("strategy", [None, "sampling", "ours"])
+@pytest.mark.parametrize(
+    "fault, reason",
+    [
+        ("start", "Odd fails .RuntimeError: line one line two"),
+        ("next", "Odd fails .IndexError"),
+        ("state", "Odd fails .TypeError"),
+        ("shortest", "Odd fails .TypeError"),
+        ("nothing follows", "the grammar allows no answer.*--constrained"),
+        ("length", "at least 99 tokens, more than the 8.*--max-len-b"),
+    ],
+)
+def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
+    dictionary = dictionary_of("prop")
+    model, options = build(dictionary), dict(beam_size=3, max_len_b=8)
+    if strategy == "sampling":
+        options["search_strategy"] = Sampling(dictionary)
+    if strategy == "ours":
+        options["search_strategy"] = sampling.Sampling()
+    sources = ["! a", "& a b", "! 0", "0"]
+    sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
+    found = generate([model], dictionary, sample, grammar=Odd(fault), **options)
+    for source, nbest in zip(sources, found):
+        if source[0] == "!":
+            assert len(nbest) == 3 and all("reason" not in h for h in nbest)
+        else:
+            assert re.search(reason, nbest[0]["reason"]) and nbest[0]["score"] == -math.inf
+
+
+def test_the_others_are_answered_as_if_alone():
+    dictionary = dictionary_of("prop")
+    model, options = build(dictionary), dict(beam_size=3, max_len_b=8)
+    both, alone = (
+        generate(
+            [model],
+            dictionary,
+            {"net_input": {"src_tokens": encode(dictionary, lines)}},
+            grammar=Odd("nothing follows"),
+            **options
+        )
+        for lines in (["& a b", "! a"], ["! a"])
+    )
+    for one, other in zip(both[1], alone[0]):
+        assert torch.equal(one["tokens"], other["tokens"])
+        assert abs(float(one["score"] - other["score"])) < 1e-10
+
+
+def test_what_a_model_cannot_compute_is_no_answer():
+    """All log-probabilities are NaN, or -inf."""
+    dictionary = make_dictionary()
+    model = build(dictionary)
+    for value in (math.nan, math.inf):
+        with torch.no_grad():
+            model.decoder.layers[0].final_layer_norm.weight.fill_(value)
+        sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+        found = generate([model], dictionary, sample, beam_size=2)
+        assert all("probability 0 or none" in nbest[0]["reason"] for nbest in found)
+
+
+def test_a_prefix_that_begins_no_answer_is_one_sentence():
     dictionary = dictionary_of("prop")
     tokens = encode(dictionary, SOURCES[1:])
-    prefix = encode(dictionary, ["a a", "b b", "c c"])[:, :2]
+    prefix = encode(dictionary, ["a a", "b 1", "c c"])[:, :2]
     sample = {"net_input": {"src_tokens": tokens}}
-    with pytest.raises(UserError, match="begins with a prefix"):
-        options = dict(beam_size=2, grammar=AssignmentGrammar())
-        generate([build(dictionary)], dictionary, sample, prefix, **options)
+    options = dict(beam_size=2, grammar=AssignmentGrammar())
+    found = generate([build(dictionary)], dictionary, sample, prefix, **options)
+    reasons = [nbest[0].get("reason") for nbest in found]
+    assert reasons[1] is None and all("begins with its prefix" in reasons[n] for n in (0, 2))
+
+
+class Recording(AssignmentGrammar):
+    """Assignments; notes what it is given."""
+
+    def __init__(self):
+        self.sources, self.tokens = [], set()
+
+    def start(self, source):
+        self.sources.append(source)
+        return super().start(source)
+
+    def next(self, state, token):
+        self.tokens.add((int(token), token.sort) if isinstance(token, Slot) else token)
+        return super().next(state, token)
+
+
+@pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
+@pytest.mark.parametrize("pattern", ["[a-h]", "x=[a-d]\ny=[e-h]"])
+def test_grammars_are_given_slots_by_first_appearance_in_the_sentence(kind, pattern):
+    dictionary = make_dictionary(pattern=pattern)
+    options = {} if kind == "streams" else {"stream_attention": "EP-DP-CP"}
+    if kind == "streams":
+        options["fresh_symbols"] = "1" if pattern == "[a-h]" else "x=1,y=1"
+    model = build(dictionary, symbol_embedding=kind, **options)
+    grammar = Recording()
+    sample = {"net_input": {"src_tokens": encode(dictionary, ["& & f b f", "! 0", "& c g"])}}
+    generate([model], dictionary, sample, grammar=grammar, beam_size=3, max_len_b=6)
+    first, constant, last = grammar.sources
+    two = pattern != "[a-h]"
+    assert first == ("&", "&", 0, 1, 0) and constant == ("!", "0") and last == ("&", 0, 1)
+    sorts = [[t.sort for t in source if isinstance(t, Slot)] for source in (first, last)]
+    assert sorts == ([["y", "x", "y"], ["x", "y"]] if two else [[""] * 3, [""] * 2])
+    slots = {token for token in grammar.tokens if isinstance(token, tuple)}
+    if kind == "streams":
+        # Own ones, then fresh ones in the order of their sorts.
+        own = {(0, "y"), (1, "x"), (2, "x"), (3, "y"), (0, "x"), (1, "y")} if two else set()
+        assert slots == own or not two and slots == {(0, ""), (1, ""), (2, "")}
+    assert not {"a", "f"} & grammar.tokens

@@ -1,19 +1,21 @@
 """Runs with --constrained: which grammar, for which models, and what becomes of answers."""
 
+import math
+
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
 from fairseq.dataclass.configs import GenerationConfig
 
 from sit_fairseq.domains.prop.propositional import parse_assignment
-from sit_fairseq.errors import MalformedAnswer, UserError
+from sit_fairseq.errors import MalformedAnswer, UnansweredError, UserError
 from sit_fairseq.search.grammar import Grammar
 
 
 class TwoSymbols(Grammar):
     """Answers of two symbols, each once or twice: a grammar as users write one."""
 
-    def start(self):
+    def start(self, source):
         return 0
 
     def next(self, state, token):
@@ -53,9 +55,11 @@ def is_assignment(answer):
 
 @pytest.mark.parametrize("name", ["auto", "prop"])
 def test_answers_are_well_formed(model, name):
-    found = answers(model, constrained=name)
+    found = answers(model, constrained=name, domain="prop")
     assert all(is_assignment(text) for nbest in found for text, _ in nbest)
-    assert found == answers(model, given={"constrained": True})  # as translate() passes it
+    assert found == answers(
+        model, given={"constrained": True}, domain="prop"
+    )  # as translate() passes it
     free = answers(model)
     assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
 
@@ -77,6 +81,21 @@ def test_verified_search_is_constrained_by_default(model):
     assert not all(is_assignment(text) for nbest in free for text, _ in nbest)
 
 
+def test_the_domain_is_the_checkpoints_unless_another_is_given(model):
+    task = make_task(constrained="auto")
+    task.load_state_dict({"domain": "ltl"})
+    assert task.domain == "ltl"
+    task = make_task(constrained="auto", domain="copying")
+    task.load_state_dict({"domain": "ltl"})
+    with pytest.raises(UserError, match="the domain copying has no grammar.*--constrained"):
+        task.build_generator([model], GenerationConfig())
+
+
+def test_no_such_domain():
+    with pytest.raises(UserError, match="no domain 'chess'; known are .*--domain"):
+        make_task(domain="chess")
+
+
 def test_a_grammar_of_ones_own(model):
     found = answers(model, ["& a b", "! c"], constrained=f"{__name__}:TwoSymbols")
     assert all(
@@ -88,8 +107,9 @@ def test_a_grammar_of_ones_own(model):
     "name, message",
     [
         ("ltl", "ltl does not suit this model.*it lacks .*change --constrained"),
-        ("unknown", "no grammar 'unknown'; known are prop, ltl.*change --constrained"),
-        ("pytest:raises", "pytest:raises is no subclass of .*Grammar; change --constrained"),
+        ("auto", "no domain.* name a grammar: --constrained prop"),
+        ("unknown", "no domain 'unknown'; known are copying, ltl, prop.*change --constrained"),
+        ("pytest:raises", "pytest:raises is no object and no subclass of .*; change --constrained"),
     ],
 )
 def test_no_such_grammar(model, name, message):
@@ -97,9 +117,12 @@ def test_no_such_grammar(model, name, message):
         answers(model, constrained=name)
 
 
-def test_a_sentence_whose_symbols_do_not_suffice(model):
-    with pytest.raises(UserError, match="no answer to a sentence; change --constrained"):
-        answers(model, ["& a b", "! 0"], constrained=f"{__name__}:TwoSymbols")
+def test_a_sentence_without_an_answer_is_one_sentence(model):
+    name = f"{__name__}:TwoSymbols"
+    (first, *_), (second, *_) = answers(model, ["& a b", "! 0"], constrained=name)
+    assert len(first[0].split()) == 2 and second == ("<unk>", -math.inf)
+    with pytest.raises(UnansweredError, match="allows no answer .*'! 0'"):
+        answers(model, ["& a b", "! 0"], constrained=name, strict=True)
 
 
 def test_models_of_fairseqs_own_are_not_constrained():

@@ -2,8 +2,12 @@
 
 import argparse
 import json
+import pickle
+import resource
 import socket
+import struct
 import tarfile
+import time
 import zipfile
 from collections import Counter, OrderedDict
 from pathlib import Path
@@ -168,12 +172,15 @@ def test_control_fairseq_alone_runs_it(trained, changed, tmp_path, monkeypatch, 
         (lambda state: as_args(state, seed="${oc.env:HOME}"), "as the option seed"),
         (options("task", source_lang="../x"), "the name of a file, as the option source_lang"),
         (options("task", target_lang="$(touch x)"), "name of a file, as the option target_lang"),
-        (options("task", data=torch.zeros(1)), "has no text or number, but Tensor, as the option"),
-        (options("task", data=b"x"), "has no text or number, but bytes, as the option data"),
+        (
+            options("task", data=torch.zeros(1)),
+            "damaged: the option data of its task is of another",
+        ),
+        (options("task", data=b"x"), "damaged: the option data of its task is of another"),
         (options("model", tree_depth=10**9), "more than 1000000, as the option tree_depth"),
         (options("model", max_source_positions=float("nan")), "nan, more than 1000000"),
         (options("task", seed=10**30), "more than 4294967296, as the option seed"),
-        (options("common", **{str(n): n for n in range(10**5)}), "more than 100000 options"),
+        (options("common", **{str(n): n for n in range(10**6)}), "more than 200000 values"),
         (options("bpe", _name=["bytes"]), r"names the bpe \['bytes'\], whose files are not"),
         (options("task", seed="x"), "damaged: the option seed of its task is of another kind"),
         (options("task", max_source_positions="???"), "lacks the option max_source_positions"),
@@ -197,8 +204,14 @@ def test_options_without_an_end(changed):
             options = [options] * 10
         state["cfg"]["common"]["a"] = options
 
-    for change in (in_itself, doubled):
-        with pytest.raises(UserError, match="evil.pt (is not a readable|holds more than)"):
+    def empty(state):
+        options = ()
+        for _ in range(30):
+            options = (options,) * 10
+        state["cfg"]["common"]["a"] = options
+
+    for change in (in_itself, doubled, empty):
+        with pytest.raises(UserError, match="evil.pt is not a readable .* holds more than"):
             read_state(str(changed(change)))
 
 
@@ -291,7 +304,7 @@ def test_no_dictionary_hides_what_it_holds(changed, kind):
         state["cfg"] = disguised(state["cfg"], kind, items=list)
 
     for change in (change_section, change_all):
-        with pytest.raises(UserError, match=f"evil.pt is not a .* {kind.__name__} with attributes"):
+        with pytest.raises(UserError, match="evil.pt (has '..oc.env:HOME|is not a readable)"):
             read_state(str(changed(change)))
 
 
@@ -301,14 +314,14 @@ def test_no_tensor_says_another_size(changed):
         tensor.numel = int
         set_tensor(tensor)(state)
 
-    with pytest.raises(UserError, match="evil.pt is not a .* Tensor with attributes"):
+    with pytest.raises(UserError, match="evil.pt is not a .* asks for '.*rebuild_from_type"):
         read_state(str(changed(change)))
 
 
 def test_nothing_in_a_file_is_resolved_as_it_is_read(changed):
     evil = OmegaConf.create({"a": ["${oc.env:HOME}"]})
     for change in (options("common", a=evil), lambda state: state["extra_state"].update(best=evil)):
-        with pytest.raises(UserError, match="evil.pt is not a .* DictConfig with attributes"):
+        with pytest.raises(UserError, match="evil.pt is not a .* asks for '.*DictConfig'"):
             read_state(str(changed(change)))
 
 
@@ -324,10 +337,81 @@ def test_bytes_are_no_objects_of_numpy(changed, tmp_path):
         file = changed(lambda state: state.update(extra=evil))
         with pytest.raises(UserError, match="evil.pt is not a readable fairseq checkpoint"):
             read_state(str(file))
-    # Of this one, which would be made of the bytes, nothing is left.
-    empty = Reduced(numpy.ndarray, ((1,), "O", bytes(8)))
-    torch.save(empty, tmp_path / "evil.pt")
-    assert checkpoints.read(str(tmp_path / "evil.pt")).size == 0
+    torch.save(Reduced(numpy.ndarray, ((1,), "O", bytes(8))), tmp_path / "evil.pt")
+    with pytest.raises(pickle.UnpicklingError, match="asks for 'numpy.ndarray'"):
+        checkpoints.read(str(tmp_path / "evil.pt"))
+
+
+def uni(text: str) -> bytes:
+    return b"X" + struct.pack("<I", len(text)) + text.encode()
+
+
+def doubling(number: int) -> bytes:
+    """Each step doubles a text."""
+    text = b"c_codecs\nencode\n" + uni("x" * 64) + uni("latin1") + b"\x86R"
+    for _ in range(number):
+        text = b"c_codecs\nencode\n" + text + uni("hex") + b"\x86R"
+    return text
+
+
+FLOATS = b"ctorch\nFloatTensor\nJ\xff\xff\xff\x7f\x85R"
+BYTES = b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R"
+# One text of many bytes, made into bytes again and again.
+AGAIN = (
+    uni("x" * 10**5) + b"q\x00" + b"".join([b"c_codecs\nencode\nh\x00X\x06\0\0\0latin1\x86R"] * 99)
+)
+# A tuple of tuples as a name, whose hash takes for ever.
+KEY = b"}(" + b")" + b"q\x01h\x01h\x01\x87" * 60 + b"K\x01u"
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (doubling(40), "asks for '_codecs.encode'"),
+        (BYTES, "asks for 'builtins.bytearray'"),
+        (b"cbuiltins\nlist\n" + BYTES + b"\x85R", "asks for 'builtins.list'"),
+        (FLOATS, "asks for 'torch.FloatTensor'"),
+        (b"(" + AGAIN + b"l", "torch.save does not write|more than 200000 values"),
+        (b"]" + b"(" + AGAIN + b"e", "more than 200000 values"),
+        (KEY, "a name is no text or number"),
+        (b"]q\x05h\x05a", "nested more than"),
+        (b"N" + b"\x85" * 10**5, "nested more than"),
+        (b"r\xff\xff\xff\x7f", "fairseq checkpoint"),
+        (b"X\xff\xff\xff\x7f", "fairseq checkpoint"),
+        (b"\x8e" + b"\xff" * 7 + b"\x7f", "fairseq checkpoint"),
+    ],
+)
+def test_a_small_file_takes_little(tmp_path, body, message):
+    with zipfile.ZipFile(tmp_path / "evil.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02}" + uni("x") + body + b"s.")
+    before, most = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(UserError, match=f"evil.pt is not .*({message})"):
+        read_state(str(tmp_path / "evil.pt"))
+    assert time.process_time() - before < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 100_000  # KiB
+
+
+def test_files_of_old_pytorch_are_read(trained, tmp_path):
+    state = torch.load(trained[1], weights_only=True)
+    torch.save(state, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    old, new = checkpoints.read(str(tmp_path / "old.pt")), checkpoints.read(str(trained[1]))
+    assert old["cfg"] == new["cfg"] == state["cfg"]
+    assert list(old["model"]) == list(new["model"]) == list(state["model"])
+    for name, weight in state["model"].items():
+        assert torch.equal(old["model"][name], weight) and torch.equal(new["model"][name], weight)
+
+
+def test_tied_matrices_share_their_bytes_but_not_without_end(trained, changed):
+    weights = checkpoints.read(str(trained[1]))["model"]
+    first, second = (weights[f"{side}.embed_tokens.weight"] for side in ("encoder", "decoder"))
+    assert first.data_ptr() == second.data_ptr()
+
+    def change(state):
+        large = torch.zeros(10**6)
+        state["model"].update({f"x{number}": large[number:] for number in range(99)})
+
+    with pytest.raises(UserError, match="tensors have 16 times the bytes of the file"):
+        read_state(str(changed(change)))
 
 
 def test_nothing_is_unpacked_to_more_than_there_is(trained, tmp_path):
@@ -343,9 +427,9 @@ def test_nothing_is_unpacked_to_more_than_there_is(trained, tmp_path):
 def test_metrics_may_be_of_numpy(tmp_path):
     values = [numpy.float64(1.5), numpy.int64(3), numpy.bool_(True), numpy.arange(6).reshape(2, 3)]
     torch.save(values, tmp_path / "metrics.pt")
-    for found, value in zip(checkpoints.read(str(tmp_path / "metrics.pt")), values):
-        assert type(found) is type(value) and found.dtype == value.dtype
-        assert numpy.array_equal(found, value)
+    *numbers, array = checkpoints.read(str(tmp_path / "metrics.pt"))
+    assert numbers == [1.5, 3, True] and list(map(type, numbers)) == [float, int, bool]
+    assert torch.equal(array, torch.arange(6).reshape(2, 3))
 
 
 def test_no_archive_is_unpacked(tmp_path, trace):

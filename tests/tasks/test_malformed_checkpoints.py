@@ -36,6 +36,16 @@ def without_weight(name):
     return lambda state: state["model"].pop(f"encoder.{name}")
 
 
+def set_history(name, *values):
+    """Changes or removes what is known of the last training."""
+
+    def change(state):
+        del state["optimizer_history"][-1][name]
+        state["optimizer_history"][-1].update(zip([name], values))
+
+    return change
+
+
 def set_rows(more):
     """Another number of rows, in all copies of the matrix."""
 
@@ -105,16 +115,35 @@ def claim_more_in_the_average(state):
         (without_weight("embed_tokens.vocabulary.base_tokens"), "damaged"),
         (lambda state: state.update(cfg={"model": None}), "damaged"),
         (lambda state: state.update(cfg=3), "damaged"),
-        (lambda state: state.update(args={"task": "translation"}), "it lacks 'cfg' or 'args', the"),
+        (lambda state: state.update(args=["translation"]), "it lacks 'cfg' or 'args', the"),
         (lambda state: state.update(cfg="fconv"), "damaged"),
         (lambda state: state.update(cfg=[1]), "damaged"),
         (lambda state: state["cfg"].update(model=7), "damaged"),
         (lambda state: state["cfg"].update(task=None), "it names no model or no task"),
-        (set_tensor(torch.eye(3).to_sparse()), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.eye(3).to_sparse_csr()), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.nested.nested_tensor([torch.ones(2)])), "fc1.weight is no plain tensor"),
-        (set_tensor(torch.quantize_per_tensor(torch.eye(3), 1, 0, torch.qint8)), "no plain tensor"),
-        (set_tensor(torch.zeros(3, device="meta")), "fc1.weight is no plain tensor"),
+        (set_tensor(torch.eye(3).to_sparse()), "asks for 'torch._utils._rebuild_sparse"),
+        (set_tensor(torch.eye(3).to_sparse_csr()), "asks for 'torch._utils._rebuild_sparse"),
+        (set_tensor(torch.nested.nested_tensor([torch.ones(2)])), "asks for 'torch._utils._reb"),
+        (set_tensor(torch.quantize_per_tensor(torch.eye(3), 1, 0, torch.qint8)), "asks for 'torch"),
+        (set_tensor(torch.zeros(3, device="meta")), "asks for 'torch._utils._rebuild_meta"),
+        (set_tensor(torch.zeros(3, dtype=torch.complex64)), "numbers of the type 'torch.Complex"),
+        (set_tensor(torch.full((256, 64), float("inf")).half()), "fc1.weight holds NaN or numbers"),
+        (options("model", tree_depth=999_999), "say tree_depth 999999, its weights another"),
+        (
+            options("model", encoder_positions="sinusoidal", max_source_positions=10**6),
+            "say max_source_positions 1000000",
+        ),
+        (
+            options("model", decoder_positions="learned", max_target_positions=10**6),
+            "say max_target_positions 1000000",
+        ),
+        (options("model", _name="transformer"), "its weights of a model with streams"),
+        (options("task", symbols="\ud800"), "is no Unicode text"),
+        (set_history("lr_scheduler_state"), "has no 'lr_scheduler_state'"),
+        (set_history("num_updates", "x"), "its updates or epochs are no numbers"),
+        (
+            lambda state: state["extra_state"]["train_iterator"].update(epoch="x"),
+            "its updates or epochs are no numbers",
+        ),
         (set_tensor(torch.full((256, 64), float("nan"))), "fc1.weight holds NaN or numbers beyond"),
         (set_tensor(torch.full((256, 64), 1e30)), "fc1.weight holds NaN or numbers beyond 1000000"),
         (set_tensor(torch.zeros(3)), "size mismatch for encoder.layers.0.fc1"),

@@ -1,6 +1,8 @@
 """Which sentences a model reads: every message names the line and what to change."""
 
+import itertools
 import logging
+import random
 import re
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ from conftest import SOURCES, TARGETS, make_dictionary, make_model
 from fairseq.data import LanguagePairDataset
 
 from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
 from sit_fairseq.tasks.sentences import Sentences
 
 
@@ -92,11 +95,44 @@ def test_unknown_tokens_are_counted(caplog):
     assert not caplog.text
 
 
-def test_operators_are_no_symbols_of_formulas():
+def test_a_symbol_is_a_leaf_whatever_it_is_called():
+    """Operators are base tokens; names of others that are symbols here change nothing."""
+    words = "! & | U X xor a b".split()
+    dictionary = make_dictionary(["X", "U"], ["!", "&", "|", "0", "1"], "[A-Za-z]+")
+    sentences = make_sentences(dictionary)
+    for length in range(1, 4):
+        for tokens in itertools.product(words, repeat=length):
+            plain = [{"U": "a", "X": "b", "xor": "c"}.get(token, token) for token in tokens]
+            line, renamed = " ".join(tokens), " ".join(plain)
+            found = sentences.read([line, renamed], str.strip, None)
+            reasons = {getattr(one, "reason", "").split("after")[0] for one in found}
+            assert len(reasons) == 1, line
+            assert "" in reasons or "is not one formula" in reasons.pop()
+
+
+@pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
+@pytest.mark.parametrize("pattern", [".", "[A-Z]+|[a-z]+", "[a-z]"])
+def test_what_is_read_can_be_encoded_and_nothing_else(kind, pattern):
+    tokens = list("abUXF") + (["!", "&"] if pattern != "." else [])
+    dictionary = make_dictionary(tokens, ("xor", "0", "1"), pattern)
+    options = {} if kind == "streams" else {"stream_attention": "EP-DP-CP"}
+    model = make_model(dictionary, symbol_embedding=kind, **options).eval()
+    rng = random.Random(3)
+    for _ in range(60):
+        line = " ".join(rng.choices(tokens, k=rng.randint(1, 4)))
+        (found,) = Sentences(dictionary, 99, model).read([line], str.strip, None)
+        indices = dictionary.encode_line(line, add_if_not_exist=False).long()
+        if isinstance(found, UnansweredError):
+            with pytest.raises(ValueError, match="is not one formula"):
+                model.encode(indices.unsqueeze(0))
+        else:
+            model.encode(found.unsqueeze(0))
+
+
+def test_an_operator_that_is_a_symbol_is_named():
     dictionary = make_dictionary(pattern="[a-z]+")
-    with pytest.raises(UserError, match="matches the operator 'xor'; .*rope if"):
-        make_sentences(dictionary)
-    make_sentences(dictionary, **ROPE)
+    with pytest.raises(UserError, match="^line 2 .*'xor' is a symbol, which has no operands"):
+        checked(["! a", "xor a b"], dictionary=dictionary)
 
 
 def make_sentences(dictionary, longest=999, **options):

@@ -15,7 +15,7 @@ from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation import result_file
 from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.evaluation.depends import depends_on, signature, versions
 from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
@@ -29,17 +29,16 @@ from sit_fairseq.storage.journal import Journal
 # and the others.
 _OF_MODELS = (
     *("beam", "nbest", "lenpen", "max_len_a", "max_len_b", "verify", "verify_beams"),
-    *("constrained", "batch_size", "max_tokens", "device", "data", "symbols", "fresh_names"),
+    *("constrained", "batch_size", "max_tokens", "device", "symbols", "fresh_names"),
 )
-_OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings", "repetitions", "length")
+_OTHERS = ("semantics", "judge", "timeout", "names", "max_renamings")
 
 
-def add_result(parser: argparse.ArgumentParser, required: bool = True, kept: bool = True) -> None:
-    """Adds the result file and, where answers are ``kept`` beside it, how to discard them."""
+def add_result(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Adds the result file, and how to discard the answers kept beside it."""
     add = parser.add_argument
     add("--result", required=required, metavar="FILE", help="the JSON file to write")
-    if kept:
-        add("--restart", action="store_true", help="discard the answers of an interrupted run")
+    add("--restart", action="store_true", help="discard the answers of an interrupted run")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -65,13 +64,12 @@ def add_model(parser: argparse.ArgumentParser, beam: bool = True, given: bool = 
     help_ = "answers have at most A * source length + B tokens (default: %(default)s)"
     add("--max-len-a", type=at_least(0, float), default=0.0, metavar="A", help=help_)
     add("--max-len-b", type=at_least(0), default=200, metavar="B", help="(default: %(default)s)")
-    help_ = "write well-formed answers alone: of prop, ltl, MODULE:CLASS, or of the model's tokens"
+    help_ = "write well-formed answers alone: of prop, ltl, MODULE:CLASS, or of the model's domain"
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     add("--batch-size", **count, default=64, help="sentences (default: %(default)s)")
     add("--max-tokens", **count, help="tokens times streams in a batch (default: no limit)")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     add("--device", default=device, help="where to compute (default: %(default)s)")
-    add("--data", metavar="DIR", help="folder of fairseq-preprocess; not needed with streams")
     add_pattern(parser, "which tokens are symbols (default: as in training)")
     add("--fresh-names", metavar="x,y,z", help="of symbols that a source lacks, as in generation")
     return answers
@@ -95,18 +93,16 @@ def add_box(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Iterator[None]:
     """Context manager: there is a folder for the result, and Ctrl-C ends in one sentence."""
     make_folder(os.path.dirname(args.result) or ".")
-    logging.getLogger("sit_fairseq.tasks.run").setLevel(logging.INFO)  # it counts what is verified
     try:
         yield
     except KeyboardInterrupt:
-        goes_on = "; the same command goes on with the answers it has so far."
-        raise UserError("Interrupted" + goes_on * hasattr(args, "restart"))
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
 
 
 def answerer(args: argparse.Namespace) -> Answerer:
     """The model that the command line names, or the file of answers."""
     if getattr(args, "generated", None) is None:
-        return CheckpointDecoder(args.path, **_given(args, _OF_MODELS))
+        return ModelAnswerer(args.path, **_given(args, _OF_MODELS))
     for name in ("verify", "verify_beams", "constrained"):
         if getattr(args, name, None) is not None:
             raise UserError("answers of a file are not searched for", f"{name} generated")
@@ -138,8 +134,8 @@ def judged(
                 reason = f"sentence {number} is no problem of {args.semantics} ({error})"
                 raise UserError(reason, "semantics")
         asked = answerer(args)
-        if isinstance(asked, CheckpointDecoder):
-            refuse_other_logic(pool.judge, asked.base_tokens, "semantics")
+        if isinstance(asked, ModelAnswerer):
+            refuse_other_logic(pool.judge, asked.model.base_tokens, "semantics")
         problems = pool.judge.problems(sources, targets, asked.symbols)
         return pool.judge, problems, answer(args, asked, problems, pool)
 

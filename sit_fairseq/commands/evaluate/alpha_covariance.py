@@ -72,6 +72,9 @@ def main(args: argparse.Namespace) -> None:
     renamed = [Problem(source) for problem in problems for source in problem.sources]
     with options.run(args):
         answered = options.answer(args, asked, renamed)
+    for entry in answered:
+        if entry.reason is not None:
+            raise UserError(f"a renamed problem cannot be answered: {entry.reason}")
     fresh = pattern if asked.fresh_symbols else None
     answers = [entry.answers[0] for entry in answered]
     result = measure_alpha_covariance(problems, answers, args.counts, fresh)

@@ -9,17 +9,15 @@ or operators, counts as wrong.
 """
 
 import argparse
-import os
 from typing import List, Optional, Sequence
 
 from sit_fairseq.commands.evaluate import _options as options
 from sit_fairseq.domains import find, names
 from sit_fairseq.evaluation import real
 from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import CheckpointDecoder
+from sit_fairseq.evaluation.decoding import ModelAnswerer
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.storage.files import make_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,16 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_model(parser)
     help_ = "widths of the verified search (default: %(default)s)"
     add("--verify-beams", metavar="3,10,25", default="3,10,25", help=help_)
-    help_ = "write the results as .eval_results/*.yaml of the Hub too"
-    add("--eval-results", metavar="FILE", help=help_)
     options.add_judging(parser, semantics=False)
     options.add_result(parser)
-    parser.set_defaults(constrained="auto")
 
 
 def main(args: argparse.Namespace) -> None:
-    if args.eval_results:
-        make_folder(os.path.dirname(args.eval_results) or ".")
+    args.constrained = args.constrained or args.semantics
     sets = find(args.semantics).held_out()
     formulas = [formula for found in sets.values() for formula in found]
     with options.run(args), options.judges(args) as judges:
@@ -66,13 +60,11 @@ def main(args: argparse.Namespace) -> None:
     table = real.real_table(results, args.beam)
     every = [verdict for verdict in (*correct, *verified) if verdict]
     options.report(args, "real", [], results, table, seconds, judges.judge, every)
-    if args.eval_results:
-        real.write_eval_results(args.eval_results, args.semantics, results)
 
 
 def _answered(
     args: argparse.Namespace,
-    asked: CheckpointDecoder,
+    asked: ModelAnswerer,
     judges: JudgePool,
     sources: Sequence[Optional[str]],
     part: str,

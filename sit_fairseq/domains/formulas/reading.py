@@ -297,8 +297,8 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         return [*operators, *([_numbered(name, names)] if name else [])]
     if temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
         raise MalformedFormula(
-            f"{lexeme} may be {word[0]} {word[1:20]} or a name: write a space, or the name in double "
-            "quotes"
+            f"{lexeme} may be {word[0]} {word[1:20]} or a name: write a space, or the name in "
+            "double quotes"
         )
     if word[0].isdecimal():
         raise MalformedFormula(

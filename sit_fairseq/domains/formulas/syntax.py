@@ -10,6 +10,7 @@ from typing import Callable, Dict, List, Sequence, Tuple, TypeVar, Union
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
+from sit_fairseq.symbols.prefix import tree_fault
 
 # Operators of the datasets (PropRandom35, LTLRandom35) and the derived ones Spot
 # knows. Every other token is a leaf.
@@ -41,20 +42,9 @@ T = TypeVar("T")
 
 def check_formula(tokens: Sequence[str]) -> None:
     """Raises MalformedFormula unless tokens are exactly one formula in prefix notation."""
-    if not tokens:
-        raise MalformedFormula("the formula is empty")
-    missing = 1
-    for position, token in enumerate(tokens, start=1):
-        missing += ARITY.get(token, 0) - 1
-        if missing == 0 and position < len(tokens):
-            raise MalformedFormula(
-                f"the formula is complete after token {position}, "
-                f"but {len(tokens) - position} more follow"
-            )
-    if missing:
-        raise MalformedFormula(
-            f"the formula ends too early: {missing} operand(s) missing after token {len(tokens)}"
-        )
+    fault = tree_fault(tokens, ARITY)
+    if fault is not None:
+        raise MalformedFormula(fault)
 
 
 def fold(tokens: Sequence[str], combine: Callable[[str, List[T]], T]) -> T:

@@ -1,6 +1,6 @@
 """The grammar of symbolic traces."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 from sit_fairseq.domains.formulas.syntax import (
     ARITY,
@@ -10,7 +10,8 @@ from sit_fairseq.domains.formulas.syntax import (
     OPERATORS,
     SEPARATOR,
 )
-from sit_fairseq.search.grammar import Grammar, State, Token
+from sit_fairseq.search.grammar import Grammar, State
+from sit_fairseq.symbols.slot import Token
 
 
 class _InTrace(NamedTuple):
@@ -25,7 +26,7 @@ class _InTrace(NamedTuple):
 class TraceGrammar(Grammar):
     """Traces such as ``a ; & b c ; { 1 }``, whose steps are propositional formulas."""
 
-    def start(self) -> State:
+    def start(self, source: Tuple[Token, ...] = ()) -> State:
         return _InTrace(cycle=False, open=1, fresh=True)
 
     def next(self, state: State, token: Token) -> Optional[State]:

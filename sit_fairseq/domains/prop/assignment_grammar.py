@@ -1,9 +1,10 @@
 """The grammar of partial assignments."""
 
-from typing import Optional
+from typing import Optional, Tuple
 
 from sit_fairseq.domains.formulas.syntax import CONSTANTS
-from sit_fairseq.search.grammar import Grammar, State, Token
+from sit_fairseq.search.grammar import Grammar, State
+from sit_fairseq.symbols.slot import Token
 
 
 class AssignmentGrammar(Grammar):
@@ -12,7 +13,7 @@ class AssignmentGrammar(Grammar):
     A state is the slots that have their value, as bits, and whether the last one waits for it.
     """
 
-    def start(self) -> State:
+    def start(self, source: Tuple[Token, ...] = ()) -> State:
         return 0, False
 
     def next(self, state: State, token: Token) -> Optional[State]:

@@ -10,7 +10,7 @@ from sit_fairseq.domains.formulas.syntax import (
     formula_symbols,
     parse,
 )
-from sit_fairseq.errors import MalformedFormula
+from sit_fairseq.errors import MalformedFormula, UserError
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,9 @@ def test_conjuncts():
         ["X", "&", "f", "g"],
     ]
     assert conjuncts(["|", "a", "b"]) == [["|", "a", "b"]]
+
+
+def test_messages_quote_the_beginning_of_long_texts():
+    for error in (MalformedFormula, UserError):
+        said = str(error(f"{'a' * 10**7} is no name"))
+        assert len(said) < 3000 and said.startswith("aaa") and said.endswith("is no name")

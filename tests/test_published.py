@@ -1,30 +1,37 @@
-"""Published data: read sample by sample, where a bad one spoils no other and nothing is run."""
+"""examples/paper/published.py: read sample by sample, where a bad one spoils no other and nothing is run."""
 
 import os
 import pickle
+import sys
 import time
 from collections import OrderedDict, defaultdict
 from pathlib import Path
 
 import pytest
-from command_line import sit
 from generated import read
 
-from sit_fairseq.datasets import published
+from examples.paper import published
+from examples.paper.published import read_pickled_heat_map, read_published_pairs
 from sit_fairseq.datasets.grid import Cell, Grid
-from sit_fairseq.datasets.published import read_pickled_heat_map, read_published_pairs
 from sit_fairseq.errors import UserError
 
 LTL = "&!ab\n&!ab;{1}\nU1Xc\nc;1;{c;!c}\n"
 PROP = "<->a!b\na0b1\nxorab\na1b0\n&ab\na1\n"
 
 
-def import_(kind, semantics, *arguments):
-    """Runs the verb in this process."""
-    sit("import", kind, "--semantics", semantics, *arguments)
+@pytest.fixture
+def import_(monkeypatch):
+    """Runs the script in this process."""
+
+    def run(kind, semantics, *arguments):
+        words = ["published.py", kind, "--semantics", semantics, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", words)
+        published.main()
+
+    return run
 
 
-def test_splits_of_a_folder(tmp_path, capsys):
+def test_splits_of_a_folder(import_, tmp_path, capsys):
     folder, out = tmp_path / "ltl-35", tmp_path / "new" / "data"
     folder.mkdir()
     (folder / "train.txt").write_bytes(LTL.encode() * 3)
@@ -40,7 +47,7 @@ def test_splits_of_a_folder(tmp_path, capsys):
     assert first.startswith("6 samples of") and second.startswith("2 samples of")
 
 
-def test_malformed_samples_stop_or_are_left_out(tmp_path, caplog):
+def test_malformed_samples_stop_or_are_left_out(import_, tmp_path, caplog):
     path, out = tmp_path / "data.txt", tmp_path / "out"
     path.write_text(PROP + "?a\na1\n" + PROP + "&a\n")
     with pytest.raises(UserError, match="^.*data.txt is malformed, line 7: "):
@@ -112,7 +119,7 @@ def test_a_bad_line_is_named_and_the_others_are_read(tmp_path, semantics, text, 
         ("heat-map", "ltl", "none", "out", "Cannot read .*none"),
     ],
 )
-def test_mistakes_are_told(tmp_path, kind, semantics, source, target, message):
+def test_mistakes_are_told(import_, tmp_path, kind, semantics, source, target, message):
     (tmp_path / "ltl.txt").write_text(LTL)
     (tmp_path / "empty").write_text("")
     with pytest.raises(UserError, match=message):
@@ -140,7 +147,7 @@ def pickled(tmp_path):
     return write
 
 
-def test_heat_map_to_grid(tmp_path, pickled, capsys):
+def test_heat_map_to_grid(import_, tmp_path, pickled, capsys):
     import_("heat-map", "ltl", pickled(CELLS), tmp_path / "grid")
     assert "4 samples" in capsys.readouterr().out
     grid = Grid.read(str(tmp_path / "grid"))
@@ -150,7 +157,7 @@ def test_heat_map_to_grid(tmp_path, pickled, capsys):
     assert grid.options == {"semantics": "ltl", "imported": "map.pkl"} and grid.seed is None
 
 
-def test_heat_map_with_a_bad_sample(tmp_path, pickled):
+def test_heat_map_with_a_bad_sample(import_, tmp_path, pickled):
     path = pickled({(2, 5): [("a1b0", "xorab"), ("a", "&ab")]})
     with pytest.raises(UserError, match="map.pkl is malformed, sample 2: .* 'a' has no value"):
         import_("heat-map", "prop", path, tmp_path / "grid")

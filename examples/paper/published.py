@@ -1,10 +1,19 @@
-"""Turns published data sets into sentence pairs and grids.
+"""Turns published data sets into sentence pairs for fairseq-preprocess.
 
-A file of pairs, as of DeepLTL, has two lines per sample: the formula, then its trace or
-assignment, without spaces. A heat map of the published code is a pickled dict from (number of
-symbols, length) to a list of (answer, formula) pairs.
+    python -m examples.paper.published pairs --semantics ltl ltl-35-supp data/ltl
+    python -m examples.paper.published pairs --semantics prop test.txt data/test
+    python -m examples.paper.published heat-map --semantics ltl eval2d-10ap.pkl data/grid
+
+``pairs`` reads files of two lines per sample, a formula and its trace or assignment, in the
+notation without spaces of DeepLTL (ltl-35, ltl-35-supp, prop-35): ``&!ab`` and ``&!ab;{1}``,
+``a1b0``. Of a folder it reads train.txt, val.txt and test.txt, those there are, and writes
+OUT/train.src, OUT/train.tgt and so on.
+
+``heat-map`` reads a pickled heat map of the published code and writes a grid (``sit generate
+grid``). A pickle that asks for more than plain data is refused, and nothing of it is run.
 """
 
+import argparse
 import logging
 import os
 import pickle
@@ -220,3 +229,30 @@ def import_heat_map(
     grid = grid_of_pairs(pairs, formula_symbols, options)
     grid.write(target)
     yield f"{len(pairs)} samples of {source} in {len(grid.cells)} cells in {target}"
+
+
+def main() -> None:
+    """Reads the command line and does what it says."""
+    logging.basicConfig(format="%(message)s")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    for kind, source, target in (
+        ("pairs", "file or folder", "prefix of the files, or folder, to write"),
+        ("heat-map", "pickle", "folder to write"),
+    ):
+        add = kinds.add_parser(kind).add_argument
+        add("source", metavar="IN", help=source)
+        add("target", metavar="OUT", help=target)
+        add("--semantics", choices=sorted(ANSWERS), required=True, help="the logic")
+        skip_help = "leave out samples that cannot be read, with a warning"
+        add("--skip-malformed", action="store_true", help=skip_help)
+    args = parser.parse_args()
+    do = import_pairs if args.kind == "pairs" else import_heat_map
+    for summary in do(args.source, args.target, args.semantics, args.skip_malformed):
+        print(summary)
+
+
+if __name__ == "__main__":
+    main()

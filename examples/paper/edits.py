@@ -1,0 +1,140 @@
+"""Makes the training data of the paper's tables from existing pairs.
+
+    python -m examples.paper.edits renamed data/train data/renamed
+    python -m examples.paper.edits reduced data/train data/reduced --size 80000
+    python -m examples.paper.edits supplemented data/train data/more data/supplemented
+
+Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Symbols are all tokens
+that are no operators, constants or punctuation of traces.
+
+* renamed (section on dataset perturbations): in each pair of a formula and its answer the symbols
+  become a, b, c, ... (p0, p1, ... if some pair has more than 26) as they appear in the answer and
+  then in the source. Other data are refused.
+* reduced (the same section): a random sample of the pairs, in their order.
+* supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
+  whose source has at most one symbol and has not occurred before.
+"""
+
+import argparse
+from collections import Counter
+from random import Random
+from typing import Dict, Iterable, List, Sequence
+
+from sit_fairseq.commands._options import at_least
+from sit_fairseq.datasets.options import symbol_names
+from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs, write_pairs
+from sit_fairseq.domains.formulas.syntax import CYCLE_START, check_formula
+from sit_fairseq.domains.ltl.traces import data_symbols, parse_trace
+from sit_fairseq.domains.prop.propositional import parse_assignment
+from sit_fairseq.errors import MalformedAnswer, MalformedFormula, UserError
+from sit_fairseq.evaluation import plots
+from sit_fairseq.symbols.renaming import Renaming
+
+
+def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:
+    """Renames the symbols of each pair to a, b, c, ... by their first appearance, in the answer
+    before the source; no two symbols of a pair become one.
+
+    Raises:
+        UserError: a pair is neither a formula with a trace or an assignment nor a string and its
+            copy, so that its words need not be symbols.
+    """
+    for number, (source, target) in enumerate(pairs, start=1):
+        answer = target.split()
+        try:
+            if source != target:
+                check_formula(source.split())
+                parse_trace(answer) if CYCLE_START in answer else parse_assignment(answer)
+        except (MalformedFormula, MalformedAnswer) as error:
+            raise UserError(
+                f"line {number} is no formula in prefix notation with an answer ({error}); sit "
+                "rename renames the symbols of other data"
+            )
+    orders = [data_symbols(target.split() + source.split()) for source, target in pairs]
+    names = symbol_names(max(map(len, orders), default=0))
+    renamings = [Renaming(dict(zip(symbols, names))) for symbols in orders]
+    return [
+        (renaming(source), renaming(target)) for renaming, (source, target) in zip(renamings, pairs)
+    ]
+
+
+def supplement(pairs: Sequence[Pair], extra: Iterable[Pair]) -> List[Pair]:
+    """The pairs, and those of the extra pairs whose source is new and has at most one symbol."""
+    result = list(pairs)
+    known = {tuple(source.split()) for source, _ in pairs}
+    for source, target in extra:
+        tokens = tuple(source.split())
+        if len(data_symbols(tokens)) <= 1 and tokens not in known:
+            known.add(tokens)
+            result.append((source, target))
+    return result
+
+
+def numbers_of_symbols(pairs: Sequence[Pair]) -> Dict[int, int]:
+    """Number of pairs by the number of symbols of their source."""
+    return Counter(len(data_symbols(source.split())) for source, _ in pairs)
+
+
+def draw_histograms(counts: Dict[str, Dict[int, int]], path: str) -> None:
+    """Draws the samples by their number of symbols, of each data set by its name, as a PNG file."""
+    figure = plots.new_figure(7.0, 3.4)
+    axes = figure.add_subplot()
+    numbers = sorted(set().union(*counts.values()))
+    width = 0.8 / len(counts)
+    for place, (name, found) in enumerate(counts.items()):
+        left = [number + width * (place - (len(counts) - 1) / 2) for number in numbers]
+        bars = axes.bar(left, [found.get(number, 0) for number in numbers], width, label=name)
+        axes.bar_label(bars, fontsize="x-small", rotation=90, padding=2)
+    axes.set_yscale("log")
+    axes.margins(y=0.25)
+    axes.set_xticks(numbers)
+    axes.set_title("Samples by number of symbols", fontsize="medium")
+    axes.set_xlabel("different symbols in a sample")
+    axes.set_ylabel("samples")
+    axes.legend()
+    plots.save_png(figure, path)
+
+
+def main() -> None:
+    """Reads the command line and does what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    edits = parser.add_subparsers(dest="edit", required=True)
+    for name, reads in {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA"}.items():
+        add = edits.add_parser(name).add_argument
+        for prefix in reads.split():
+            add(prefix, help=f"read {prefix}.src and {prefix}.tgt")
+        add("OUT", help="write OUT.src and OUT.tgt")
+        if name == "reduced":
+            size_help = "number of pairs (default: %(default)s)"
+            add("--size", type=at_least(1), default=80000, help=size_help)
+            add("--seed", type=int, default=42, help="(default: %(default)s)")
+        if name == "supplemented":
+            figure_help = "draw histograms of the numbers of symbols, as PNG"
+            add("--figure", metavar="FILE", help=figure_help)
+    args = parser.parse_args()
+    figure = getattr(args, "figure", None)
+    if figure is not None:
+        plots.require_matplotlib()
+    pairs = read_pairs(args.IN)
+    if args.edit == "renamed":
+        made = by_first_appearance(pairs)
+    elif args.edit == "supplemented":
+        made = supplement(pairs, read_pairs(args.EXTRA))
+    elif args.size > len(pairs):
+        raise UserError(f"there are {len(pairs)} pairs, not {args.size}", "size")
+    else:
+        made = random_pairs(pairs, args.size, Random(args.seed))
+    write_pairs(args.OUT, made)
+    print(f"{len(made)} pairs in {args.OUT}.src and .tgt, made from {len(pairs)}")
+    if args.edit == "supplemented":
+        before, after = numbers_of_symbols(pairs), numbers_of_symbols(made)
+        counts = (f"{number}: {before[number]} -> {after[number]}" for number in sorted(after))
+        print("pairs by number of symbols:", ", ".join(counts))
+        if figure is not None:
+            draw_histograms({"before": before, "after": after}, figure)
+
+
+if __name__ == "__main__":
+    main()

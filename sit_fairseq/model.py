@@ -1,0 +1,345 @@
+"""A trained model by itself: it is loaded and answers with torch alone.
+
+    model = Model.load("checkpoints/prop")
+    model.answer(["& a ! b", "xor c d"], verify="prop")
+
+Shapes and terms are those of :mod:`sit_fairseq.models.transformer`.
+"""
+
+import os
+import weakref
+from dataclasses import dataclass, replace
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
+
+import torch
+from torch import Tensor
+
+from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.loading import KIND, load_model, portable
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
+from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
+from sit_fairseq.storage import checkpoints
+from sit_fairseq.storage.files import partial_files
+
+# Files of weights that a folder may hold, in the order of preference.
+_FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a sentence.
+
+    Attributes:
+        text: the answer, tokens separated by spaces; None where there is none. With ``verify`` it
+            is the first that the judge accepts, or else the best one.
+        score: its log-probability, divided by its length as the search says; None without a text.
+        verdict: the judge's; None where no judge was asked.
+        reason: why there is no text; None where there is one.
+        beam: the width of the beam that found it; None without a text.
+        others: the texts of the next best answers, best first.
+    """
+
+    text: Optional[str]
+    score: Optional[float] = None
+    verdict: Optional[Verdict] = None
+    reason: Optional[str] = None
+    beam: Optional[int] = None
+    others: Tuple[str, ...] = ()
+
+
+class Model:
+    """One trained model, or an ensemble that votes.
+
+    Calls may come from several threads, which then take turns, and from processes that were forked.
+
+    Args:
+        models: trained, with the same tokens.
+        domain: the name of what the sentences are about; None if nobody has said it.
+
+    Attributes:
+        domain: likewise.
+        core: the first model, a :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`.
+    """
+
+    def __init__(
+        self, models: Sequence[SymbolInvariantTransformer], domain: Optional[str] = None
+    ) -> None:
+        self.core, self.domain = models[0], domain
+        self._models = list(models)
+        for model in models:
+            model.eval()
+        self._tokens = self.core.vocabulary.dictionary
+        self._judges: Dict[Any, Any] = {}
+        self._cfg = portable({"model": _options(self.core), "task": self._task()})
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        *others: str,
+        symbols: Optional[str] = None,
+        fresh_names: Optional[str] = None,
+        device: Union[str, torch.device] = "cpu",
+    ) -> "Model":
+        """Loads a checkpoint of fairseq-train, or a folder that ``sit export`` wrote.
+
+        Args:
+            path: the file or the folder.
+            others: of the models that vote with it.
+            symbols: which tokens are symbols, a regular expression, or ``NAME=REGEX`` a line for
+                each sort; None for that of training. Names may then have another form.
+            fresh_names: the names of symbols that an answer holds and its source lacks, separated
+                by commas; None for those of training.
+            device: where to compute, ``cpu`` or ``cuda`` for example.
+
+        Raises:
+            UserError: there is no such file, it holds no model with streams, or the device or
+                another argument cannot be used.
+        """
+        try:
+            torch.zeros(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(
+                f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
+            )
+        files = map(_file, (path, *others))
+        loaded = [load_model(file, ARITY, symbols, fresh_names) for file in files]
+        model = cls([model.to(device) for model, _ in loaded], loaded[0][1]["task"].get("domain"))
+        model._cfg = loaded[0][1]
+        return model
+
+    def save(self, path: str) -> None:
+        """Writes the first model as a checkpoint, which :meth:`load` and fairseq's commands read."""
+        with partial_files(path) as (partial,):
+            checkpoints.write(self.checkpoint(), partial)
+
+    def checkpoint(self, half: bool = False) -> Dict[str, Any]:
+        """The first model as plain data and tensors, as fairseq's checkpoints have it.
+
+        Args:
+            half: of weights in half precision, the scale of the cosines excepted.
+        """
+        weights = self.core.state_dict()
+        if half:
+            weights = {
+                name: value.half() if value.is_floating_point() and value.dim() else value
+                for name, value in weights.items()
+            }
+        return checkpoints.minimal(self._cfg, weights)
+
+    @property
+    def symbols(self) -> str:
+        """The pattern of the symbols."""
+        return self._tokens.pattern
+
+    @property
+    def base_tokens(self) -> List[str]:
+        """The tokens with an identity of their own."""
+        rows = self.core.vocabulary.row_tokens[self._tokens.nspecial :]
+        return [token for token in rows if not self._tokens.is_symbol(token)]
+
+    @property
+    def fresh_symbols(self) -> int:
+        """R, how many symbols an answer may hold that its source lacks."""
+        return self.core.vocabulary.fresh_symbols
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a sentence, with its ``</s>``."""
+        return self.core.encoder.cfg.max_positions
+
+    def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
+        """Answers sentences, in order; the options are those of :meth:`answers`."""
+        sentences = list(sentences)
+        found: Dict[int, Answer] = {}
+        for batch in self.answers(sentences, **options):
+            found.update(batch)
+        return [found[place] for place in range(len(sentences))]
+
+    def answers(
+        self,
+        sentences: Sequence[str],
+        beams: Sequence[int] = (3,),
+        verify: Any = None,
+        constrained: Any = None,
+        max_length: Optional[int] = None,
+        *,
+        search: SearchOptions = SearchOptions(),
+        batch_size: int = 64,
+        max_tokens: Optional[int] = None,
+        skip: Collection[int] = (),
+    ) -> Iterator[Dict[int, Answer]]:
+        """Answers sentences in batches of similar length, the longest first.
+
+        Args:
+            sentences: tokens separated by spaces. A sentence that cannot be answered costs none of
+                the others its answer.
+            beams: the width of the beam, 1 for greedy decoding. With ``verify`` there may be wider
+                ones after it: they are tried for the sentences that have no accepted answer yet.
+            verify: who judges answers: the name of a domain, a judge, or a pool of judges.
+            constrained: the grammar of answers: True for that of the model's domain, the name of
+                a domain, or a grammar; False for none. None for that of ``verify``, if it has one.
+            max_length: the most tokens of an answer; None for what ``search`` says.
+            search: all other options of the search; its beam does not count.
+            batch_size: the most sentences of a batch.
+            max_tokens: the most tokens of a batch, each counted once for each stream; None for any.
+            skip: places of sentences that need no answer. A batch is answered whole or left out.
+
+        Yields:
+            The answers of a batch by the places of their sentences.
+
+        Raises:
+            UserError: an option cannot be used.
+        """
+        pool = self._pool(verify)
+        if len(beams) > 1 and pool is None:
+            raise UserError("beams of several widths need a judge", "beams verify")
+        if max_length is not None:
+            search = replace(search, max_len_a=0, max_len_b=max_length)
+        grammar = self._grammar(constrained, pool)
+        widths = beam_widths(beams, search.beam)
+        searches = {
+            width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
+            for width in widths
+        }
+        with self._tokens.names_of_one_call():
+            read = [self._read(sentence) for sentence in sentences]
+        refused = {
+            place: Answer(None, reason=one)
+            for place, one in enumerate(read)
+            if isinstance(one, str)
+        }
+        if refused:
+            yield refused
+        sizes = {place: one for place, one in enumerate(read) if not isinstance(one, str)}
+        for places in _batches(sizes, batch_size, max_tokens):
+            if not all(place in skip for place in places):
+                with self._tokens.names_of_one_call():
+                    texts = [sentences[place] for place in places]
+                    yield dict(zip(places, self._answered(texts, searches, pool, search.nbest)))
+
+    def _task(self) -> Dict[str, Any]:
+        return {"_name": "stream_translation", "symbols": self.symbols, "domain": self.domain}
+
+    def _answered(
+        self, sentences: List[str], searches: Dict[int, BeamSearch], pool: Any, count: int
+    ) -> List[Answer]:
+        """The answers of a batch of sentences that the model reads."""
+        sources, text = self._tokens.encode(sentences), self._text
+
+        def find(width: int, places: List[int]) -> List[List[Hypothesis]]:
+            return searches[width](sources[places])
+
+        if pool is None:
+            (width,) = searches
+            found = [(nbest, None, width) for nbest in find(width, list(range(len(sentences))))]
+        else:
+            problems = pool.judge.problems(list(map(text, sources)), symbols=self.symbols)
+            found = VerifiedSearch(searches, pool).search(problems, find, lambda h: text(h.tokens))
+        return [self._answer(nbest, count, verdict, beam) for nbest, verdict, beam in found]
+
+    def _answer(
+        self, nbest: List[Hypothesis], count: int, verdict: Optional[Verdict], beam: int
+    ) -> Answer:
+        if not nbest:
+            return Answer(None, verdict=verdict, reason=nbest.reason)
+        best, *others = (self._text(h.tokens) for h in nbest[:count])
+        accepted = verdict in (None, Verdict.satisfied)
+        reason = None if accepted else "no hypothesis of the search was accepted"
+        return Answer(best, float(nbest[0].score), verdict, reason, beam, tuple(others))
+
+    def _text(self, tokens: Tensor) -> str:
+        return self._tokens.decode(tokens)
+
+    def _read(self, sentence: str) -> Union[str, Tuple[int, int]]:
+        """The tokens of a sentence with its ``</s>`` and its streams, or why it is not answered."""
+        try:
+            tokens = self._tokens.read(sentence)
+        except UnansweredError as error:
+            return error.reason
+        fault = self.core.unreadable(tokens)
+        if fault is not None:
+            return f"the sentence {fault}"
+        return tokens.numel(), self.core.vocabulary.most_streams(tokens)
+
+    def _pool(self, verify: Any) -> Any:
+        """The judges that are asked, which live as long as the model; None without any."""
+        from sit_fairseq.domains.by_name import accepting_judge
+        from sit_fairseq.judging.judge import Judge
+        from sit_fairseq.judging.pool import JudgePool
+
+        if verify is None or isinstance(verify, JudgePool):
+            return verify
+        key = os.getpid(), verify  # a process that was forked has workers of its own
+        if key not in self._judges:
+            judge = verify if isinstance(verify, Judge) else accepting_judge(verify)
+            pool = self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
+            weakref.finalize(self, pool.close)
+        return self._judges[key]
+
+    def _grammar(self, constrained: Any, pool: Any) -> Any:
+        from sit_fairseq.domains.by_name import domain_of, make_grammar
+
+        domain = domain_of(pool.judge) if constrained is None and pool is not None else None
+        if domain is not None and domain.grammar is not None:
+            constrained = pool.judge.semantics
+        if not isinstance(constrained, (str, bool, type(None))):
+            return constrained
+        name = "auto" if constrained is True else constrained
+        return make_grammar(name, self.domain, self.base_tokens) if name else None
+
+
+def _options(model: SymbolInvariantTransformer) -> Dict[str, Any]:
+    """The options of a model, with the sizes of its decoder, as checkpoints have them."""
+    decoder = model.decoder.cfg
+    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
+    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
+    own = {name: getattr(decoder.options, name) for name in ModelConfig.__dataclass_fields__}
+    own.update({f"decoder_{name}": size for name, size in sizes.items()})
+    return {"_name": KIND, **own}
+
+
+def _batches(
+    sizes: Dict[int, Tuple[int, int]], batch_size: int, max_tokens: Optional[int]
+) -> Iterator[List[int]]:
+    """The places of the sentences of each batch, the longest first: if the memory is too small, that
+    shows at once. ``sizes`` are tokens and streams by place."""
+    batch: List[int] = []
+    largest = 0
+    for place in sorted(sizes, key=lambda place: -sizes[place][0]):
+        tokens, streams = sizes[place]
+        cost = max(largest, tokens * streams)
+        full = max_tokens is not None and cost * (len(batch) + 1) > max_tokens
+        if batch and (full or len(batch) == batch_size):
+            yield batch
+            batch, cost = [], tokens * streams
+        batch.append(place)
+        largest = cost
+    if batch:
+        yield batch
+
+
+def _file(path: str) -> str:
+    """The file of weights that a path names, of a folder the first there is."""
+    if not os.path.isdir(path):
+        return path
+    files = [os.path.join(path, name) for name in _FILES]
+    found = next(filter(os.path.isfile, files), None)
+    if found is None:
+        raise UserError(f"{path} holds no model ({', '.join(_FILES)}); name another folder", "path")
+    return found

@@ -1,0 +1,212 @@
+"""Models of checkpoints: what a file must be before a model is built of it."""
+
+import re
+from dataclasses import fields
+from typing import Any, Dict, Mapping, Optional, Tuple
+
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.storage.checkpoints import read_plain
+from sit_fairseq.symbols.fresh import fresh_numbers
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+from sit_fairseq.symbols.tokens import TokenTable
+
+# The architectures of fairseq begin with it.
+KIND = "symbol_invariant_transformer"
+
+# The options of a task that say how its model reads sentences; all others are for the command.
+TASK_OPTIONS = (
+    *("domain", "symbols", "fresh_names", "seed", "data", "source_lang", "target_lang"),
+    *("left_pad_source", "left_pad_target", "truncate_source"),
+    *("max_source_positions", "max_target_positions"),
+)
+
+# Larger sizes and weights are no model's, nor is a larger table of positions that no file holds.
+LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
+
+
+def load_model(
+    path: str,
+    arity: Mapping[str, int],
+    symbols: Optional[str] = None,
+    fresh_names: Optional[str] = None,
+) -> Tuple[SymbolInvariantTransformer, Dict[str, Any]]:
+    """Builds the model of a checkpoint.
+
+    Args:
+        path: the file, or the weights of a folder of ``sit export --hub``.
+        arity: the number of operands of each operator, for positions in trees.
+        symbols: pattern of the symbols; None for that of training.
+        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for those of training,
+            if it has its pattern.
+
+    Returns:
+        The model, and the options to write it with, see :func:`portable`.
+
+    Raises:
+        UserError: the file cannot be read, is damaged, or holds no such model; or an argument does
+            not suit it.
+    """
+    state = read_plain(path)
+    given, task = (_section(state, name) for name in ("model", "task"))
+    if not str(given.get("_name")).startswith(KIND):
+        raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
+    weights = state["model"]
+    try:
+        cfg = plain_config(given)
+        fault = damage({**given, **vars(cfg)}, weights, streams=True)
+    except ValueError as error:
+        fault = str(error)
+    if fault is not None:
+        raise UserError(f"{path} is damaged: {fault}; name another file")
+    base_tokens, pattern = saved_vocabulary(weights)
+    tokens = TokenTable(pattern=symbols or pattern)
+    fresh = ()
+    if sum(fresh_numbers(cfg.fresh_symbols).values()):
+        if fresh_names is None and symbols is None:  # those of training suit its pattern
+            fresh_names = task.get("fresh_names") or given.get("fresh_names")
+        fresh = (cfg.fresh_symbols, fresh_names)
+    vocabulary = VOCABULARIES[cfg.symbol_embedding](tokens, *fresh)
+    seed = task.get("seed")
+    model = SymbolInvariantTransformer(cfg, vocabulary, arity, seed if isinstance(seed, int) else 1)
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise UserError(
+            f"{path} is damaged: {str(error).splitlines()[1].strip()}; name another file"
+        )
+    return model, portable(state["cfg"])
+
+
+def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options of a checkpoint that are of no machine, and of no command, as plain data."""
+    model, task, criterion = (
+        _section({"cfg": cfg}, name) for name in ("model", "task", "criterion")
+    )
+    task = {"_name": task.get("_name"), **{name: task.get(name) for name in TASK_OPTIONS}}
+    task.update(
+        data="", source_lang=task["source_lang"] or "src", target_lang=task["target_lang"] or "tgt"
+    )
+    numbers = {n: v for n, v in criterion.items() if n == "_name" or isinstance(v, (int, float))}
+    splitters = {name: cfg.get(name) for name in ("bpe", "tokenizer")}
+    splitters = {
+        name: one.get("_name") if isinstance(one, dict) else one for name, one in splitters.items()
+    }
+    return {"model": model, "task": task, "criterion": numbers or None, **splitters}
+
+
+def _section(state: Dict[str, Any], name: str) -> Dict[str, Any]:
+    found = state["cfg"].get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def plain_config(options: Mapping[str, Any]) -> ModelConfig:
+    """The options of a model among plain data.
+
+    Raises:
+        ValueError: an option is of another kind, or a number is no model's.
+    """
+    kept = {}
+    for field in fields(ModelConfig):
+        value, default = options.get(field.name), field.default
+        if value is None:
+            continue
+        kinds = (type(default),) if default is not None else (int,)
+        kinds = {(float,): (int, float)}.get(kinds, kinds)
+        if field.name == "fresh_symbols":
+            kinds = (int, str)
+        if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
+            raise ValueError(f"the option {field.name} is {str(value)[:80]!r}")
+        if isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
+            raise ValueError(f"the option {field.name} is {value}, beyond {LARGEST}")
+        kept[field.name] = value
+    return ModelConfig(**kept)
+
+
+def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
+    """Compares weights with the options, before a model takes memory.
+
+    Args:
+        options: of the model.
+        weights: by name.
+        streams: whether the model is ours; others are fairseq's transformers.
+
+    Returns:
+        What is wrong; None if nothing is.
+    """
+    fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
+    if fault is None and streams:
+        fault = _wrong_positions(options, weights) or _no_number(weights)
+    return fault
+
+
+def _wrong_size(
+    options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool
+) -> Optional[str]:
+    """Says which option asks for more than there are weights, or, of a model with streams, for
+    less; fairseq's may be pruned as they are loaded."""
+    for side in ("encoder", "decoder"):
+        layers = {
+            match[0] for match in map(re.compile(rf"{side}\.layers\.\d+\.").match, weights) if match
+        }
+        sizes = {"layers": len(layers)}
+        first = weights.get(f"{side}.layers.0.fc1.weight")
+        if first is not None and first.dim() == 2:
+            sizes["ffn_embed_dim"], sizes["embed_dim"] = first.shape
+        own = options.get(side) or {}  # of fairseq-hydra-train
+        for option, found in sizes.items():
+            asked = own.get(option, options.get(f"{side}_{option}"))
+            number = isinstance(asked, int)
+            if asked is not None and not (number and asked <= found and asked >= found * streams):
+                return f"its options say {side}_{option} {asked!r}, its weights {found}"
+        for option in ("input_dim", "output_dim"):
+            asked = own.get(option) if own else options.get(f"{side}_{option}")
+            if asked is not None and not asked <= max(sizes.values()):
+                return f"its options say {side}_{option} {asked!r}, more than any of its weights"
+    return None
+
+
+def _wrong_positions(options: Mapping[str, Any], weights: Dict[str, Tensor]) -> Optional[str]:
+    """Says which table of positions is none that the weights or a model have."""
+    for side, longest in (("encoder", "source"), ("decoder", "target")):
+        channels, kind = options[f"{side}_embed_dim"], options[f"{side}_positions"]
+        channels = options["encoder_embed_dim"] if channels is None else channels
+        option = "tree_depth" if kind == "tree" else f"max_{longest}_positions"
+        asked = options[option]
+        table = weights.get(f"{side}.embed_positions.weight")
+        matrix = weights.get(f"{side}.embed_positions.projection.weight")
+        if (
+            kind == "sinusoidal"
+            and asked * channels > _LARGEST_TABLE
+            or kind == "learned"
+            and (table is None or table.dim() != 2 or asked != table.size(0) - 2)
+            or kind == "tree"
+            and 2 * asked > channels
+            and (matrix is None or matrix.dim() != 2 or 2 * asked != matrix.size(1))
+        ):
+            return f"its options say {option} {asked!r}, its weights another number"
+    return None
+
+
+def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
+    try:
+        found = saved_vocabulary(weights)
+    except (RuntimeError, ValueError):
+        return "its base tokens or its pattern of symbols are no text"
+    if streams and found is None:
+        return "it lacks its base tokens or its pattern of symbols"
+    other = found is not None and not streams
+    return (
+        "its options are of a transformer, its weights of a model with streams" if other else None
+    )
+
+
+def _no_number(weights: Dict[str, Tensor]) -> Optional[str]:
+    for name, tensor in weights.items():
+        if not bool((tensor.float().abs() <= LARGEST).all()):  # half precision lacks that number
+            return f"{name} holds NaN or numbers beyond {LARGEST}"
+    return None

@@ -1,0 +1,23 @@
+"""Prefix notation: when a sequence of tokens is exactly one tree."""
+
+from typing import Mapping, Optional, Sequence
+
+
+def tree_fault(tokens: Sequence[str], arity: Mapping[str, int]) -> Optional[str]:
+    """Why tokens are not exactly one formula in prefix notation; None if they are.
+
+    Args:
+        tokens: the sentence.
+        arity: the number of operands of each operator; all other tokens are leaves.
+    """
+    if not tokens:
+        return "the formula is empty"
+    missing = 1
+    for position, token in enumerate(tokens, start=1):
+        missing += arity.get(token, 0) - 1
+        if missing == 0 and position < len(tokens):
+            more = len(tokens) - position
+            return f"the formula is complete after token {position}, but {more} more follow"
+    if missing:
+        return f"the formula ends too early: {missing} operand(s) missing after token {len(tokens)}"
+    return None

@@ -1,0 +1,174 @@
+"""A model by itself: it answers as fairseq does, in any order of batches, threads and processes."""
+
+import os
+import threading
+
+import pytest
+import torch
+from conftest import PACKAGE, redraw
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Model
+from sit_fairseq.search.beam_search import SearchOptions
+
+CHECKPOINTS = PACKAGE.parent / "checkpoints"
+
+SENTENCES = ["& a ! b", "! a", "| & a b & c ! d", "xor e f", "<-> a | b ! a", "& & a b c"]
+
+
+@pytest.fixture(scope="module")
+def prop():
+    return Model.load(str(CHECKPOINTS / "prop"))
+
+
+def texts(answers):
+    return [(answer.text, answer.score) for answer in answers]
+
+
+def test_the_best_answer_comes_with_its_score_and_the_next_best(prop):
+    options = {"search": SearchOptions(nbest=3)}
+    for answer in prop.answer(SENTENCES, **options):
+        assert answer.score <= 0 and answer.beam == 3 and len(answer.others) == 2
+        assert len({answer.text, *answer.others}) == 3
+        assert answer.verdict is None and answer.reason is None
+
+
+def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(prop):
+    names = dict(zip("abcdef", ("x1", "bus_7", "naïve", "F1", "a", "long_name_of_a_signal")))
+
+    def renamed(text):
+        return " ".join(names.get(token, token) for token in text.split())
+
+    found = prop.answer(SENTENCES)
+    again = prop.answer(list(map(renamed, SENTENCES)))
+    assert texts(again) == [(renamed(text), score) for text, score in texts(found)]
+
+
+def test_answers_come_in_order_whatever_is_left_out_of_a_batch(prop):
+    whole = prop.answer(SENTENCES, batch_size=2)
+    places = list(prop.answers(SENTENCES, batch_size=2))
+    assert [len(batch) for batch in places] == [2, 2, 2]
+    skipped = set(places[0])
+    rest = {
+        place: one
+        for b in prop.answers(SENTENCES, batch_size=2, skip=skipped)
+        for place, one in b.items()
+    }
+    assert rest == {place: whole[place] for place in range(6) if place not in skipped}
+    assert [one.text for one in prop.answer(SENTENCES, max_tokens=1)] == [one.text for one in whole]
+    assert prop.answer([]) == []
+
+
+@pytest.mark.parametrize(
+    "sentence, word",
+    [
+        ("", "empty"),
+        ("& a", "operand"),
+        ("& a =", "'='"),
+        ("</s> a", "</s>"),
+        ("! " * 2000 + "a", "1023"),
+    ],
+)
+def test_a_sentence_that_cannot_be_answered_has_its_reason(prop, sentence, word):
+    good, bad, other = prop.answer(["! a", sentence, "& a b"])
+    assert bad.text is None and bad.score is None and word in bad.reason
+    assert good.text == "a 0" and other.text == "a 1 b 1"
+
+
+def test_verified_answers_are_those_that_the_judge_accepts(prop):
+    accepted, impossible = prop.answer(["& a ! b", "& a ! a"], beams=(1, 3), verify="prop")
+    assert (accepted.text, accepted.verdict, accepted.reason) == (
+        "a 1 b 0",
+        Verdict.satisfied,
+        None,
+    )
+    assert impossible.verdict is not Verdict.satisfied and "accepted" in impossible.reason
+
+
+class Other(Judge):
+    """Accepts every answer but one."""
+
+    semantics, name, quick = "other", "other", True
+
+    def __init__(self, refused):
+        self.refused = refused
+
+    def verify(self, problem, answer):
+        return Verdict.violated if answer == self.refused else Verdict.satisfied
+
+
+def test_a_judge_of_ones_own_decides_and_a_pool_is_used_as_it_is(prop):
+    (best,) = prop.answer(["| a b"])
+    judge = Other(best.text)
+    (chosen,) = prop.answer(["| a b"], verify=judge)
+    assert chosen.text != best.text and chosen.verdict is Verdict.satisfied
+    with JudgePool(judge) as pool:
+        assert prop.answer(["| a b"], verify=pool) == [chosen]
+    assert pool.number > 0
+
+
+def test_answers_are_well_formed_under_a_grammar(prop):
+    random = Model([redraw(Model.load(str(CHECKPOINTS / "prop")).core)], "prop")
+    for grammar in (True, "prop"):
+        for answer in random.answer(SENTENCES, beams=(1,), constrained=grammar, max_length=6):
+            tokens = answer.text.split()
+            assert len(tokens) <= 6 and len(tokens) % 2 == 0
+            assert set(tokens[1::2]) <= {"0", "1"}
+    with pytest.raises(UserError, match="domain"):
+        Model([random.core]).answer(SENTENCES, constrained=True)
+
+
+def test_names_of_another_form(prop):
+    other = Model.load(str(CHECKPOINTS / "prop"), symbols=r"<\d+>")
+    (answer,), (expected,) = other.answer(["& <1> ! <22>"]), prop.answer(["& a ! b"])
+    assert (answer.text, answer.score) == ("<1> 1 <22> 0", expected.score)
+    with pytest.raises(UserError, match="base tokens"):
+        Model.load(str(CHECKPOINTS / "prop"), symbols="&")
+
+
+def test_an_ensemble_of_one_model_twice_answers_as_the_model(prop):
+    path = str(CHECKPOINTS / "prop" / "model.pt")
+    both = Model.load(path, path)
+    assert [one.text for one in both.answer(SENTENCES)] == [
+        one.text for one in prop.answer(SENTENCES)
+    ]
+
+
+def test_threads_and_forked_processes_answer_alike(prop):
+    expected, found = prop.answer(SENTENCES), {}
+
+    def ask(number):
+        found[number] = prop.answer(SENTENCES)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    child = os.fork()  # while others answer
+    if child == 0:
+        status = 1
+        try:
+            torch.set_num_threads(1)
+            status = int(texts(prop.answer(SENTENCES)) != texts(expected))
+        finally:
+            os._exit(status)
+    for thread in threads:
+        thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert all(found[number] == expected for number in range(3))
+
+
+@pytest.mark.parametrize("name", ["nothing", "folder", "text"])
+def test_what_is_no_model_is_one_sentence(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("no model")
+    with pytest.raises(UserError) as error:
+        Model.load(str(tmp_path / name))
+    assert name in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_device_that_is_not_there_is_named():
+    with pytest.raises(UserError, match="--device"):
+        Model.load(str(CHECKPOINTS / "prop"), device="cuda:99")
