@@ -25,7 +25,7 @@ from typing import (
 import torch
 from torch import Tensor
 
-from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.config import ModelConfig
@@ -118,7 +118,7 @@ class Model:
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
         files = map(_file, (path, *others))
-        loaded = [load_model(file, ARITY, symbols, fresh_names) for file in files]
+        loaded = [load_model(file, arity_of, symbols, fresh_names) for file in files]
         model = cls([model.to(device) for model, _ in loaded], loaded[0][1]["task"].get("domain"))
         model._cfg = loaded[0][1]
         return model

@@ -39,6 +39,7 @@ from tqdm import tqdm
 
 from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
+from sit_fairseq.domains import find, names
 from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
@@ -47,7 +48,8 @@ from sit_fairseq.storage.journal import Journal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("logic", choices=("ltl", "prop"))
+    readers = [name for name in names() if find(name).read is not None]
+    add("logic", choices=readers, metavar="NAME", help=f"what formulas mean: {', '.join(readers)}")
     add("formulas", nargs="*", metavar="FORMULA")
     add(
         "--input", metavar="FILE", help="read formulas from a file, one a line; - is standard input"
@@ -74,7 +76,7 @@ def main(args: argparse.Namespace) -> None:
 
     numbered = _formulas(args)
     formulas = [formula for _, formula in numbered]
-    args.path = args.path or str(shipped_model(args.logic) / "model.pt")
+    args.path = args.path or str(shipped_model(find(args.logic).model) / "model.pt")
     lacking = 0
     # A proof that there is no answer may take a sixth of the time: the search needs the rest.
     with JudgePool(accepting_judge(args.logic), timeout=args.seconds / 6) as judges:

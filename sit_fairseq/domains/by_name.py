@@ -1,8 +1,9 @@
 """Judges and grammars, by the name of a domain or of a user's own."""
 
-from typing import Iterable, Optional
+from typing import Iterable, Mapping, Optional
 
 from sit_fairseq.domains import Domain, find, known, names
+from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
 from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
@@ -84,6 +85,16 @@ def domain_named(name: Optional[str]) -> Optional[Domain]:
     """The domain of the package that a checkpoint names; None if it names none, or one of a user's
     own, as nothing is imported because a file says so."""
     return None if name is None else known(name)
+
+
+def arity_of(domain: Optional[str]) -> Mapping[str, int]:
+    """The numbers of operands of tokens, for the positions of a model in trees.
+
+    Args:
+        domain: that the model names; without one of the package, operators are those of formulas.
+    """
+    found = domain_named(domain)
+    return ARITY if found is None else found.arity
 
 
 def check_domain(domain: Optional[str]) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Optional, Sequence, Tuple
 
 import sit_fairseq
-from sit_fairseq.domains.formulas.dimacs import is_clauses, read_dimacs
-from sit_fairseq.domains.formulas.infix import infix, quoted
-from sit_fairseq.domains.formulas.reading import Reading, read_formula
-from sit_fairseq.domains.formulas.syntax import ARITY, RESERVED, balanced, conjuncts
-from sit_fairseq.domains.ltl.traces import parse_trace
-from sit_fairseq.domains.prop.propositional import parse_assignment
+from sit_fairseq.domains import find
+from sit_fairseq.domains.formulas.dimacs import is_clauses
+from sit_fairseq.domains.formulas.infix import quoted
+from sit_fairseq.domains.formulas.reading import Reading
+from sit_fairseq.domains.formulas.syntax import RESERVED, balanced
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
@@ -111,7 +110,7 @@ def answer_formulas(
 
     Args:
         formulas: in infix or prefix notation, or DIMACS.
-        logic: ``prop`` or ``ltl``.
+        logic: a domain that reads and writes formulas.
         model: its symbols are called p0, p1, ...
         judges: of the logic.
         beams: widths of the search, from narrow to wide.
@@ -188,9 +187,7 @@ def _read(formula: str, logic: str) -> Any:
     if "\ufffd" in formula:
         return "the line is no text in UTF-8"
     try:
-        if is_clauses(formula):
-            return read_dimacs(formula)
-        return read_formula(formula, temporal=logic == "ltl")
+        return find(logic).read(formula)
     except MalformedFormula as error:
         return str(error)
 
@@ -204,8 +201,7 @@ def _answered(
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
     if answer is not None and answer.verdict is Verdict.satisfied:
-        tokens = answer.text.split()
-        text = _trace_text(tokens) if logic == "ltl" else _assignment_text(tokens)
+        text = find(logic).write(answer.text.split())
         text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
         words = _renamed(answer.text, symbols) if plain else answer.text
         return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
@@ -263,26 +259,3 @@ def _is_word(name: str) -> bool:
     """Whether a symbol of a data set may be called so."""
     reserved = name in RESERVED or name.lower() in ("true", "false")
     return re.fullmatch(r"\w[\w.]*", name) is not None and not reserved
-
-
-def _trace_text(tokens: List[str]) -> str:
-    trace = parse_trace(tokens)
-    first, cycle = (list(map(_moment_text, part)) for part in trace)
-    again = "for ever" if len(cycle) == 1 else "again and again"
-    then = "then " if first else ""
-    return "; ".join([*first, f"{then}{again}: {'; '.join(cycle)}"])
-
-
-def _moment_text(step: Sequence[str]) -> str:
-    """What holds at one moment, its conjuncts side by side: ``a & !b & (c | d)``."""
-    if step == ("1",):
-        return "anything"
-    parts = conjuncts(step)
-    if len(parts) == 1:
-        return infix(step)
-    return " & ".join(f"({infix(p)})" if ARITY.get(p[0]) == 2 else infix(p) for p in parts)
-
-
-def _assignment_text(tokens: List[str]) -> str:
-    pairs = parse_assignment(tokens)
-    return " & ".join(f"{'' if value == '1' else '!'}{name}" for name, value in pairs) or "anything"

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import fields
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 from torch import Tensor
 
@@ -31,7 +31,7 @@ LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
 
 def load_model(
     path: str,
-    arity: Mapping[str, int],
+    arity_of: Callable[[Optional[str]], Mapping[str, int]],
     symbols: Optional[str] = None,
     fresh_names: Optional[str] = None,
 ) -> Tuple[SymbolInvariantTransformer, Dict[str, Any]]:
@@ -39,7 +39,7 @@ def load_model(
 
     Args:
         path: the file, or the weights of a folder of ``sit export --hub``.
-        arity: the number of operands of each operator, for positions in trees.
+        arity_of: the number of operands of each operator, for positions in trees, by the domain.
         symbols: pattern of the symbols; None for that of training.
         fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for those of training,
             if it has its pattern.
@@ -72,7 +72,8 @@ def load_model(
         fresh = (cfg.fresh_symbols, fresh_names)
     vocabulary = VOCABULARIES[cfg.symbol_embedding](tokens, *fresh)
     seed = task.get("seed")
-    model = SymbolInvariantTransformer(cfg, vocabulary, arity, seed if isinstance(seed, int) else 1)
+    seed = seed if isinstance(seed, int) else 1
+    model = SymbolInvariantTransformer(cfg, vocabulary, arity_of(task.get("domain")), seed)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

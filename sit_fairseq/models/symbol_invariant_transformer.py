@@ -13,7 +13,7 @@ from fairseq.models import BaseFairseqModel, register_model, register_model_arch
 from omegaconf import II
 from torch import Tensor
 
-from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig, check
@@ -62,7 +62,8 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         kind, fresh = VOCABULARIES[cfg.symbol_embedding], ()
         if sum(fresh_numbers(cfg.fresh_symbols).values()):
             fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None) or cfg.fresh_names)
-        return cls(cfg, kind(task.source_dictionary, *fresh), ARITY, task.cfg.seed)
+        arity = arity_of(getattr(task, "domain", None))
+        return cls(cfg, kind(task.source_dictionary, *fresh), arity, task.cfg.seed)
 
     @classmethod
     def from_pretrained(

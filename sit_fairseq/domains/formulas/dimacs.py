@@ -3,7 +3,7 @@
 import re
 from typing import Dict, List
 
-from sit_fairseq.domains.formulas.reading import Reading
+from sit_fairseq.domains.formulas.reading import Reading, read_formula
 from sit_fairseq.errors import MalformedFormula, excerpt
 
 _HEADER = re.compile(r"\s*p\s+cnf\s+\d{1,18}\s+(\d{1,18})\s*", re.IGNORECASE)
@@ -75,3 +75,8 @@ def read_dimacs(text: str) -> Reading:
         joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
         joined += clause or ["0"]
     return Reading(joined or ["1"], list(names))
+
+
+def read_problem(text: str, temporal: bool) -> Reading:
+    """Reads a formula in infix or prefix notation or, clauses, in DIMACS; raises MalformedFormula."""
+    return read_dimacs(text) if is_clauses(text) else read_formula(text, temporal)

@@ -3,13 +3,13 @@
 from functools import partial
 
 from sit_fairseq.domains import Domain
-from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.dimacs import read_problem
 from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS
 from sit_fairseq.domains.ltl.held_out import pattern_sets
 from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe, ltl_versions
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
-from sit_fairseq.domains.ltl.traces import same_trace
+from sit_fairseq.domains.ltl.traces import same_trace, trace_text
 
 DOMAIN = Domain(
     name="ltl",
@@ -18,7 +18,8 @@ DOMAIN = Domain(
     judges={"spot": SpotJudge},
     arity=ARITY,
     grammar=TraceGrammar,
-    read=partial(read_formula, temporal=True),
+    read=partial(read_problem, temporal=True),
+    write=trace_text,
     recipe=LtlRecipe,
     labels=LABELS,
     faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),

@@ -9,11 +9,13 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.syntax import (
+    ARITY,
     CYCLE_END,
     CYCLE_START,
     SEPARATOR,
     TRACE_MARKS,
     check_formula,
+    conjuncts,
     fold,
     formula_symbols,
 )
@@ -120,6 +122,25 @@ def _ordered(step: Step) -> str:
         return " ".join([token, *(sorted(operands) if token in _COMMUTATIVE else operands)])
 
     return fold(step, combine)
+
+
+def trace_text(tokens: Sequence[str]) -> str:
+    """A trace for people: ``a; then for ever: b & !c``."""
+    trace = parse_trace(tokens)
+    first, cycle = (list(map(_moment_text, part)) for part in trace)
+    again = "for ever" if len(cycle) == 1 else "again and again"
+    then = "then " if first else ""
+    return "; ".join([*first, f"{then}{again}: {'; '.join(cycle)}"])
+
+
+def _moment_text(step: Sequence[str]) -> str:
+    """What holds at one moment, its conjuncts side by side: ``a & !b & (c | d)``."""
+    if step == ("1",):
+        return "anything"
+    parts = conjuncts(step)
+    if len(parts) == 1:
+        return infix(step)
+    return " & ".join(f"({infix(p)})" if ARITY.get(p[0]) == 2 else infix(p) for p in parts)
 
 
 def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:

@@ -3,13 +3,13 @@
 from functools import partial
 
 from sit_fairseq.domains import Domain
-from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.dimacs import read_problem
 from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.held_out import network_sets
 from sit_fairseq.domains.prop.judges import BitsJudge
-from sit_fairseq.domains.prop.propositional import same_literals
+from sit_fairseq.domains.prop.propositional import literals_text, same_literals
 from sit_fairseq.domains.prop.recipe import LABELS, PropRecipe, prop_cells
 
 DOMAIN = Domain(
@@ -19,7 +19,8 @@ DOMAIN = Domain(
     judges={"bits": BitsJudge, "aiger": AigerJudge},
     arity={operator: ARITY[operator] for operator in OPERATORS},
     grammar=AssignmentGrammar,
-    read=partial(read_formula, temporal=False),
+    read=partial(read_problem, temporal=False),
+    write=literals_text,
     recipe=PropRecipe,
     labels=LABELS,
     faults=("unsatisfiable", "tautology"),

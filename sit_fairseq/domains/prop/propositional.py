@@ -67,6 +67,12 @@ def same_literals(answer: str, target: str) -> bool:
     return set(zip(first[::2], first[1::2])) == set(zip(second[::2], second[1::2]))
 
 
+def literals_text(tokens: Sequence[str]) -> str:
+    """An assignment for people: ``a & !c``."""
+    pairs = parse_assignment(tokens)
+    return " & ".join(f"{'' if value == '1' else '!'}{name}" for name, value in pairs) or "anything"
+
+
 def check_propositional(tokens: Sequence[str]) -> None:
     """Raises MalformedFormula unless tokens are one formula without temporal operators."""
     check_formula(tokens)
