@@ -5,7 +5,6 @@ import argparse
 import collections
 import contextlib
 import io
-import os
 import typing
 from typing import Any, Dict, Iterator, Optional
 

@@ -50,7 +50,10 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     if disguised:  # as one of ours
         state["model"] = load(SHIPPED / "model.pt")["model"]
     torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="other.pt is no checkpoint of a stream model"):
+    with pytest.raises(
+        UserError,
+        match="other.pt is (no checkpoint of a stream model|damaged: its options are of a tr)",
+    ):
         sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
     (tmp_path / "other.pt").write_bytes(b"")
     with pytest.raises(UserError, match="other.pt is not a readable .*; name another file$"):
