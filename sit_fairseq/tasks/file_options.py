@@ -124,6 +124,7 @@ def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
     options = state["cfg"].get(section)
     if isinstance(options, str):
         return options, {}
+    options = vars(options) if isinstance(options, Namespace) else options  # of :func:`_kept`
     options = options if isinstance(options, dict) else {}
     return options.get("_name") or options.get(option), options
 

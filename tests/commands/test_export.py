@@ -50,7 +50,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     if disguised:  # as one of ours
         state["model"] = load(SHIPPED / "model.pt")["model"]
     torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(UserError, match="other.pt is knows no symbols; sit convert"):
+    with pytest.raises(UserError, match="other.pt knows no symbols; sit convert"):
         sit("export", tmp_path / "other.pt", tmp_path / "small", *options)
     (tmp_path / "other.pt").write_bytes(b"")
     with pytest.raises(UserError, match="other.pt is not a readable .*; name another file$"):
