@@ -208,7 +208,7 @@ class Runner:
         path = run.folder / f"{name}.json"
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
-        words += ["--data", str(run.data), "--result", str(path)]
+        words += ["--result", str(path)]
         begun = run.folder / f"{name}.command"
         line, other = f"{shlex.join(words)}\n{json.dumps(versions())}\n", False
         if path.exists():

@@ -132,7 +132,8 @@ class Constraint:
         columns = list(range(first)) + [0] * len(names)
         for column, number in numbers.items():
             columns[column] = first + number * vocabulary.num_sorts + sorts[column]
-        self._asked.append([*range(first), *(columns[column] for column in numbers)])
+        base = [row for row in range(first) if sorts[row] is None]
+        self._asked.append([*base, *(columns[column] for column in numbers)])
         there = [column < first or column in numbers for column in range(len(columns))]
         self._columns[place, : len(columns)] = torch.tensor(columns)
         self._open[place, : len(columns)] = torch.tensor(there)
