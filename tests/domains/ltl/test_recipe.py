@@ -7,7 +7,7 @@ import pytest
 from conftest import needs_spot
 from generated import forms, generate, read
 
-from sit_fairseq.datasets import generation
+from sit_fairseq.datasets import generation, quotas
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.ltl.tableau import depth_first_trace
@@ -112,7 +112,7 @@ class InterruptedPool(generation.LabelPool):
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """The prefix of a generation that was interrupted, with the labels of one round."""
-    monkeypatch.setattr(generation, "LABELS_PER_ROUND", 300)
+    monkeypatch.setattr(quotas, "LABELS_PER_ROUND", 300)
     with monkeypatch.context() as patch:
         patch.setattr(generation, "LabelPool", InterruptedPool)
         with pytest.raises(KeyboardInterrupt):
