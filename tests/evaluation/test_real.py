@@ -41,7 +41,7 @@ def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_p
     assert wide["total"] == 2 and wide["count"] < 2
     journals = [tmp_path / f"real.{part}.answers.jsonl" for part in ("beam", "verified")]
     kept = [json.loads(line) for path in journals for line in path.read_text().splitlines()[1:]]
-    assert found["samples"] == 3 and len(kept) > 3, "some are searched for twice"
+    assert found["samples"] == 4 and len(kept) > 4, "some are searched for twice"
     assert found["seconds"] == pytest.approx(sum(entry["seconds"] for entry in kept))
     assert capsys.readouterr().out.count("verified") == 1
 
