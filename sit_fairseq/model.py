@@ -231,7 +231,8 @@ class Model:
             if not all(place in skip for place in places):
                 with self._tokens.names_of_one_call():
                     texts = [sentences[place] for place in places]
-                    yield dict(zip(places, self._answered(texts, searches, pool, search.nbest)))
+                    found = self._answered(texts, searches, pool, search.nbest)
+                yield dict(zip(places, found))
 
     def _task(self) -> Dict[str, Any]:
         return {"_name": "stream_translation", "symbols": self.symbols, "domain": self.domain}

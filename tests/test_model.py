@@ -160,6 +160,16 @@ def test_threads_and_forked_processes_answer_alike(prop):
     assert all(found[number] == expected for number in range(3))
 
 
+def test_other_threads_answer_between_two_batches(prop):
+    batches = prop.answers(SENTENCES, batch_size=2)
+    first, found = next(batches), []
+    thread = threading.Thread(target=lambda: found.extend(prop.answer(SENTENCES)), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert found == prop.answer(SENTENCES)
+    assert all(found[place].text == one.text for place, one in first.items())
+
+
 @pytest.mark.parametrize("name", ["nothing", "folder", "text"])
 def test_what_is_no_model_is_one_sentence(tmp_path, name):
     (tmp_path / "folder").mkdir()

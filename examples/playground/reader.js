@@ -55,6 +55,7 @@ const WORD = `${LETTER}(?:${LETTER}|\\.|-(?=${LETTER})|\\[${LETTER}+\\])*`;
 const TWO_WORDS =
   `(?:[wW][eE][aA][kK]\\s+[uU][nN][tT][iI][lL]|` +
   `[sS][tT][rR][oO][nN][gG]\\s+[rR][eE][lL][eE][aA][sS][eE])(?!${LETTER}|[.\\[\\-])`;
+const STRONG = "(?:[nN][eE][xX][tT]|[uU][nN][tT][iI][lL]|[eE][vV][eE][nN][tT][uU][aA][lL][lL][yY])!(?!=)";
 const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
 const WHOLE_WORD = new RegExp(`^${WORD}$`, "u");
 // GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
@@ -129,9 +130,11 @@ function inPrefix(text, temporal, slot) {
   const words = text.split(/\s+/u).filter(Boolean);
   const lowered = words.map((word) => (/^(true|false)$/i.test(word) ? word.toLowerCase() : word));
   const constants = new Map([["true", "1"], ["false", "0"]]);
-  const tokens =
-    formula(lowered, temporal, constants, (word) => isName(word, temporal)) ??
-    formula(words, temporal, LBT, (word) => /^p\p{Nd}+$/u.test(word));
+  const own = formula(lowered, temporal, constants, (word) => isName(word, temporal));
+  const lbt = formula(words, temporal, LBT, (word) => /^p\p{Nd}+$/u.test(word));
+  if (own && lbt && own.join(" ") !== lbt.join(" ") && words.some((word) => /^p\p{Nd}+$/u.test(word)))
+    throw new Error("t and f are lbt's 1 and 0, or names: write 1 and 0, or other names.");
+  const tokens = own ?? lbt;
   return tokens?.map((token) => (isFixed(token, temporal) ? token : slot(token))) ?? null;
 }
 
@@ -174,7 +177,7 @@ function lexemes(whole, temporal, slot) {
   const escaped = [...new Set([...ADVICE.keys(), ...signs.keys()])]
     .sort((one, other) => other.length - one.length)
     .map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  const words = temporal ? `${TWO_WORDS}|${WORD}` : WORD;
+  const words = temporal ? `${STRONG}|${TWO_WORDS}|${WORD}` : WORD;
   const pattern = new RegExp(`(${QUOTED}|${words})|(${escaped.join("|")})|(\\S)`, "gsu");
   const found = [];
   for (const match of whole.matchAll(pattern)) {
@@ -203,6 +206,10 @@ function tokensOf(lexeme, temporal, slot) {
       throw new Error(`${said(lexeme)}: a name holds no line ends and no control characters.`);
     return [slot(name)];
   }
+  if (word.endsWith("!"))
+    throw new Error(
+      `${said(lexeme)} is an operator of PSL or a negation: write U, X or F, or a space before !.`,
+    );
   const [head] = word.split("[");
   const lowered = head.toLowerCase().split(/\s+/u).join(" ");
   const token =

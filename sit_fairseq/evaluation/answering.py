@@ -126,12 +126,14 @@ def _kept(journal: Journal, problems: Sequence[Problem]) -> Dict[int, Answered]:
     found = {}
     for number, entry in enumerate(journal.entries, start=2):
         try:
-            at, answers = int(entry["index"]), list(map(str.strip, entry["answers"]))
-            reason = entry.get("reason")
+            at, answers, reason = entry["index"], entry["answers"], entry.get("reason")
+            if not (isinstance(answers, list) and isinstance(reason, (str, type(None)))):
+                raise TypeError
+            answers = list(map(str.strip, answers))
             if at < 0 or problems[at] != entry["source"] or not (answers or reason):
                 raise ValueError
             verdicts = list(map(Verdict, entry["verdicts"]))
             found[at] = Answered(answers, verdicts, float(entry["seconds"]), reason)
-        except (AttributeError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, LookupError, TypeError, ValueError):
             raise journal.damaged(number)
     return found

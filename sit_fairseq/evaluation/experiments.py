@@ -3,6 +3,7 @@
 import re
 import shlex
 import statistics
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
@@ -101,6 +102,9 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
         found = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Experiments), content))
     except Exception as error:  # omegaconf has a dozen of them
         raise UserError(f"{name}: {_first_line(error)}")
+    texts = [*found.hydra, *found.heading, *found.models.values(), *found.checkpoints.values()]
+    if not all(isinstance(text, str) for text in texts):  # omegaconf lets lists pass
+        raise UserError(f"{name}: hydra, heading, models and checkpoints are made of texts")
     found.hydra = [str(folder.absolute() / file) for file in found.hydra]
     known = {*found.models, *found.checkpoints, *found.conditions}
     parts = [*found.conditions.values(), *found.measurements.values()]
@@ -110,10 +114,10 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
         raise UserError(f"{name} has no models or conditions {', '.join(sorted(asked - known))}")
     for kind in ("conditions", "models", "checkpoints", "measurements"):
         for own in getattr(found, kind):
-            if not re.fullmatch(r"[^./\0][^/\0]{,99}", own):
+            if not (own.isprintable() and re.fullmatch(r"[^./][^/]{,99}", own)):
                 raise UserError(
                     f"{name}: {own[:120]!r} of its {kind} cannot be the name of a file; leave out "
-                    "slashes and a dot at the beginning"
+                    "slashes, control characters and a dot at the beginning"
                 )
     for text in (found.overrides, *found.models.values(), *_commands(found)):
         try:
@@ -130,8 +134,13 @@ def make_experiments(content: Any, name: str, folder: Path) -> Experiments:
     )
     if runs > _MOST_RUNS:
         raise UserError(f"{name} means {runs} runs, more than {_MOST_RUNS}; make several files")
-    if not make_runs(found, folder):
+    all_runs = make_runs(found, folder)
+    if not all_runs:
         raise UserError(f"{name} has nothing to train or to measure")
+    folders = Counter(run.folder for run in all_runs)
+    twice = next((run.name for run in all_runs if folders[run.folder] > 1), None)
+    if twice is not None:
+        raise UserError(f"{name}: {twice} has the folder of another run; change its names or seeds")
     for measured, measurement in found.measurements.items():
         if not measurement.command and measured != TRAINING:
             raise UserError(f"{name} has no command for the measurement {measured}")
@@ -208,9 +217,9 @@ def parse_yaml(text: str, name: str) -> Any:
         if len(text) > _LARGEST:
             raise ValueError(f"it has more than {_LARGEST} characters")
         found = yaml.load(text, _Loader)
-        refuse_code(found, name)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except Exception as error:  # a tag that its value does not suit ends in anything
         raise UserError(f"Cannot read {name}: {_first_line(error)}")
+    refuse_code(found, name)
     return found
 
 
@@ -236,7 +245,7 @@ def refuse_code(content: Any, name: str) -> None:
 def _first_line(error: Exception) -> str:
     """What is wrong, without omegaconf's details, and where."""
     place = getattr(error, "full_key", None)
-    return (str(error) or "unreadable").splitlines()[0] + (f" in {place}" if place else "")
+    return (str(error) or "unreadable").splitlines()[0][:300] + (f" in {place}" if place else "")
 
 
 def _slug(name: str) -> str:

@@ -30,7 +30,10 @@ _QUICK = 5.0
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
 
 
-_NONE_ACCEPTED = "no hypothesis of the search was accepted"
+_UNVERIFIED = (
+    "no hypothesis of the search was accepted, though an answer exists",
+    "no hypothesis of the search was accepted, and whether one exists is unknown",
+)
 
 # Why nobody knows whether the best hypothesis is right.
 _UNDECIDED = {
@@ -213,8 +216,7 @@ def _answered(
         status, reason = Status.unverified, _UNDECIDED.get(answer.verdict)
         if reason is not None:
             return FormulaAnswer(formula, status, source, reason=reason, decided=False, names=names)
-        exists = "though an answer exists" if possible else "and whether one exists is unknown"
-        reason = f"{_NONE_ACCEPTED}, {exists}"
+        reason = _UNVERIFIED[not possible]
     return FormulaAnswer(formula, status, source, reason=reason, names=names)
 
 
@@ -247,9 +249,12 @@ def confirmed(
         if possible is None:
             return None
         right = _answered(formula, read, logic, None, possible) if not possible else None
+    elif noted.status is Status.unanswered:
+        return None
     else:
         given = _answered(formula, read, logic, None, False)
-        right = replace(noted, formula=formula, source=given.source, answer="", text="")
+        right = replace(given, status=Status.unverified, reason=noted.reason)
+        right = right if noted.reason in _UNVERIFIED else None
     if right != noted:
         raise ValueError(f"{entry} is no answer to {formula}")
     return noted

@@ -51,8 +51,8 @@ class GivenAnswers:
                 entry = json.loads(line)
                 if "journal" in entry:  # the first line of a journal
                     continue
-                source, answer = entry["source"], " ".join(entry["answer"].split())
-            except (ValueError, LookupError, TypeError, AttributeError):
+                source, answer = str.strip(entry["source"]), " ".join(entry["answer"].split())
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 raise UserError(f"line {number} of {self._path} has no source with an answer")
             if found.setdefault(source, answer) != answer:
                 raise UserError(f"{self._path} has two different answers to {source!r}")

@@ -69,6 +69,10 @@ def load_model(
     if sum(fresh_numbers(cfg.fresh_symbols).values()):
         if fresh_names is None and symbols is None:  # those of training suit its pattern
             fresh_names = task.get("fresh_names") or given.get("fresh_names")
+            if not isinstance(fresh_names, (str, type(None))):
+                raise UserError(
+                    f"{path} is damaged: its fresh names are no text; name another file"
+                )
         fresh = (cfg.fresh_symbols, fresh_names)
     vocabulary = VOCABULARIES[cfg.symbol_embedding](tokens, *fresh)
     seed = task.get("seed")

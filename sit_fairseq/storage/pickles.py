@@ -187,6 +187,8 @@ class _Maker:
         if (key, dtype) not in self._storages:
             self._storages[key, dtype] = _numbers(self._data(storage), dtype)
         numbers, shape = self._storages[key, dtype], tuple(size.parts[:9])
+        if not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride.parts)):
+            raise UnpicklingError("the place of a tensor is no natural number")
         count = math.prod(shape)
         if len(shape) > 8 or count > numbers.numel():
             held = numbers.numel() * numbers.element_size()

@@ -21,7 +21,8 @@ from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import OPERATORS, random_formula
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.evaluation.formula_answers import answer_formulas
-from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Answer
 
 PAGE = Path(__file__).parents[2] / "examples" / "playground"
 
@@ -291,13 +292,13 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
             text = text.replace("p2", '"and"')
             asked.append((text, answer if logic == "prop" else " ".join(answer.tokens)))
     answers = iter([answer for _, answer in asked])
+    accepted = dict(verdict=Verdict.satisfied)
     model = SimpleNamespace(
-        translate=lambda sources, **_: [next(answers) for _ in sources],
-        src_dict=TokenTable(pattern=r"p\d+"),
+        answer=lambda sources, **_: [Answer(next(answers), **accepted) for _ in sources]
     )
     judges = SimpleNamespace(solvable=lambda sources: [], verify_all=lambda pairs: [])
     texts = [text for text, _ in asked]
-    expected = [one.text for one in answer_formulas(texts, logic, model, judges, [3])]
+    expected = [one.text for one in answer_formulas(texts, logic, model, judges, [3], 60)]
     script = """(source, answer, temporal) => {
         const {names} = reader.readFormula(source, temporal);
         return reader.text(reader.answerForPeople(answer, temporal), names);

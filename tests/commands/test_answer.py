@@ -237,6 +237,17 @@ def test_what_was_noted_is_not_asked_again(resumed):
     assert lines == ["a & b", "c", "no answer exists"] and asked == []
 
 
+UNVERIFIED = {
+    **{**NOTED, "status": "not verified", "answer": "", "text": ""},
+    "reason": "no hypothesis of the search was accepted, though an answer exists",
+}
+
+
+def test_what_was_not_verified_is_not_asked_again(resumed):
+    lines, asked = resumed(UNVERIFIED, *OTHERS)
+    assert lines[0] == f"not verified: {UNVERIFIED['reason']}" and asked == []
+
+
 def test_what_was_not_decided_is_asked_again(resumed):
     late = {**NOTED, "status": "not verified", "answer": "", "text": "", "decided": False}
     lines, asked = resumed(late, *OTHERS)
@@ -257,6 +268,8 @@ def test_what_was_not_decided_is_asked_again(resumed):
         {**NOTED, "status": "no answer exists", "answer": "", "text": ""},
         {**NOTED, "status": "cannot be read", "reason": "it is nonsense"},
         {**NOTED, "status": "not verified", "reason": "none"},
+        {**NOTED, "status": "not verified", "answer": "", "text": "", "reason": "so\na & b"},
+        {**UNVERIFIED, "names": {"a": "b"}},
         {**NOTED, "more": 1},
     ],
 )

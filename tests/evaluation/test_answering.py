@@ -67,6 +67,17 @@ def test_an_interrupted_run_continues_where_it_stopped(path, tmp_path):
         {"index": 0, "source": SOURCES[0], "answers": [None], "verdicts": [], "seconds": 1},
         {"index": 0, "source": SOURCES[1], "answers": ["a"], "verdicts": [], "seconds": 1},
         {"index": -1, "source": SOURCES[-1], "answers": ["a"], "verdicts": [], "seconds": 1},
+        {"index": 0, "source": SOURCES[0], "answers": "a", "verdicts": [], "seconds": 1},
+        {"index": 0, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 10**400},
+        {"index": 1e999, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 1},
+        {
+            "index": 0,
+            "source": SOURCES[0],
+            "answers": [],
+            "reason": [1],
+            "verdicts": [],
+            "seconds": 1,
+        },
         {"index": 99, "source": SOURCES[0], "answers": ["a"], "verdicts": [], "seconds": 1},
     ],
 )

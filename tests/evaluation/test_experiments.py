@@ -62,6 +62,15 @@ def test_a_model_may_be_a_checkpoint():
             {"measurements": {"x": {"command": "correct x --quest=/tmp/x"}}},
             "writes files of its own",
         ),
+        ({"models": {"A": ["x"], "B": ""}}, "made of texts"),
+        ({"checkpoints": {"C": {}}}, "made of texts"),
+        ({"hydra": [["a.yaml"]]}, "made of texts"),
+        ({"models": {"A": "", "B": "", "\x1b[2K": ""}}, "cannot be the name"),
+        ({"models": {"A": "", "B": "", "\ud800": ""}}, "cannot be the name"),
+        ({"models": {"A": "", "B": "", "x y": "", "x_y": ""}}, "has the folder of another run"),
+        ({"checkpoints": {"A": "a.pt"}}, "has the folder of another run"),
+        ({"seeds": [1, 1]}, "has the folder of another run"),
+        ({"conditions": {"a": "x" * 2000}}, "x{100,300} in conditions.a"),
         ({"seeds": list(range(10_000))}, "means 30000 runs, more than 10000"),
     ],
 )
@@ -79,6 +88,7 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(
     "text",
     [
         *("just text", "a: [", None, LAUGHS, "a: &a [*a]", "[" * 10**5, "x" * 10**6),
+        *("a: !!bool x", "a: !!timestamp x", "a: !!int ''", "a: !!set {_target_: 1}"),
         *("a: !!python/object/apply:os.getcwd []", "a: \ud800", "a: ${x}", "a: {_target_: x}"),
     ],
 )

@@ -4,9 +4,11 @@ import time
 
 import pytest
 import torch
+from export.conftest import save_checkpoint
 from tasks.conftest import load, options, set_tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer
 
 
@@ -158,6 +160,14 @@ def claim_more_in_the_average(state):
 def test_malformed_checkpoints_are_one_sentence(trained, changed, change, message):
     with pytest.raises(UserError, match=message):
         load(changed(change), trained[0])
+
+
+def test_names_of_fresh_symbols_are_text(tmp_path):
+    state = torch.load(save_checkpoint(tmp_path / "model.pt", fresh_symbols=2), weights_only=True)
+    state["cfg"]["task"]["fresh_names"] = True
+    torch.save(state, tmp_path / "model.pt")
+    with pytest.raises(UserError, match="its fresh names are no text"):
+        Model.load(str(tmp_path / "model.pt"))
 
 
 def test_many_base_tokens_take_seconds(trained, changed):

@@ -19,9 +19,9 @@ _PSEUDO_BOOLEAN = re.compile(r"\*\s*#|(?:min|max)\s*:|[+-]?\s*\d+\s+~?x\d")
 def is_clauses(text: str) -> bool:
     """Whether a text is one problem in DIMACS or a relative of it (WCNF, ICNF, OPB), with or
     without its header, not formulas."""
-    if _ANY_HEADER.search(text):
+    lines = [line.strip() for line in text.splitlines()]
+    if _ANY_HEADER.search("\n".join(lines)):
         return True
-    lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and line.split()[0] != "c"), "")
     return bool(_CLAUSE.fullmatch(first) or _PSEUDO_BOOLEAN.match(first))
 

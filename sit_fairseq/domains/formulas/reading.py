@@ -14,6 +14,7 @@ name without quotes. Refused, with advice, is whatever has several meanings:
 * comparisons, as ``a = b`` may be a value or an equivalence, and ``a = 1`` is ``a`` to Spot;
 * other signs in a name: ``x'`` is a negation, a next value or a name;
 * ``X[3]``, ``not[a]``: bounds or brackets;
+* ``until!``: PSL's strong until, or until and not; ``t`` and ``f`` in prefix notation beside p0;
 * ``Grant``: G rant or a name; but ``Ga`` and ``GFp0`` are read as Spot writes them;
 * a dot at the end of a name; in propositional logic ``A.B``, and ``in.a + out.b``: products;
 * a formula that is one name in quotes, if the name reads as a formula with operators.
@@ -50,6 +51,7 @@ _RIGHT_ASSOCIATIVE = frozenset(("U", "W", "R", "M", "->", "<->"))
 
 _WORD = r"\w(?:[\w.]|-(?=\w)|\[\w+\])*"
 _TWO_WORDS = r"(?i:weak\s+until|strong\s+release)(?![\w.[-])"
+_STRONG = r"(?i:next|until|eventually)!(?!=)"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
@@ -211,7 +213,10 @@ def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optio
     """
     lowered = [word.lower() if word.lower() in ("true", "false") else word for word in words]
     own = _formula(lowered, temporal, {"true": "1", "false": "0"}, lambda w: _is_name(w, temporal))
-    tokens = own or _formula(words, temporal, LBT, re.compile(r"p\d+").fullmatch)
+    lbt = _formula(words, temporal, LBT, re.compile(r"p\d+").fullmatch)
+    if own and lbt and own != lbt and set(own) & set(lbt) - set(RESERVED):
+        raise MalformedFormula("t and f are lbt's 1 and 0, or names: write 1 and 0, or other names")
+    tokens = own or lbt
     return tokens and [
         token if _is_fixed(token, temporal) else _numbered(token, names) for token in tokens
     ]
@@ -253,7 +258,7 @@ def _lexemes(
 ) -> List[_Lexeme]:
     signs = {**SIGNS, **(TEMPORAL_SIGNS if temporal else {}), **{mark: mark for mark in marks}}
     ordered = sorted({**_ADVICE, **signs}, key=len, reverse=True)
-    words = f"{_TWO_WORDS}|{_WORD}" if temporal else _WORD
+    words = f"{_STRONG}|{_TWO_WORDS}|{_WORD}" if temporal else _WORD
     pattern = re.compile(
         rf"\s*(?:({_QUOTED}|{words})|({'|'.join(map(re.escape, ordered))})|(\S))", re.DOTALL
     )
@@ -281,6 +286,10 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         if _CONTROL.search(name):
             raise MalformedFormula(f"{lexeme}: a name holds no line ends and no control characters")
         return [_numbered(name, names)]
+    if word.endswith("!"):
+        raise MalformedFormula(
+            f"{lexeme} is an operator of PSL or a negation: write U, X or F, or a space before !"
+        )
     head = word.partition("[")[0]
     lowered = " ".join(head.lower().split())
     token = WORDS.get(lowered)

@@ -50,6 +50,7 @@ def test_faults_of_dimacs_are_named(text, message):
         "+1 x1 +1 ~x2 >= 1 ;\n",
         "p edge 4 2\ne 1 2\n",
         "e 1 0\np qcnf 2 1\n1 2 0\n",
+        "c old lines\rp cnf 2 1\r1 2 0\r",
     ],
 )
 def test_files_of_clauses_are_one_input(text):

@@ -145,6 +145,11 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("M -> X p", "'M' at character 1: an operand is missing after it; it is an operator"),
         ("G (go -> F Release)", "'Release' at character 12: .* it is an operator"),
         ("G i p0", "'i' at character 3: an operator is missing after it, as it is read as a name"),
+        ("a until! b", "'until!' at character 3 is an operator of PSL or a negation"),
+        ("Next! a", "'Next!' at character 1 is an operator of PSL or a negation"),
+        ("G (a -> eventually!b)", "'eventually!' at character 9 is an operator of PSL"),
+        ("W p0 f", "t and f are lbt's 1 and 0, or names"),
+        ("& t U p0 p12", "t and f are lbt's 1 and 0, or names"),
         ("b. & !b", "'b.' at character 1 ends in a dot"),
         ("(a & b).", "'.' at character 8 cannot be read; leave the full stop out"),
         (
