@@ -116,9 +116,9 @@ class BeamSearch:
     """Searches for the most probable answers of a model or an ensemble.
 
     With a beam, the search for a sentence ends when it has K answers and no unfinished hypothesis
-    can score better than the ``nbest``-th of them. No token adds to a log-probability, so that no
-    score will be better than that of an unfinished hypothesis if it is divided as for the greatest
-    length: the first ``nbest`` answers are those of the search that never ends before that length.
+    can score better than the ``nbest``-th of them. No token adds to a log-probability. So the score
+    of an unfinished hypothesis, divided as for the greatest length, bounds every later one. The
+    first ``nbest`` answers are those of the search that never ends before that length.
     A beam of 1 is greedy decoding, which ends with its answer.
 
     Args:
@@ -213,8 +213,8 @@ class BeamSearch:
         ]
 
     def _begin(self, prefix: Tensor, names: Tensor, refused: Dict[int, str]) -> Tensor:
-        """(B, P) dictionary indices that answers can begin with; notes sentences of which none can
-        begin as it should."""
+        """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
+        cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
         canonical = vocabulary.encode(prefix, names)
         impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)

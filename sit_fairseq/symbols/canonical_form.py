@@ -31,7 +31,7 @@ def canonical_form(
 
 
 def text_key(text: str) -> int:
-    """A number that stands for a text where millions of them are kept.
+    """A number that stands for a text, where millions of texts are kept.
 
     It has 64 bits and is the same in every process. Two of ten million texts share a key with a
     probability of 1 in 370,000.

@@ -229,8 +229,8 @@ def numbered(tokens: Tensor, fresh: Tensor) -> Tensor:
         fresh: (B, T) True at the tokens to number.
 
     Returns:
-        (B, T) numbers from 0, -1 at all other tokens. No size depends on what is found, for
-        which a GPU would have to be waited for.
+        (B, T) numbers from 0, -1 at all other tokens. Sizes do not depend on values, so nothing
+        waits for a GPU.
     """
     first = (tokens.unsqueeze(2) == tokens.unsqueeze(1)).to(torch.uint8).argmax(2)
     place = torch.arange(tokens.size(1), device=tokens.device)

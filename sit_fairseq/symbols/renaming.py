@@ -149,7 +149,7 @@ def rename_sample(
 
     Args:
         sample: a batch as fairseq collates it, of dictionary indices.
-        on_indices: renames a tensor of them.
+        on_indices: renames a tensor of dictionary indices.
     """
 
     def renamed(name: str, value: Any) -> Any:
