@@ -25,7 +25,7 @@ from sit_fairseq.errors import UserError, missing
 VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
     "generate": "makes data of a domain at random: problems with their answers",
-    "grid": "makes test data: so many samples for each number of symbols and each length",
+    "grid": "makes a test set with N samples per number of symbols and length",
     "rename": "renames the symbols of each sentence pair by a random renaming of its own",
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
     "judge": "judges answers: one verdict per line, in order, and their counts at the end",
@@ -44,7 +44,7 @@ VERBS: Dict[str, str] = {
 
 
 def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """The parser of all verbs, and that of the verb that is called, which alone has its options."""
+    """The parser of all verbs, and the parser of the called verb. Only the latter has options."""
     parser = argparse.ArgumentParser(
         prog="sit",
         description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
@@ -84,7 +84,7 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def run(argv: Optional[Sequence[str]] = None) -> None:
-    """Finds the verb and calls it; ``argv`` leaves out the program's name.
+    """Finds the verb and calls it; ``argv`` starts after the program's name.
 
     Raises:
         UserError: options or files cannot be used.

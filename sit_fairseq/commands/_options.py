@@ -39,19 +39,19 @@ def names(text: str) -> List[str]:
 
 
 def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = False) -> None:
-    """Adds which tokens are symbols."""
-    help_ += "; of several sorts NAME=REGEX for each"
+    """Adds ``--symbols``, the pattern that says which tokens are symbols."""
+    help_ += "; with several sorts, NAME=REGEX for each"
     more = {"nargs": "+", "action": JoinLines, "metavar": "REGEX", "required": required}
     parser.add_argument("--symbols", **more, help=help_)
 
 
 def add_judge(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
-    """Adds what sentences mean (``semantics``), who judges answers, and how long that may take."""
+    """Adds ``--semantics`` (if ``semantics``), ``--judge`` and ``--timeout``."""
     add = parser.add_argument
     if semantics:
         help_ = f"what sentences mean ({', '.join(SEMANTICS)}; or MODULE:OBJECT, your own)"
         add("--semantics", required=True, help=help_)
     choices = "; ".join(f"{one.name}: {', '.join(one.judges)}" for one in map(find, names_of()))
-    add("--judge", help=f"who decides, by default the first ({choices})")
+    add("--judge", help=f"the judge, by default the first ({choices})")
     seconds = at_least(0.001, float)
     add("--timeout", type=seconds, default=30.0, help="seconds per answer (default: %(default)s)")

@@ -62,12 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=numbers,
         default="3,10,25",
         metavar="3,10,25",
-        help="widths of the search: wider ones for formulas without a verified answer",
+        help="beam widths; the next one searches formulas without a verified answer again",
     )
-    help_ = "the most that a formula may take (default: %(default)s)"
+    help_ = "seconds that a formula may take at most (default: %(default)s)"
     add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--prefix", action="store_true", help="answers as in data sets")
+    form.add_argument("--prefix", action="store_true", help="print answers as data sets have them")
     form.add_argument("--json", action="store_true", help="one JSON object per formula")
 
 
@@ -129,7 +129,7 @@ def _answers(
 
 
 def _kept(args: argparse.Namespace, formulas: List[str], judges: JudgePool) -> Iterator[dict]:
-    """The same, noted as they come, and written as pairs at the end."""
+    """Yields each answer, notes it in the journal, and writes all pairs at the end."""
     from sit_fairseq.evaluation.depends import depends_on
 
     options = {"logic": args.logic, "beams": args.beams, "formulas": formulas}

@@ -3,11 +3,11 @@ r"""Converts a trained transformer into a Symbol-Invariant Transformer.
     sit convert vanilla/checkpoint_best.pt stream.pt \
         --symbols '[a-z]' --actual a --placeholder b --verify
 
-The embedding of one symbol becomes that of the symbol a stream belongs to (--actual), the
-embedding of another one that of all others (--placeholder); all other weights are carried over.
-Sentences whose only symbol is the one given by --actual are computed as before, --verify shows it.
-Of several sorts of symbols each has its own: --actual table=T0 --actual column=c0, and so for
---placeholder. An option of fairseq's transformer without counterpart is refused by name.
+The embedding of one symbol (--actual) becomes that of the symbol a stream belongs to. The embedding
+of another symbol (--placeholder) becomes that of all other symbols. All other weights stay. OUT
+computes sentences whose only symbol is that of --actual as IN does; --verify shows it. With several
+sorts name one symbol of each: --actual table=T0 --actual column=c0, and so for --placeholder. The
+command refuses an option of fairseq's transformer without counterpart by name.
 
 IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding fixed,
 as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its positions and
@@ -20,13 +20,13 @@ base tokens are those of the original:
     fairseq-train DATA --user-dir sit_fairseq --task stream_translation --symbols REGEX \
         --finetune-from-model OUT OPTIONS...
 
-where OPTIONS are those that build the model, printed at the end; --restore-file OUT does the same,
-with or without --reset-optimizer. The head of fairseq's transformer is linear: train with
+OPTIONS build the model; the command prints them at the end. --restore-file OUT works, too, with or
+without --reset-optimizer. The head of fairseq's transformer is linear: train with
 --criterion cross_entropy or label_smoothed_cross_entropy; that of the baselines is cosine, unless
 --output-head says otherwise: train with --criterion adacos.
 
 fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation: PyTorch 2.6 and
-later refuse what fairseq's transformer has among its options unless they are told that it is data.
+later refuse the options of fairseq's transformer unless they are told that these are data.
 """
 
 import argparse
@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="compare both models on sentences whose only symbol is the one of --actual, some of "
-        "the data directory and some at random; if they differ, write nothing. The loss that it prints of sentences of the data "
-        "tells whether the dictionaries are the right ones",
+        "the data directory and some at random; if they differ, write nothing. It prints the "
+        "loss on sentences of the data: a high loss means wrong dictionaries",
     )
     add("--overwrite", action="store_true", help="replace OUT if it exists")
     add("--ema", action="store_true", help="convert the moving average that --store-ema saved")
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="add aggregated attention to the encoder (EA), the decoder (DA) or both. Its output "
         "starts at zero, and its layer norm stands before it even in a post-norm model "
-        "(--aggregated-normalize-before): so nothing changes until training changes it",
+        "(--aggregated-normalize-before), so the model computes as before until it is trained",
     )
 
 

@@ -29,12 +29,12 @@ A file says what to do like this::
         columns: {After 500: validation.500.correct, CPU minutes: {number: cpu_minutes}}
 
 ``{seed}`` in the data of a condition is the seed of the run, and ``{data}`` in a command is the
-data of its condition. A measurement may have ``models`` and ``conditions``, for those it is meant
-for. The file and its configurations are data: no ``${...}``, aliases, ``_target_`` or settings of
-``hydra``, and names are names of files. The measurement ``training`` needs no command: it has ``validation.UPDATES.METRIC``, what
-fairseq-train printed of the validation data (UPDATES may be ``last``), ``cpu_minutes`` of the
-process that ended the training, and ``parameters``. A column that is no share is written
-``{number: PATH}``.
+data of its condition. A measurement with ``models`` or ``conditions`` runs for these alone. The
+file and its configurations are data: no ``${...}``, aliases, ``_target_`` or settings of ``hydra``,
+and names are names of files. The measurement ``training`` needs no command. It has
+``validation.UPDATES.METRIC``, as fairseq-train printed it for the validation data (UPDATES may be
+``last``), ``cpu_minutes`` of the process that ended the training, and ``parameters``. A column that
+is no share is written ``{number: PATH}``.
 """
 
 import argparse
@@ -46,8 +46,8 @@ from sit_fairseq.errors import UserError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("experiments", metavar="FILE.yaml", help="what to run")
-    add("folder", metavar="DIR", help="has the data, and gets the results")
+    add("experiments", metavar="FILE.yaml", help="the models and measurements of the table")
+    add("folder", metavar="DIR", help="the folder of the data and the results")
     add("--jobs", type=at_least(1), default=1, help="runs at a time (default: %(default)s)")
 
 

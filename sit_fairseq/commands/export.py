@@ -38,11 +38,11 @@ from sit_fairseq.storage.files import sha256_of_file
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained model")
-    parser.add_argument("folder", metavar="DIR", help="where the files go; made if there is none")
+    parser.add_argument("folder", metavar="DIR", help="the folder to write; made if there is none")
     formats = parser.add_mutually_exclusive_group()
     for option, text in (
         ("hub", "write model.safetensors, config.json and README.md in place of model.pt"),
-        ("transformers", "write what --hub does, and what transformers needs to load it"),
+        ("transformers", "write the files of --hub, a tokenizer and code, for transformers alone"),
         ("onnx", "write encoder.onnx, decoder.onnx and vocabulary.json instead"),
     ):
         formats.add_argument(f"--{option}", action="store_true", help=text)

@@ -1,4 +1,4 @@
-"""Makes test data: so many samples for each number of symbols and each length.
+"""Makes a test set with N samples per number of symbols and length.
 
     sit grid prop data/prop-grid
     sit grid ltl data/ltl-grid
@@ -9,16 +9,16 @@ OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq
 
 The grid of a domain is that of the paper's heat maps (section on vocabulary and length
 generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
-generate`` under the condition that they have the cell's length and number of symbols, which is
-exact and rejects nothing. Left out after that are formulas that are unsatisfiable; in prop
-tautologies, as are all formulas without symbols; in ltl those that Spot rewrites to a shorter one
-(the published grid has them in their cells, which have about twice as many constants); and renamings
-of a sample of the cell, and of what is in the files of ``--exclude``.
+generate`` under the condition that they have the cell's length and number of symbols. That is
+exact and rejects nothing. Then some samples are left out: unsatisfiable formulas; in prop
+tautologies, such as all formulas without symbols; in ltl formulas that Spot rewrites to a shorter
+one (the published grid keeps them, and its cells have about twice as many constants); and renamings
+of a sample of the cell, or of a line in the files of ``--exclude``.
 
 The k symbols are the first k, in any order. A cell has fewer samples than asked for if thousands of
 draws in a row brought no new one. The manifest counts the candidates of each cell, and those left
-out by reason. The data of a seed depend neither on the number of workers nor on interruptions,
-after which the same command goes on, as long as no problem comes close to the time-out.
+out by reason. The same command goes on after an interruption. The data of a seed depend neither on
+it nor on the number of workers, as long as no problem comes close to the time-out.
 
 With ``--from`` the samples are your own pairs, of any task: for each number of symbols (of all
 sorts) and length in PREFIX.src a random choice of at most ``--per-cell`` pairs.

@@ -7,13 +7,14 @@
     sit judge alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
     sit judge my.module:MyJudge problems.txt answers.txt
 
-NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an answer is right if it equals its reference, and the references take the place of the
-problems; with alpha, if it does up to the names of the symbols that its problem lacks. A judge of
-your own gets references if it has ``on_references = True``, and may get the symbols. The last line
-ends with the mean edit distance of exact and copy. The time it took goes to standard error.
+NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an answer is right if
+it equals its reference; the references take the place of the problems. With alpha an answer is
+right if it equals its reference up to the names of symbols that its problem lacks. A judge of your
+own gets references if it has ``on_references = True``, and may get the symbols. The last line ends
+with the mean edit distance of exact and copy. Standard error gets the time that judging took.
 
-With ``--constrained`` it is said, too, which answers a grammar refuses: those a search with this
-grammar cannot write.
+``--constrained`` also says which answers a grammar refuses. A search with this grammar cannot write
+them.
 """
 
 import argparse
@@ -40,16 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     help_ = f"what sentences mean: {', '.join(SEMANTICS)}, or MODULE:OBJECT, your own"
     add("semantics", metavar="NAME", help=help_)
-    add("formulas", metavar="FORMULAS", help="problems (exact: references), one per line")
-    add("answers", metavar="ANSWERS", help="an answer to each, one per line")
+    add("formulas", metavar="FORMULAS", help="file of problems (exact: references), one per line")
+    add("answers", metavar="ANSWERS", help="file of answers, one per line")
     add_judge(parser, semantics=False)
-    add("--references", metavar="FILE", help="alpha, own judges: a right answer to each")
+    add("--references", metavar="FILE", help="file of right answers (alpha, own judges)")
     add_pattern(
         parser, "alpha, own judges and grammars: matches the interchangeable tokens in full"
     )
     help_ = "say which answers a grammar refuses: prop, ltl, or MODULE:CLASS, one of your own"
     add("--constrained", metavar="GRAMMAR", help=help_)
-    help_ = "GiB for each process; an answer that takes more is an error (default: %(default)s)"
+    help_ = "GiB of each process; a judge that needs more gives an error (default: %(default)s)"
     add("--memory", type=at_least(0.1, float), default=4.0, help=help_)
     help_ = "processes; 0 judges in this one, without limits (default: %(default)s)"
     add("--workers", type=at_least(0), default=2, help=help_)
@@ -89,7 +90,7 @@ def main(args: argparse.Namespace) -> None:
 def _refusals(
     grammar: Grammar, args: argparse.Namespace, sources: Sequence[str], answers: Sequence[str]
 ) -> Iterator[str]:
-    """How many answers a grammar refuses, and the first of them."""
+    """Says how many answers a grammar refuses, and names the first one."""
     pattern = None if args.symbols is None else SymbolPattern(args.symbols)
 
     def sort(token: str) -> Optional[str]:
@@ -125,7 +126,7 @@ def _lines(path: str, args: argparse.Namespace, sources: Sequence[str]) -> List[
 
 
 def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) -> List[Problem]:
-    """What answers are judged against."""
+    """The problems that the answers are judged against."""
     semantics = args.semantics
     compares = judge.on_references and semantics != "exact"
     named = semantics == "alpha" or ":" in semantics or args.constrained is not None

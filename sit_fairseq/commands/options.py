@@ -2,8 +2,8 @@
 
     sit options
 
-lists those of the task, the model with its named architectures, the criterion, the optimizers and
-the scorer, each with its default. fairseq's own --help does not show them.
+lists the options of the task, the model with its named architectures, the criterion, the optimizers
+and the scorer, each with its default. fairseq's own --help does not show them.
 """
 
 import argparse
@@ -15,7 +15,7 @@ _WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Without options."""
+    """Adds no option."""
 
 
 def main(args: argparse.Namespace) -> None:
@@ -58,7 +58,7 @@ def _is_ours(cls: Any) -> bool:
 
 
 def _own_fields(dataclass: type) -> List[Field]:
-    """Its options that are not inherited from fairseq's, nor those of another section."""
+    """The options of a dataclass without those of fairseq's and of other sections."""
     own = {
         name
         for base in dataclass.__mro__

@@ -27,9 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     with_help = "files, or prefixes of data sets, to look in (default: each TEST in itself alone)"
     add("--with", dest="train", metavar="TRAIN", nargs="+", default=[], help=with_help)
     add_pattern(parser, "matches symbols in full, for sentences of any kind")
-    write_help = (
-        "write the pairs of the one TEST that are no renamings of a TRAIN's or of each other"
-    )
+    write_help = "write the pairs of the one TEST that rename no line of a TRAIN and no other pair"
     add("--write", metavar="PREFIX", help=write_help)
     expect_help = "fail if a line of a TEST is a renaming of a line of a TRAIN"
     add("--expect-none", action="store_true", help=expect_help)

@@ -68,7 +68,7 @@ class StreamSelfAttention(_Attention):
 
         Args:
             x: (R, 1, C).
-            cache: earlier keys and values; those of ``x`` are appended.
+            cache: earlier keys and values; the step appends those of ``x``.
             layer: this attention's number in the cache.
             position: of ``x``.
         """
@@ -82,7 +82,7 @@ class StreamSelfAttention(_Attention):
 
 
 class ViewAttention(_Attention):
-    """Attention of every stream to a view that is not its own sequence.
+    """Attention of every stream to a view beside its own sequence.
 
     The view is the aggregation of all streams (EA, DA, CA) or the encoder's stream of the same
     symbol (CP). Keys and values are projected once per row of the view, which for an aggregated

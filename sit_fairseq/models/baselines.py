@@ -58,7 +58,7 @@ class FixedVocabulary(_OneStreamVocabulary):
         return self.rows(tokens), tokens.new_empty(tokens.size(0), 0)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """Symbols without a row; see :meth:`Vocabulary.unreadable`."""
+        """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
         unknown = self._without_row(tokens)
         if not unknown:
             return None
@@ -112,13 +112,13 @@ class CanonicalVocabulary(_OneStreamVocabulary):
 
     @property
     def rows_of_sorts(self) -> List[int]:
-        """How many symbols of each sort a sentence may hold."""
+        """The number of symbols of each sort that a sentence may hold."""
         text = buffer_text(self.symbol_rows)
         return [int(text[start : start + 8]) for start in range(0, len(text), 8)]
 
     @property
     def num_symbol_rows(self) -> int:
-        """How many symbols a sentence may hold."""
+        """The number of symbols that a sentence may hold."""
         return sum(self.rows_of_sorts)
 
     def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
@@ -159,7 +159,7 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         return torch.where(symbol, ids, canonical), names
 
     def same_columns(self, other: Vocabulary) -> bool:
-        """As for streams; the rows for symbols must be equally many."""
+        """Compares as for streams, and the number of rows for symbols."""
         return super().same_columns(other) and self.rows_of_sorts == other.rows_of_sorts
 
 
@@ -169,14 +169,14 @@ class NamedVocabulary(_OneStreamVocabulary):
     The dictionary may gain symbols at any time, and the ids with it.
 
     Attributes:
-        most_symbols: how many the embedding has vectors for, None for any number.
+        most_symbols: the number of symbols with a vector, None for any number.
     """
 
     most_symbols: Optional[int] = None
     produces_any_symbol = True
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """More symbols than vectors; see :meth:`Vocabulary.unreadable`."""
+        """Tells of more symbols than vectors; see :meth:`Vocabulary.unreadable`."""
         number = self._symbols().numel()
         if self.most_symbols is None or number <= self.most_symbols:
             return None
@@ -223,7 +223,7 @@ class _OneStreamEmbedding(TokenEmbedding):
 
     @property
     def num_classes(self) -> int:
-        """One for each vector."""
+        """The C of AdaCos: one class for each vector."""
         return self.weight.size(0)
 
     def table(self) -> StreamTable:
@@ -291,7 +291,7 @@ class RandomEmbedding(_OneStreamEmbedding):
 
     @property
     def num_classes(self) -> int:
-        """Base tokens and the symbols there are."""
+        """The C of AdaCos: base tokens and the symbols of the dictionary."""
         return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
 
     def _shape(self, embed_dim: int) -> Tuple[int, int]:

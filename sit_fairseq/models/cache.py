@@ -1,7 +1,7 @@
 """The key-value cache of step-by-step decoding.
 
-When beams are reordered or sentences end, no key or value moves: tables say which of those
-stored each row attends to.
+Keys and values stay in place when beams are reordered or sentences end. Tables say which of the
+stored ones each row attends to.
 
 Shapes: R rows over streams, B sentences, N streams, K hypotheses of each sentence, T
 positions so far, U source positions, E stored entries, C channels, H heads, D = C / H
@@ -24,7 +24,7 @@ _BLOCK = 2**20
 class SelfAttentionCache:
     """Keys and values of all positions so far, of one self-attention in each layer.
 
-    They are only appended to. One table, the same for all layers, says which entry each row
+    The cache only appends. One table, the same for all layers, says which entry each row
     has at each position, as the block table of a paged cache does.
 
     Args:
@@ -48,8 +48,8 @@ class SelfAttentionCache:
         """Begins a step, in which each layer appends as many entries.
 
         Args:
-            new: (R,) which of them each row has.
-            count: how many they are; rows may share them.
+            new: (R,) the new entry of each row.
+            count: the number of new entries; rows may share them.
         """
         self.entries = torch.cat((self.entries, (self._size + new).unsqueeze(1)), dim=1)
         self._size += count
@@ -71,7 +71,7 @@ class SelfAttentionCache:
         """Attends from one query per row to the entries of that row.
 
         Args:
-            layer: whose keys and values.
+            layer: the number of the layer.
             queries: (R, C).
 
         Returns:
@@ -121,7 +121,7 @@ class CrossAttentionCache:
         self._values: List[Tensor] = []
 
     def add_layer(self, keys: Tensor, values: Tensor) -> None:
-        """Stores those of the next layer, both (M, H, U, D)."""
+        """Stores the keys and values of the next layer, both (M, H, U, D)."""
         self._keys.append(keys.transpose(2, 3).flatten(0, 2))  # -> M*H*D x U
         self._values.append(values.transpose(1, 2).flatten(0, 2))  # -> M*U*H x D
 
@@ -148,7 +148,7 @@ class CrossAttentionCache:
         """Attends from one query per row to the view of that row.
 
         Args:
-            layer: whose keys and values.
+            layer: the number of the layer.
             queries: (R, C).
 
         Returns:
@@ -163,13 +163,14 @@ class CrossAttentionCache:
 
 
 class KeyValueCache:
-    """What a decoder keeps between the steps of a search.
+    """The memory of a decoder between the steps of a search.
 
     Args:
         streams: the layout of the first step.
         padding: (B, U) True at padding of the source, None if there is none.
         views: for each layer, the keys and values (M, H, U, D) of its cross-attentions.
-        cross: those in their order, ``"CP"`` or ``"CA"`` as in the attention pattern.
+        cross: the cross-attentions in their order, ``"CP"`` or ``"CA"`` as in the attention
+            pattern.
         num_heads: H.
         embed_dim: C.
 
@@ -239,7 +240,7 @@ class KeyValueCache:
         self._look_up()
 
     def give_streams(self, num_slots: Tensor) -> None:
-        """Lets reserved slots go on in streams of their own, from that which stood for them.
+        """Gives reserved slots streams of their own, copies of the stream that stood for them.
 
         Args:
             num_slots: (B,) on the CPU, the slots that need one.
@@ -258,7 +259,7 @@ class KeyValueCache:
         self._look_up()
 
     def _look_up(self) -> None:
-        """Says to the cross-attentions which view each row attends to."""
+        """Tells the cross-attentions the view that each row attends to."""
         stream, sentence = (
             view.repeat_interleave(self.streams.hypotheses)
             for view in (self._stream, self._sentence)
@@ -275,8 +276,7 @@ def _heads(entries: Tensor, num_heads: int) -> Tensor:
 
 
 def _room(buffer: Optional[Tensor], used: int, size: int, like: Tensor) -> Tensor:
-    """The buffer, or a longer copy of what is used of it: twice as long, so that copies are
-    rare."""
+    """The buffer, or a copy of its used part in one twice as long, so that copies are rare."""
     if buffer is not None and buffer.size(0) >= size:
         return buffer
     longer = like.new_empty(2 * size, like.size(1))

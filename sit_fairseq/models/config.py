@@ -1,4 +1,4 @@
-"""The options of a model, and what they say of each of its sides."""
+"""The options of a model, and the configuration of its encoder and decoder."""
 
 from dataclasses import dataclass, field
 from typing import Any, Optional, Tuple
@@ -44,7 +44,7 @@ class ModelConfig:
     )
     fresh_symbols: Any = _option(
         0,
-        "most symbols that a target may hold and its source does not, of sorts with names such as "
+        "number of symbols that a target may hold beyond its source's; with named sorts such as "
         "table=1,column=2",
     )
     stream_attention: str = _option(
@@ -61,7 +61,7 @@ class ModelConfig:
     encoder_normalize_before: bool = _option(False, "layer norm before each encoder sub-layer")
     encoder_positions: str = _option(
         "tree",
-        "tree positions, for formulas in prefix notation; rope (rotary ones); or those of "
+        "tree positions, for formulas in prefix notation; rope (rotary ones); or the positions of "
         "fairseq's transformer: sinusoidal, learned, none",
     )
     tree_depth: int = _option(
@@ -110,7 +110,7 @@ class ModelConfig:
     )
     layernorm_embedding: bool = _option(False, "layer norm of embeddings with their positions")
     layer_norm_eps: float = _option(
-        1e-5, "what layer norms add to the variance; the paper's models have 1e-6"
+        1e-5, "term that layer norms add to the variance; the paper's models have 1e-6"
     )
     output_head: str = _option(
         "cosine", "logits are scaled cosines (cosine, needed by adacos) or dot products (linear)"
@@ -240,19 +240,19 @@ class AttentionPattern:
 
 @dataclass(frozen=True)
 class StackConfig:
-    """What the options say of one side: its layers, input positions and norms.
+    """The configuration of one side, encoder or decoder: its layers, positions and norms.
 
     Attributes:
         embed_dim: C.
         view_dim: channels of the encoder's output, which cross-attentions read.
         ffn_dim: hidden channels of the feed-forward networks.
         num_heads: heads of every attention.
-        num_layers: how many layers.
-        pattern: which attentions they have.
+        num_layers: the number of layers.
+        pattern: the attentions of the layers.
         positions: ``tree``, ``rope``, ``sinusoidal``, ``learned`` or ``none``.
         max_positions: the longest sequence in tokens.
         normalize_before: layer norm before each sub-layer instead of after the residual sum.
-        aggregated_normalize_before: the same for the attention to the aggregated view.
+        aggregated_normalize_before: layer norm before the attention to the aggregated view.
         final_norm: layer norm of the last layer's output.
         options: all others.
     """

@@ -1,6 +1,6 @@
-"""Kernels for CPUs: what PyTorch computes slowly where rows are many and short.
+"""Kernels for CPUs, where PyTorch is slow on many short rows.
 
-Each is here for what it saves of a training step, in CPU time on one core of an AVX-512 machine:
+Each kernel saves a part of a training step, in CPU time on one core of an AVX-512 machine:
 :func:`attention` 3 to 20 % (more the shorter the sentences), :func:`dropout` 8 % at a rate of 0.1.
 oneDNN's products, and feed-forward networks a block of rows at a time, saved nothing and went.
 
@@ -79,7 +79,7 @@ def _attention(
 
 
 def weighted_sums(table: Tensor, index: Tensor, weights: Tensor) -> Tensor:
-    """Sums of rows of a table, which are not copied together first.
+    """Sums rows of a table without copying them together first.
 
     Args:
         table: (E, D).

@@ -85,7 +85,7 @@ class StreamDecoder(nn.Module):
         return self._project(x, canonical, source, cache.streams)
 
     def new_cache(self, source: EncodedSource) -> KeyValueCache:
-        """What steps remember, at the beginning of a search."""
+        """The empty memory of the steps of a search."""
         return KeyValueCache(
             source.streams,
             source.padding,
@@ -127,8 +127,8 @@ class StreamDecoder(nn.Module):
         return vocabulary.fresh.close(logits, first, taken)
 
     def _slots_needed(self, canonical: Tensor, source: EncodedSource) -> Tensor:
-        """(B,) on the CPU, the slots that need streams of their own: reserved ones, if any
-        hypothesis has taken them."""
+        """(B,) on the CPU, the number of slots that need streams of their own, with the reserved
+        slots that any hypothesis has taken."""
         vocabulary, streams = self.embed_tokens.vocabulary, source.streams
         first = vocabulary.first_reserved(source.hypothesis_names)
         taken = vocabulary.fresh.taken(canonical, first)[:, -1]

@@ -27,7 +27,7 @@ class TokenEmbedding(nn.Module):
     models input and output, encoder and decoder share one matrix (three-way tying).
 
     Args:
-        vocabulary: what the ids mean; it may change when a checkpoint is loaded.
+        vocabulary: gives ids their meaning; it may change when a checkpoint is loaded.
         embed_dim: C.
         cosine: whether logits are cosines.
         scaled: multiply the embedding by the square root of C.
@@ -91,7 +91,7 @@ class StreamTable:
     """The vectors of a batch, the same in encoder, decoder and projection.
 
     Args:
-        embedding: whose they are.
+        embedding: the embedding that has the vectors.
         matrix: one row per vector.
     """
 

@@ -41,14 +41,14 @@ class StreamEncoder(nn.Module):
         padding: Optional[Tensor] = None,
         prepared: Optional[Tensor] = None,
     ) -> Tensor:
-        """Encodes a batch that has no names any more.
+        """Encodes a batch of canonical ids.
 
         Args:
             canonical: (B, T) canonical ids, padded on the right.
-            streams: those of the sentences.
+            streams: the streams of the sentences.
             table: the vectors of the batch.
             padding: (B, T) True at padding, None if there is none.
-            prepared: what the positions have prepared for the batch.
+            prepared: the result of the positions' ``prepare`` for the batch.
 
         Returns:
             (N, T, C) output of the last layer.
@@ -64,8 +64,8 @@ class StreamEncoder(nn.Module):
 
 @dataclass(frozen=True)
 class EncodedSource:
-    """What a decoder needs of the sources of a batch; they stay one per sentence, and only the
-    layout counts hypotheses.
+    """The encoded sources of a batch, as a decoder needs them. There is one source per sentence;
+    only the layout counts hypotheses.
 
     Attributes:
         states: (N, U, C) output of the encoder.
@@ -102,7 +102,7 @@ class EncodedSource:
         return SymbolPositions.of(self.canonical, num_base, streams).aggregate(self.states)
 
     def reorder(self, order: Tensor) -> "EncodedSource":
-        """Makes the hypotheses that ``order`` names out of those there are."""
+        """Makes new hypotheses out of the old ones that ``order`` names."""
         streams, sentences, stream_rows, _ = self.streams.reorder(order)
         if is_identity(sentences, self.names.size(0)):
             return replace(self, streams=streams)
@@ -120,7 +120,7 @@ class EncodedSource:
         )
 
     def with_own_streams(self, num_slots: Tensor) -> "EncodedSource":
-        """The same after reserved slots are taken; see :meth:`Streams.with_own_streams`."""
+        """The sources after reserved slots are taken; see :meth:`Streams.with_own_streams`."""
         streams, repetition = self.streams.with_own_streams(num_slots)
         return replace(self, streams=streams, states=repetition(self.states))
 

@@ -191,7 +191,7 @@ class StreamDecoderLayer(_Layer):
         attend_to_aggregate: Callable[[Tensor], Tensor],
         attend_to_encoder: Callable[[Tensor, int], Tensor],
     ) -> Tensor:
-        """Those of the pattern, in their order; cross-attentions are called by number."""
+        """The sub-layers of the pattern, in their order; cross-attentions are called by number."""
         cfg = self.cfg
         if "DP" in cfg.pattern:
             x = self._residual(x, self.self_attn_layer_norm, attend_to_self, cfg.normalize_before)

@@ -1,4 +1,4 @@
-"""Models of checkpoints: what a file must be before a model is built of it."""
+"""Builds models of checkpoints, after checking the files."""
 
 import re
 from dataclasses import fields
@@ -40,9 +40,9 @@ def load_model(
     Args:
         path: the file, or the weights of a folder of ``sit export --hub``.
         arity_of: the number of operands of each operator, for positions in trees, by the domain.
-        symbols: pattern of the symbols; None for that of training.
-        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for those of training,
-            if it has its pattern.
+        symbols: pattern of the symbols; None for the pattern of training.
+        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for the names of
+            training, if the pattern is that of training.
 
     Returns:
         The model, and the options to write it with, see :func:`portable`.
@@ -88,7 +88,7 @@ def load_model(
 
 
 def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
-    """The options of a checkpoint that are of no machine, and of no command, as plain data."""
+    """The options of a checkpoint as plain data, without those of a machine or a command."""
     model, task, criterion = (
         _section({"cfg": cfg}, name) for name in ("model", "task", "criterion")
     )
@@ -141,7 +141,7 @@ def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool
         streams: whether the model is ours; others are fairseq's transformers.
 
     Returns:
-        What is wrong; None if nothing is.
+        The fault; None if there is none.
     """
     fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
     if fault is None and streams:

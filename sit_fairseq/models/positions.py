@@ -1,6 +1,7 @@
-"""What is added to embeddings to say where a token stands.
+"""Positions: vectors added to embeddings that say where a token stands.
 
-Each kind has ``prepare``, what a batch needs, computed on the CPU, and ``forward``, which adds it.
+Each kind has ``prepare``, which computes them for a batch on the CPU, and ``forward``, which adds
+them.
 """
 
 import logging
@@ -41,7 +42,7 @@ class NoPositions(nn.Module):
 
 
 class SinusoidalPositions(NoPositions):
-    """Those of fairseq's transformer.
+    """The sinusoidal positions of fairseq's transformer.
 
     Args:
         length: the most positions.
@@ -66,7 +67,7 @@ class SinusoidalPositions(NoPositions):
 
 
 class LearnedPositions(nn.Embedding):
-    """Those of fairseq's transformer, with its rows.
+    """The learned positions of fairseq's transformer, with its rows.
 
     Args:
         length: the most positions.
@@ -117,8 +118,8 @@ class TreePositions(nn.Module):
         self._warned = False
 
     def fault(self, tokens: Sequence[str]) -> Optional[str]:
-        """What keeps a sentence of tokens, without ``</s>``, from being a tree, in words that follow
-        "the sentence"; None if it is one."""
+        """The reason why a sentence of tokens, without ``</s>``, is no tree, else None: words that
+        follow "the sentence"."""
         self._update()
         fault = tree_fault(tokens, self._operators)
         if fault is None:
@@ -172,7 +173,7 @@ class TreePositions(nn.Module):
 
 
 def make_positions(cfg: StackConfig, vocabulary: Vocabulary, arity: Mapping[str, int]) -> nn.Module:
-    """What one side adds to its embeddings."""
+    """The positions of one side, encoder or decoder."""
     if cfg.positions == "tree":
         return TreePositions(vocabulary, arity, cfg.embed_dim, cfg.options.tree_depth)
     if cfg.positions == "sinusoidal":

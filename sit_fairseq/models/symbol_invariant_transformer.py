@@ -73,8 +73,8 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         data_name_or_path: str = ".",
         **kwargs: Any,
     ) -> StreamHubInterface:
-        """Loads a model to use in Python; see fairseq, of whose interface it has a kind of its
-        own. A folder of ``sit export --hub`` needs no other argument.
+        """Loads a model to use in Python. The result has fairseq's hub interface, in our
+        own class. A folder of ``sit export --hub`` needs no other argument.
 
         Raises:
             UserError: there is no such folder, or it cannot be used.
@@ -96,7 +96,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
     def forward(
         self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor, **unused: Any
     ) -> Tuple[Tensor, Dict[str, Any]]:
-        """Teacher forcing.
+        """Computes logits for all target positions (teacher forcing).
 
         Args:
             src_tokens: (B, U) dictionary indices.
@@ -112,7 +112,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
     def net_output(
         self, prev_output_tokens: Tensor, source: EncodedSource
     ) -> Tuple[Tensor, Dict[str, Any]]:
-        """What :meth:`forward` returns, for K targets of each encoded source."""
+        """The result of :meth:`forward`, for K targets of each encoded source."""
         # fairseq's scorer insists on an "attn" entry.
         extra = {"attn": [None], "names": source.hypothesis_names}
         return self.decode(prev_output_tokens, source), extra

@@ -76,8 +76,8 @@ class SymbolInvariantTransformer(nn.Module):
         return self.encoder.embed_tokens.vocabulary
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """What keeps the model from reading a source of (U,) dictionary indices with ``</s>``, padded
-        on either side, in words that follow "the sentence"; None if nothing does."""
+        """The fault of a source that the model cannot read, else None: words that follow "the
+        sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side."""
         dictionary, longest = self.vocabulary.dictionary, self.encoder.cfg.max_positions
         tokens = tokens[tokens.ne(dictionary.pad())]
         if tokens.numel() > longest:
@@ -127,7 +127,7 @@ class SymbolInvariantTransformer(nn.Module):
         return source, target, target if output is None else output.table()
 
     def decode(self, targets: Tensor, source: EncodedSource) -> Tensor:
-        """Teacher forcing of encoded sources, with K targets for each of them.
+        """Computes logits for K targets of each encoded source (teacher forcing).
 
         Args:
             targets: (B*K, T) dictionary indices of the targets, each after ``</s>``.
@@ -140,7 +140,7 @@ class SymbolInvariantTransformer(nn.Module):
         return self.decoder(canonical, source)
 
     def new_cache(self, source: EncodedSource) -> KeyValueCache:
-        """What steps remember, at the beginning of a search."""
+        """The empty memory of the steps of a search."""
         return self.decoder.new_cache(source)
 
     def step(self, canonical: Tensor, source: EncodedSource, cache: KeyValueCache) -> Tensor:

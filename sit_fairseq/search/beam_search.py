@@ -21,20 +21,20 @@ from sit_fairseq.search.constraint import Constraint
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What is searched for; names and meanings are fairseq's.
+    """The options of a search; names and meanings are fairseq's.
 
     Attributes:
         beam: K.
-        nbest: how many answers will be used.
+        nbest: the number of answers that will be used.
         max_len_a, max_len_b: an answer has at most ``a * U + b`` tokens without ``</s>``, for the U
             tokens of the longest source of the batch.
-        min_len: it has at least so many.
-        match_source_len: it has as many as its source has with ``</s>``.
+        min_len: the fewest tokens of an answer.
+        match_source_len: an answer has as many tokens as its source has with ``</s>``.
         normalize: divide the log-probability of an answer by its length to the power of
             ``len_penalty``.
-        unk_penalty: what ``<unk>`` costs.
-        temperature: logits are divided by it.
-        no_repeat_ngram_size: no sequence of so many tokens occurs twice; 0 for no such limit.
+        unk_penalty: the cost of ``<unk>``.
+        temperature: divides logits.
+        no_repeat_ngram_size: the length of sequences that occur at most once; 0 for no limit.
 
     Raises:
         UserError: the beam holds nothing, or the temperature is not positive.
@@ -78,7 +78,7 @@ class NoAnswer(list):
     """The hypotheses of a sentence that has none.
 
     Attributes:
-        reason: why, in words that need no sentence beside them.
+        reason: the explanation, in words that stand by themselves.
     """
 
     def __init__(self, reason: str) -> None:
@@ -116,14 +116,14 @@ class BeamSearch:
     """Searches for the most probable answers of a model or an ensemble.
 
     With a beam, the search for a sentence ends when it has K answers and no unfinished hypothesis
-    can score better than the ``nbest``-th of them. No token adds to a log-probability, so that no
-    score will be better than that of an unfinished hypothesis if it is divided as for the greatest
-    length: the first ``nbest`` answers are those of the search that never ends before that length.
+    can score better than the ``nbest``-th of them. No token adds to a log-probability. So the score
+    of an unfinished hypothesis, divided as for the greatest length, bounds every later one. The
+    first ``nbest`` answers are those of the search that never ends before that length.
     A beam of 1 is greedy decoding, which ends with its answer.
 
     Args:
         models: an ensemble, which answers in evaluation mode.
-        options: see there.
+        options: see :class:`SearchOptions`.
         strategy: chooses candidates in the place of :class:`Best`; a sentence then ends as soon as
             it has K answers.
         grammar: of the answers, which are then all well-formed; see :class:`Constraint`.
@@ -213,8 +213,8 @@ class BeamSearch:
         ]
 
     def _begin(self, prefix: Tensor, names: Tensor, refused: Dict[int, str]) -> Tensor:
-        """(B, P) dictionary indices that answers can begin with; notes sentences of which none can
-        begin as it should."""
+        """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
+        cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
         canonical = vocabulary.encode(prefix, names)
         impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)
@@ -249,7 +249,7 @@ class BeamSearch:
 
 
 class _Search:
-    """The search for the answers to one batch, but for sentences that are refused already."""
+    """The search for the answers to one batch, without sentences that are refused already."""
 
     def __init__(
         self,
@@ -370,7 +370,7 @@ class _Search:
         most: Tensor,
         prefix: Optional[Tensor],
     ) -> None:
-        """Takes away what an answer cannot go on with."""
+        """Masks the tokens that an answer cannot go on with."""
         options = self._options
         log_probs.masked_fill_(log_probs.isnan(), -math.inf)
         log_probs[:, self._pad] = -math.inf
@@ -471,7 +471,7 @@ def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOp
         unfinished: (B,) their log-probabilities.
         step: the last one, from 0.
         longest: the most tokens without ``</s>``.
-        options: how scores are divided.
+        options: say how scores are divided.
     """
     if options.unk_penalty < 0:  # a bonus, which each token to come may earn
         unfinished = unfinished - options.unk_penalty * (longest - step)

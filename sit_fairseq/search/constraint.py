@@ -28,7 +28,7 @@ class Constraint:
     tables have a column for each base token, then one for each slot and sort.
 
     Attributes:
-        failures: why sentences of the batch have no well-formed answer, by their places.
+        failures: the reasons why sentences of the batch have no well-formed answer, by place.
     """
 
     def __init__(self, grammar: Any, vocabulary: Vocabulary) -> None:
@@ -140,7 +140,7 @@ class Constraint:
         return tuple(self._tokens[columns[column]] for column in source)
 
     def _look_up(self, states: Tensor, sentences: Tensor) -> Tensor:
-        """(H, V) what each column needs."""
+        """(H, V) the tokens that an answer needs to end after each column."""
         if not self._mapped:
             return self._needed[states, : self._columns.size(1)]
         return self._needed[states].gather(1, self._columns[sentences])

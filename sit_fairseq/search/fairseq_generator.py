@@ -96,7 +96,7 @@ class VerifiedGenerator(VerifiedSearch):
     """The verified search as fairseq calls it.
 
     Args:
-        generators: search as fairseq's do, by the width of the beam, from narrow to wide.
+        generators: fairseq's kind of generators by beam width, from narrow to wide.
         judges: see :class:`VerifiedSearch`.
         dictionary: of sources and answers.
     """
@@ -156,7 +156,7 @@ class VerifiedGenerator(VerifiedSearch):
 
 
 def _part(sample: Dict[str, Any], places: Sequence[int]) -> Dict[str, Any]:
-    """Some sentences of a batch."""
+    """A batch of some sentences of a batch."""
     tokens = sample["net_input"]["src_tokens"]
     if len(places) == tokens.size(0):
         return sample

@@ -1,7 +1,7 @@
-"""Grammars of answers, read token by token, for a search that writes well-formed answers alone.
+"""Grammars of answers, read token by token, for a search that writes only well-formed answers.
 
-A grammar sees base tokens as strings and symbols as the numbers of their slots: it cannot know what
-symbols are called, so that renamed sentences are searched alike.
+A grammar sees base tokens as strings and symbols as the numbers of their slots: it cannot know the
+names of symbols, so renamed sentences are searched alike.
 """
 
 from abc import ABC, abstractmethod
@@ -16,8 +16,8 @@ class Grammar(ABC):
     """Says which tokens an answer may go on with. One of your own is given as ``MODULE:CLASS``.
 
     A token is a string, or the :class:`Slot` of a symbol: its number in the sentence, with its sort.
-    A state is what was read of an answer, any hashable value; equal states go on alike, in whatever
-    sentence they come up.
+    A state stands for the tokens read so far: any hashable value. Equal states go on alike, in
+    every sentence.
     """
 
     @abstractmethod
@@ -50,7 +50,7 @@ def slotted(
 
 
 def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) -> Optional[int]:
-    """Where a grammar refuses an answer to a sentence.
+    """Finds the place where a grammar refuses an answer to a sentence.
 
     Returns:
         The place of the first token that cannot follow, from 0; the number of tokens if the answer

@@ -15,7 +15,7 @@ class Sampling:
     Draws fall on canonical ids: with the same random numbers renamed sentences get renamed answers.
 
     Attributes:
-        top_k: choose among so many most probable tokens; 0 for all.
+        top_k: choose among the k most probable tokens; 0 for all.
         top_p: choose among the most probable tokens that have this probability together.
     """
 

@@ -26,7 +26,7 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
         beam: width of the beam without verification.
 
     Raises:
-        UserError: they are not such numbers.
+        UserError: the widths are no numbers, or do not grow.
     """
     try:
         widths = [beam] if given is None else given.split(",") if isinstance(given, str) else given
@@ -47,8 +47,8 @@ class Verified(NamedTuple):
 
     Attributes:
         nbest: best first; an accepted one comes before all others.
-        verdict: of the first one.
-        beam: the width of the beam that found them.
+        verdict: the verdict of the first hypothesis.
+        beam: the width of the beam that found these hypotheses.
     """
 
     nbest: List[Any]
@@ -64,8 +64,8 @@ class VerifiedSearch:
     sentence that has none keeps the hypotheses of the first beam, and the first of them has another
     verdict.
 
-    What is searched again depends on the verdicts alone, so that renamed sentences get the renamed
-    answers with equal scores as long as no judge is stopped by the clock.
+    Verdicts alone decide which sentences are searched again. So renamed sentences get the renamed
+    answers with equal scores, as long as no judge is stopped by the clock.
 
     Args:
         widths: of the beam, from narrow to wide.
@@ -95,7 +95,7 @@ class VerifiedSearch:
         Args:
             problems: the sentences, as the judge takes them.
             find: takes a width and places of sentences; returns the hypotheses of each, best first.
-            text: the text of a hypothesis; None for one that only says why there is none.
+            text: gives the text of a hypothesis; None for one that holds only a reason.
         """
         verdicts: List[Dict[str, Verdict]] = [{} for _ in problems]
         answers: Dict[int, Tuple[List[Any], int]] = {}

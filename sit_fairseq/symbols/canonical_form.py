@@ -1,4 +1,4 @@
-"""Sentences up to renaming: what all renamings of a sentence have in common, and nothing else."""
+"""Sentences up to renaming: the form that all renamings of a sentence share."""
 
 from hashlib import blake2b
 from typing import Optional, Sequence
@@ -18,7 +18,7 @@ def canonical_form(
         tokens: the sentence.
         symbols: its symbols in order of first appearance, as
             :func:`~sit_fairseq.domains.formulas.syntax.formula_symbols` lists those of a formula.
-        pattern: says of which sort each is; None if there is one sort.
+        pattern: gives the sort of each symbol; None if there is one sort.
 
     Returns:
         The tokens, separated by spaces, with numbers in place of the symbols.
@@ -31,9 +31,9 @@ def canonical_form(
 
 
 def text_key(text: str) -> int:
-    """A number that stands for a text where millions of them are kept.
+    """A number that stands for a text, where millions of texts are kept.
 
-    It has 64 bits, the same in every process. That two of ten million texts share one has a
+    It has 64 bits and is the same in every process. Two of ten million texts share a key with a
     probability of 1 in 370,000.
     """
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

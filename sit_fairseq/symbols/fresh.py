@@ -1,9 +1,8 @@
 """Fresh symbols: those that a target holds and its source does not.
 
-The R reserved slots of a sentence follow its own S, those of the first sort before those of the
-second. The slots of a sort are taken in their order, so that of those that are free only the first
-can be next: targets that differ by the names of fresh symbols are one target. Shapes: B*K
-sequences, T tokens, V columns.
+The R reserved slots of a sentence follow its own S slots, sort by sort. An answer takes the slots
+of a sort in order, so only the first free one can be next. So targets that differ by the names of
+fresh symbols are one target. Shapes: B*K sequences, T tokens, V columns.
 """
 
 import math
@@ -20,13 +19,13 @@ from sit_fairseq.symbols.tokens import TokenTable
 
 
 def fresh_numbers(given: Any) -> Dict[str, int]:
-    """The reserved slots of each sort, by its name; ``""`` is that of a number alone.
+    """The number of reserved slots of each sort, by name; a number alone has the sort ``""``.
 
     Args:
-        given: a number, or the text of one, or such as ``table=1,column=2``.
+        given: a number or its text, or a text such as ``table=1,column=2``.
 
     Raises:
-        UserError: it is none of these.
+        UserError: ``given`` is none of these.
     """
     parts = [re.fullmatch(r"(?:(\w+)=)?(\d{1,9})", part) for part in str(given).split(",")]
     names = [match and (match[1] or "") for match in parts]
@@ -39,18 +38,18 @@ def fresh_numbers(given: Any) -> Dict[str, int]:
 
 
 class FreshSymbols:
-    """The reserved slots, what answers call them, and which columns they open.
+    """The reserved slots, their names in answers, and the columns that they open.
 
     Attributes:
-        numbers: for each sort, how many slots it has.
-        offsets: the first of them among all reserved slots.
+        numbers: the number of slots of each sort.
+        offsets: the first slot of each sort among all reserved slots.
         number: R.
 
     Args:
         given: see :func:`fresh_numbers`.
         tokens: with a pattern. The symbols of a sort as they are now are its first names, then
             ``v0``, ``v1``, ..., which become symbols, unless other names are given.
-        names: given ones, separated by commas, of any of the sorts.
+        names: names of fresh symbols, of any sort, separated by commas.
 
     Raises:
         UserError: a sort is unknown, or a given name is no symbol or given twice.
@@ -133,7 +132,8 @@ class FreshSymbols:
         return slots
 
     def lacking(self, own: List[int]) -> Optional[str]:
-        """Words that follow "the sentence" if it leaves too few names; None if enough."""
+        """The fault of a sentence that leaves too few names, else None: words that follow "the
+        sentence"."""
         left = len(self.name(own)) - len(own)
         if left == self.number:
             return None
@@ -164,7 +164,7 @@ class FreshSymbols:
         return slots
 
     def taken(self, canonical: Tensor, first: Tensor) -> Tensor:
-        """How many reserved slots of each sort each beginning of a sequence holds.
+        """Counts the reserved slots of each sort in each beginning of a sequence.
 
         Args:
             canonical: (B*K, T) canonical ids; those that no sequence can hold do not count.
@@ -182,7 +182,7 @@ class FreshSymbols:
         return torch.stack(taken, dim=2)
 
     def own_streams(self, taken: Tensor) -> Tensor:
-        """How many reserved slots need streams of their own: all up to the last that is taken.
+        """Counts the reserved slots that need streams of their own: all up to the last taken one.
 
         Args:
             taken: (..., G) as of :meth:`taken`.
@@ -194,7 +194,7 @@ class FreshSymbols:
         return ends.masked_fill(taken.eq(0), 0).amax(-1)
 
     def close(self, logits: Tensor, first: Tensor, taken: Tensor) -> Tensor:
-        """Closes all reserved slots but those that are taken and the next of each sort.
+        """Closes all reserved slots except the taken ones and the next one of each sort.
 
         Args:
             logits: (B*K, T, V).
@@ -229,8 +229,8 @@ def numbered(tokens: Tensor, fresh: Tensor) -> Tensor:
         fresh: (B, T) True at the tokens to number.
 
     Returns:
-        (B, T) numbers from 0, -1 at all other tokens. No size depends on what is found, for
-        which a GPU would have to be waited for.
+        (B, T) numbers from 0, -1 at all other tokens. Sizes do not depend on values, so nothing
+        waits for a GPU.
     """
     first = (tokens.unsqueeze(2) == tokens.unsqueeze(1)).to(torch.uint8).argmax(2)
     place = torch.arange(tokens.size(1), device=tokens.device)

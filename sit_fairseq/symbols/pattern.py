@@ -1,4 +1,4 @@
-"""Which tokens are symbols, and of which sort, told by their form."""
+"""Patterns: regular expressions that say which tokens are symbols, and of which sort."""
 
 import argparse
 import math
@@ -37,8 +37,8 @@ def is_filler(token: str) -> bool:
 
 
 class JoinLines(argparse.Action):
-    """The action of an option with several values: a pattern alone, or ``NAME=REGEX`` for each
-    sort of symbols. They become the text of one pattern."""
+    """Joins the values of an option, one pattern or a ``NAME=REGEX`` for each sort of symbols, to
+    the text of one pattern."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         setattr(namespace, self.dest, "\n".join(values))
@@ -51,7 +51,7 @@ class SymbolPattern:
     token, and so is fairseq's filler.
 
     Attributes:
-        text: as it was given, without line breaks at its end.
+        text: the given text without line breaks at its end.
         sorts: the names of the sorts; ``[""]`` for one without a name.
 
     Args:
@@ -113,7 +113,7 @@ class SymbolPattern:
         return [token for token in dict.fromkeys(tokens) if self.is_symbol(token)]
 
     def widened(self, sort: int, expression: str) -> "SymbolPattern":
-        """The pattern whose sort matches what another expression does, too."""
+        """The pattern with a sort that also matches another expression."""
         lines = self.text.split("\n")
         lines[sort] = f"{lines[sort]}|{expression}"
         return SymbolPattern("\n".join(lines))

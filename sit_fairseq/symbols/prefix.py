@@ -1,10 +1,10 @@
-"""Prefix notation: when a sequence of tokens is exactly one tree."""
+"""Prefix notation: checks that a sequence of tokens is exactly one tree."""
 
 from typing import Mapping, Optional, Sequence
 
 
 def tree_fault(tokens: Sequence[str], arity: Mapping[str, int]) -> Optional[str]:
-    """Why tokens are not exactly one formula in prefix notation; None if they are.
+    """The reason why tokens are not exactly one formula in prefix notation; None if they are.
 
     Args:
         tokens: the sentence.

@@ -34,8 +34,8 @@ _TOKENS = ("src_tokens", "prev_output_tokens", "target")
 class Renaming:
     """An injective map on symbols that leaves every other token alone.
 
-    Nothing is ever merged: a sentence that holds a new name already, which itself is not
-    renamed, is refused.
+    A renaming merges no symbols: it refuses a sentence that already holds a new name without
+    renaming it.
 
     Args:
         mapping: new name of each symbol.
@@ -54,7 +54,7 @@ class Renaming:
         """Renames the symbols of a sentence of space-separated tokens.
 
         Raises:
-            ValueError: it holds a token that is a new name and has none itself.
+            ValueError: a token of the sentence is a new name that is not renamed itself.
         """
         return " ".join(self.tokens(sentence.split()))
 
@@ -62,7 +62,7 @@ class Renaming:
         """Renames the symbols among tokens.
 
         Raises:
-            ValueError: one of them is a new name and has none itself.
+            ValueError: a token is a new name that is not renamed itself.
         """
         if not self._taken.isdisjoint(tokens):
             merged = next(token for token in tokens if token in self._taken)
@@ -73,9 +73,9 @@ class Renaming:
         """The renaming of indices, for :func:`rename`.
 
         Args:
-            dictionary: of what is to be renamed; it must hold the old names.
-            into: of what is renamed, by default the same. New names need not have occurred,
-                but must be symbols.
+            dictionary: of the old indices; it must hold the old names.
+            into: of the new indices, by default ``dictionary``. New names may be unseen, but must
+                be symbols.
 
         Returns:
             (V,) the new index of each token of ``dictionary``; a negative number for a token
@@ -149,7 +149,7 @@ def rename_sample(
 
     Args:
         sample: a batch as fairseq collates it, of dictionary indices.
-        on_indices: renames a tensor of them.
+        on_indices: renames a tensor of dictionary indices.
     """
 
     def renamed(name: str, value: Any) -> Any:
@@ -172,9 +172,9 @@ def renamings_into(
     Args:
         symbols: the distinct symbols of one problem.
         names: the names to choose from.
-        most: how many renamings are not too many.
+        most: the greatest number of renamings.
         rng: source of randomness.
-        pattern: says of which sort each is; None if there is one sort.
+        pattern: gives the sort of each symbol; None if there is one sort.
 
     Returns:
         All renamings within sorts, of one sort P(V, k), or ``most`` distinct ones.
@@ -203,7 +203,7 @@ def random_renamings(
         names: the names to choose from.
         count: how many; fewer are returned if fewer exist.
         rng: source of randomness.
-        pattern: says of which sort each is; None if there is one sort.
+        pattern: gives the sort of each symbol; None if there is one sort.
 
     Raises:
         UserError: there are fewer names of a sort than symbols.

@@ -13,9 +13,9 @@ from sit_fairseq.symbols.tokens import TokenTable
 class SavedTokens(nn.Module):
     """Base tokens by string, and the pattern that defines symbols, as buffers of the model.
 
-    Wherever weights are restored, they are restored too, whatever the order or size of the
-    dictionary at hand. Row order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the
-    base tokens sorted by string.
+    They are restored with the weights, whatever the order or size of the dictionary at hand. Row
+    order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the base tokens sorted by
+    string.
 
     Attributes:
         dictionary: of the data at hand.
@@ -27,8 +27,8 @@ class SavedTokens(nn.Module):
             the tokens that only the source's had. None in old models, where all can be held.
 
     Args:
-        dictionary: it is asked for indices, and learns the base tokens and, where it has none, the
-            pattern of a checkpoint that is loaded.
+        dictionary: gives indices. It learns the base tokens of a loaded checkpoint and, where it
+            has none, the pattern.
     """
 
     def __init__(self, dictionary: TokenTable) -> None:

@@ -4,8 +4,8 @@ from typing import Union
 
 
 class Slot(int):
-    """The number of a symbol in its sentence, from 0 by first appearance, over all sorts together;
-    those that the source lacks come after its own.
+    """The number of a symbol in its sentence, from 0 by first appearance, over all sorts together.
+    Symbols that the source lacks come after its own.
 
     Attributes:
         sort: the name of the symbol's sort, ``""`` where there is one without a name.

@@ -16,7 +16,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Streams:
-    """Which stream belongs to which sentence.
+    """The layout of the streams of a batch: the sentence and the slot of each stream.
 
     Attributes:
         num_slots: (B,) the slots of each sentence that have a stream of their own: its distinct
@@ -28,9 +28,9 @@ class Streams:
         most_slots: the most slots of a sentence, with or without a stream of their own.
         sorts: (B, slots) the sort of each slot; None if there is one sort only.
         reserved: (B,) how many reserved slots the last stream of each sentence stands for. None
-            of them has occurred, so that their streams are equal. None without such a stream.
-        on_host: the same layout on the CPU, where its sizes are known without waiting for a
-            GPU; None if this one is there.
+            of these slots has occurred, so their streams are equal. None without such a stream.
+        on_host: this layout on the CPU, where its sizes are known without waiting for a GPU;
+            None if it is on the CPU.
     """
 
     num_slots: Tensor
@@ -51,8 +51,8 @@ class Streams:
         reserved: Optional[Tensor] = None,
         sorts: Optional[Tensor] = None,
     ) -> "Streams":
-        """One stream per symbol; a sentence without symbols gets one anonymous stream
-        (the paper's appendix A, "Edge case"), which that of reserved slots is, too.
+        """Makes one stream per symbol. A sentence without symbols gets one anonymous stream (the
+        paper's appendix A, "Edge case"), and so do the reserved slots of a sentence.
 
         Args:
             num_slots: (B,), on the CPU.
@@ -133,8 +133,8 @@ class Streams:
     def with_own_streams(self, num_slots: Tensor) -> Tuple["Streams", "Repetition"]:
         """The layout after reserved slots are taken.
 
-        Their streams were equal, and were computed as one, until then: what a new stream has
-        seen is what the sentence's last one has.
+        The streams of reserved slots were equal and computed as one until then. So a new stream has
+        the past of the sentence's last stream.
 
         Args:
             num_slots: (B,) on the CPU, at least as many as now.
@@ -187,11 +187,11 @@ def is_identity(order: Tensor, size: int) -> bool:
 
 
 class Repetition(NamedTuple):
-    """Rows of which each is repeated some times in a row.
+    """Repeats each row some times in a row.
 
     Attributes:
         index: (N',) the row that each new one repeats, never falling.
-        count: (N,) how often each row is repeated, at least once.
+        count: (N,) the number of repetitions of each row, at least one.
     """
 
     index: Tensor

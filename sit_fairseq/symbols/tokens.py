@@ -1,6 +1,6 @@
 """Tokens by index: the four special ones, base tokens, and symbols, which may be added any time.
 
-Names are those of fairseq's ``Dictionary``, so that one of its dictionaries can be such a table.
+The names of the methods are fairseq's, so a ``Dictionary`` of fairseq can be such a table.
 """
 
 import contextlib
@@ -99,7 +99,7 @@ class TokenTable:
             sort: its number.
 
         Returns:
-            What stands before the numbers.
+            The text before the numbers.
 
         Raises:
             UserError: the pattern becomes too long, or other sorts match all such names.

@@ -29,7 +29,7 @@ class Vocabulary(SavedTokens):
         dictionary: see :class:`SavedTokens`.
         fresh_symbols: how many symbols a target may hold that its source lacks, see
             :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
-        fresh_names: what answers call them, see :class:`FreshSymbols`.
+        fresh_names: their names in answers, see :class:`FreshSymbols`.
     """
 
     one_stream = False
@@ -119,11 +119,11 @@ class Vocabulary(SavedTokens):
         return torch.cat((self.index_of_row.to(slots.device), slots))[canonical]
 
     def slots(self, names: Tensor, given: Optional[Tensor] = None) -> Tensor:
-        """What every slot is called, reserved ones too.
+        """Names every slot, reserved ones too.
 
         Args:
             names: (B, S) the dictionary index of each of the sources' own slots, on the CPU.
-            given: (B, T) dictionary indices of targets, or of how answers begin, whose fresh
+            given: (B, T) dictionary indices of targets, or of beginnings of answers. Their fresh
                 symbols keep their names.
 
         Returns:
@@ -152,15 +152,15 @@ class Vocabulary(SavedTokens):
         return canonical.masked_fill(self.unproducible(canonical), self.dictionary.pad())
 
     def unproducible(self, canonical: Tensor) -> Tensor:
-        """Where canonical ids, of any shape, are those of base tokens that no target can hold."""
+        """True at canonical ids, of any shape, of base tokens that no target can hold."""
         if self.source_only is None:
             return torch.zeros_like(canonical, dtype=torch.bool)
         rows = canonical.clamp(max=self.num_base - 1)
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """What keeps the model from reading a sentence of (T,) dictionary indices, in words that
-        follow "the sentence"; None if nothing does."""
+        """The fault of a sentence of (T,) dictionary indices that the model cannot read, else None:
+        words that follow "the sentence"."""
         return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
 
     def most_streams(self, tokens: Tensor) -> int:

@@ -6,7 +6,7 @@ from sit_fairseq.judging.verdict import Verdict
 
 
 class OwnJudge(Judge):
-    """Satisfied if an answer says whose each thing is, in any order."""
+    """Accepts an answer that says whose each thing is, in any order."""
 
     quick = True  # in milliseconds, so that no process of its own is needed
 
