@@ -131,6 +131,7 @@ OURS = {
         "data": "a place",
         "source_lang": "a name of files",
         "target_lang": "a name of files",
+        "domain": "what the checkpoint says of itself",
         "validate_semantics": "a log: the last model is the one that is evaluated",
     },
     "dataset": {"num_workers": "a matter of speed"},

@@ -147,6 +147,8 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
         "fairseq_cli" in f.f_code.co_filename for f, _ in raised
     ):
         return str(error) or None  # fairseq's commands check their options so
+    if type(error) is OSError and str(error).startswith("Model file not found"):
+        return f"{error}; change --path"
     return None
 
 

@@ -7,10 +7,9 @@ import numpy
 import pytest
 import torch
 from command_line import ROOT, sit
-from conftest import OPERATORS, SOURCES, encode, make_dictionary, make_model, redraw
+from conftest import OPERATORS, SOURCES, make_dictionary, make_model, redraw
 from constrained_export import ConstrainedModel
 from export.conftest import save_checkpoint
-from searches import generate
 
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
@@ -89,7 +88,7 @@ def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
     said = capsys.readouterr().out
     compared = re.match(
         r"12 sentences of up to (\d+) symbols and (\d+) tokens: greedy and beam 3 answers are those "
-        r"of fairseq(?:, but for \d+ of equal scores)?; scores differ by at most (\S+)\n",
+        r"of the model(?:, but for \d+ of equal scores)?; scores differ by at most (\S+)\n",
         said,
     )
     symbols, tokens, difference = map(float, compared.groups())
@@ -114,14 +113,14 @@ def test_constrained_answers_are_those_of_the_package(semantics, parse, default,
         write(model, folder := tmp_path)
     grammar = GRAMMARS[semantics]()
     exported, unbound, free = ConstrainedModel(folder, grammar), ExportedModel(folder), 0
+    asked = Model([model])
     for source in SOURCES:
-        sample = {"net_input": {"src_tokens": encode(dictionary, [source])}}
         for beam, longest in [(1, 5), (3, 3), (3, 12)]:
-            options = dict(beam_size=beam, max_len_b=longest, grammar=grammar)
-            best = generate([model], dictionary, sample, **options)[0][0]
+            options = dict(beams=(beam,), constrained=grammar, max_length=longest)
+            (best,) = asked.answer([source], **options)
             answer = exported.answer(source, beam, max_length=longest)
-            assert answer.text == dictionary.string(best["tokens"])
-            assert answer.score == pytest.approx(float(best["score"]), abs=1e-4)
+            assert answer.text == best.text
+            assert answer.score == pytest.approx(best.score, abs=1e-4)
             parse(answer.text.split())
             free += answer.text != unbound.answer(source, beam, max_length=longest).text
     assert free > 0
@@ -145,7 +144,7 @@ def test_another_model_is_told_from_its_files(default):
     decoder = Model.load(str(checkpoint))
     with torch.no_grad():
         decoder.core.decoder.layers[0].fc1.bias.add_(0.01)
-    with pytest.raises(UserError, match="the exported files answer .* fairseq with"):
+    with pytest.raises(UserError, match="the exported files answer .* the model with"):
         compare(decoder, str(folder))
 
 

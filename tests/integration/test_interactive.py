@@ -91,7 +91,7 @@ def test_every_line_is_answered_or_refused_in_its_place(prop, tmp_path, capsys, 
 
 def test_the_first_such_line_is_the_end_if_strict(prop, tmp_path, capsys):
     lines = ["& a b", balanced(10), "! a", "& a"]
-    with pytest.raises(UserError, match="^the sentence has 2048 tokens .*[.]{3}'$") as error:
+    with pytest.raises(UserError, match="^the sentence has 2047 tokens, .*[.]{3}'$") as error:
         interactive(prop.data, prop.trained, lines, tmp_path, "--strict", *ANSWERS)
     assert len(str(error.value)) < 250 and len(order(capsys.readouterr().out)) == 2
 

@@ -16,7 +16,7 @@ VERIFY = ("--verify", "prop", "--verify-beams", "2,6")
 
 
 def test_generate(prop, capsys):
-    generate(prop.data, prop.trained, "--beam", 2, *SEARCH)
+    generate(prop.data, prop.trained, "--beam", 2, "--constrained", "prop", *SEARCH)
     plain = printed(capsys.readouterr().out)
     generate(prop.data, prop.trained, *VERIFY, "--nbest", 2, *SEARCH)
     out = capsys.readouterr().out
