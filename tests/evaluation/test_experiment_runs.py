@@ -150,8 +150,9 @@ class Mine(Judge):
 """
 
 
-def test_an_edited_judge_changes_the_table(folder):
+def test_an_edited_judge_changes_the_table(folder, monkeypatch):
     """A judge of one's own, of whose verdicts another file decides."""
+    monkeypatch.chdir(folder)
     (folder / "mine.py").write_text(JUDGE)
     for name in ("x.tgt", "answers"):
         (folder / name).write_text("a 1\n")
@@ -268,7 +269,7 @@ def test_no_command_imports_from_the_folder_of_the_data(
     monkeypatch.delenv("PYTHONPATH") if path is None and "PYTHONPATH" in os.environ else None
     monkeypatch.setenv("PYTHONPATH", path) if path is not None else None
     runner, seen = Runner(experiments(folder, **ONE), folder, 1), []
-    judge = "from sit_fairseq.judging.judge import make_judge; make_judge('{}:Mine')"
+    judge = "from sit_fairseq.domains.by_name import make_judge; make_judge('{}:Mine')"
     call = "import argparse, ctypes, json, os; print(os.getcwd()); "
     runner._call(folder / "log", python(call + judge.format("mine")), seen.append)
     assert seen == [f"{folder}\n"]
