@@ -90,6 +90,9 @@ class SlotSpaceTransformer(nn.Module):
     def max_decoder_positions(self) -> int:
         return self.model.max_decoder_positions()
 
+    def unreadable(self, tokens: Tensor) -> None:
+        """Nothing keeps it from reading a sentence that its conversion reads."""
+
     def _logits(self, canonical: Tensor, states: Any, cache: Any) -> Tensor:
         # Beams that are dead anyway hold arbitrary ids.
         tokens = self.target_indices[canonical.clamp(max=self.target_indices.numel() - 1)]

@@ -143,7 +143,7 @@ def verified():
 def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
     monkeypatch, verified, tmp_path
 ):
-    command = SimpleNamespace(__file__="fairseq_cli/generate.py")
+    command = SimpleNamespace(__file__="fairseq_cli/generate.py", _main=len)
     monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
     patch_command()
     patch_command()  # of a second task
