@@ -10,9 +10,9 @@ CONTENT = {
     "conditions": {"All": {"data": "bin"}, "Few": {"data": "bin.few", "models": ["B"]}},
     "models": {"A": "model.dropout=0 'y=a b'", "B": ""},
     "measurements": {
-        "test": {"command": "correct x", "columns": {"Correct": "correct.share"}},
+        "test": {"command": "prop x", "columns": {"Correct": "correct.share"}},
         "covariance": {
-            "command": "alpha-covariance x --counts 3",
+            "command": "prop x --renamings 9 --counts 3",
             "columns": {"3 AP": "3.mean"},
             "models": ["B"],
         },

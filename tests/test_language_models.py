@@ -123,8 +123,8 @@ def test_questions_are_not_sent_to_another_server(server, ask):
 def test_answers_are_measured_by_sit_evaluate(server, ask, tmp_path, capfd):
     out = ask("--request", '{"temperature": 0, "seed": 7}')
     prefix, result = tmp_path / "test", tmp_path / "result.json"
-    options = ("--semantics", "prop", "--generated", out, "--result", result)
-    sit("evaluate", "correct", prefix, *options)
+    options = ("--generated", out, "--result", result)
+    sit("evaluate", "prop", prefix, *options)
     found = json.loads(result.read_text())["result"]
     verdicts = {verdict: count for verdict, count in found["verdicts"].items() if count}
     assert verdicts == {"satisfied": 3, "violated": 1, "invalid": 2}

@@ -136,8 +136,8 @@ def test_data_are_made_judged_and_measured(elsewhere, logic, tmp_path):
     verdicts = elsewhere.call("sit", "judge", logic, *files).split("\n")
     assert verdicts[:5] == ["satisfied"] * 5
     model = shutil.copy(ROOT / "checkpoints" / logic / "model.pt", tmp_path)
-    asked = ("--semantics", logic, "--path", model, "--result", tmp_path / "result.json")
-    assert "correct" in elsewhere.call("sit", "evaluate", "correct", tmp_path / "x", *asked)
+    asked = ("--path", model, "--result", tmp_path / "result.json")
+    assert "correct" in elsewhere.call("sit", "evaluate", logic, tmp_path / "x", *asked)
 
 
 def test_a_model_is_exported(elsewhere, tmp_path):

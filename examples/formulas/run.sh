@@ -22,4 +22,4 @@ make random --operators "$all" --symbols 5 --size "${sizes[2]}" --seed 6; make p
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" --validpref "$data/valid" --destdir "$out/new"; mv "$out/new" "$out/bin"; }
 fairseq-hydra-train --config-dir "$here" --config-name "$logic" common.user_dir="$PWD/sit_fairseq" task.data="$out/bin" \
     checkpoint.save_dir="$out/model" hydra.run.dir="$out"
-sit evaluate real "$logic" --path "$out/model/checkpoint_best.pt" --result "$out/real.json"
+sit evaluate "$logic" --by written --path "$out/model/checkpoint_best.pt" --result "$out/real.json"

@@ -2,7 +2,7 @@ r"""Asks a language model the problems of a data set, by the prompts of the pape
 
     python examples/language_models/ask.py data/test --semantics ltl --model gpt-5.2 \
         --request '{"reasoning_effort": "medium", "verbosity": "low"}' --out ltl.jsonl
-    sit evaluate correct data/test --semantics ltl --generated ltl.jsonl --result ltl.json
+    sit evaluate ltl data/test --generated ltl.jsonl --result ltl.json
 
 The model is behind any OpenAI-compatible endpoint (chat completions); its key is taken from the
 environment variable OPENAI_API_KEY. The paper used the Responses API, mostly in batches. Each answer

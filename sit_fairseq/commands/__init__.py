@@ -1,7 +1,6 @@
 """The command ``sit VERB``, also ``python -m sit_fairseq VERB``: one module for each verb.
 
-``evaluate real`` is the module ``evaluate/real.py``. It is imported when its verb is called, not
-before, and has
+``sit judge`` is the module ``judge.py``. It is imported when its verb is called, not before, and has
 
 * a docstring, which its ``--help`` shows;
 * ``add_arguments(parser)``, which adds its options to an :class:`argparse.ArgumentParser`;
@@ -21,7 +20,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError, missing
 
-# What each verb does, and each group of verbs.
+# What each verb does.
 VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
     "generate": "makes data of a domain at random: problems with their answers",
@@ -29,12 +28,7 @@ VERBS: Dict[str, str] = {
     "rename": "renames the symbols of each sentence pair by a random renaming of its own",
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
     "judge": "judges answers: one verdict per line, in order, and their counts at the end",
-    "evaluate": "measures models and answers",
-    "evaluate alpha-covariance": "whether renamed problems get renamed answers",
-    "evaluate correct": "counts correct answers, exact ones and every verdict",
-    "evaluate heat-map": "counts correct answers by number of symbols and length",
-    "evaluate real": "counts correct and verified answers to formulas that people wrote",
-    "evaluate top-n": "counts sentences that have a correct answer among the first n",
+    "evaluate": "measures a model, or answers, on data of a domain",
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
     "export": "makes a small file or folder to ship, or one that needs no fairseq",
     "experiments": "trains and measures the models of a table, and prints the table",
@@ -55,21 +49,16 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
     help_ = "print the folder of the package, for --user-dir of fairseq's commands"
     parser.add_argument("--user-dir", action="version", version=str(folder), help=help_)
     called = parser
-    groups = {"": parser.add_subparsers(metavar="VERB", required=True)}
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
     for verb, purpose in VERBS.items():
-        group, _, name = verb.rpartition(" ")
-        own = groups[group].add_parser(
-            name, help=purpose, formatter_class=argparse.RawDescriptionHelpFormatter
+        own = verbs.add_parser(
+            verb, help=purpose, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if any(other.startswith(f"{verb} ") for other in VERBS):
-            own.description = purpose
-            groups[verb] = own.add_subparsers(metavar="VERB", required=True)
-        elif words[: len(verb.split())] == verb.split():
-            module = verb.replace(" ", ".").replace("-", "_")
-            command = importlib.import_module(f"{__name__}.{module}")
+        if words[:1] == [verb]:
+            command = importlib.import_module(f"{__name__}.{verb}")
             own.description = command.__doc__
             own.set_defaults(main=command.main)
-            own.words = words[len(verb.split()) :]  # which a verb's options may depend on
+            own.words = words[1:]  # which a verb's options may depend on
             command.add_arguments(own)
             called = own
     return parser, called
@@ -109,7 +98,7 @@ def run(argv: Optional[Sequence[str]] = None) -> None:
 def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
-    if verb == ["answer"]:  # whose options may stand anywhere among the formulas
+    if verb in (["answer"], ["evaluate"]):  # whose options may stand among what they are about
         args = called.parse_intermixed_args(words[1:])
     else:
         args = parser.parse_args(words)

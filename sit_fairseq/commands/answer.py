@@ -1,9 +1,11 @@
-"""Answers formulas as people write them, and prints answers that a judge has accepted.
+"""Answers problems as people write them, and prints answers that a judge has accepted.
 
     sit answer ltl 'G (req -> F grant)' '!close U open'
     sit answer prop 'a & (b | !c)' --prefix
     sit answer ltl --input requirements.txt --output answers
+    sit answer my.module:DOMAIN --path model.pt 'a problem'
 
+NAME is a domain that reads what people write: ltl, prop, or your own with ``--path``.
 Formulas are read in infix notation (Spot's and others': ``G [] always && /\\ and => implies ...``),
 in prefix notation (lbt's too), or, in a file, in DIMACS. Comments (``#``, ``--``, ``//``) and a
 final ``;`` in a file are left out. Names are words such as ``door-open`` and ``r[0]``; any other
@@ -39,7 +41,7 @@ from tqdm import tqdm
 
 from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
-from sit_fairseq.domains import find, names
+from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
@@ -48,8 +50,9 @@ from sit_fairseq.storage.journal import Journal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    readers = [name for name in names() if find(name).read is not None]
-    add("logic", choices=readers, metavar="NAME", help=f"what formulas mean: {', '.join(readers)}")
+    readers = ", ".join(name for name in names() if find(name).read is not None)
+    help_ = f"what formulas mean: {readers}, or MODULE:OBJECT, your own"
+    add("domain", metavar="NAME", help=help_)
     add("formulas", nargs="*", metavar="FORMULA")
     add(
         "--input", metavar="FILE", help="read formulas from a file, one a line; - is standard input"
@@ -74,15 +77,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     from sit_fairseq.evaluation.formula_answers import shipped_model
 
-    numbered = _formulas(args)
+    domain = find(args.domain, "")
+    for lacking, does in (("read", "reads no problems"), ("write", "writes no answers")):
+        if getattr(domain, lacking) is None:
+            raise UserError(f"{args.domain} {does} as people do; name another domain")
+    numbered = _formulas(args, domain)
     formulas = [formula for _, formula in numbered]
-    args.path = args.path or str(shipped_model(find(args.logic).model) / "model.pt")
+    if args.path is None and domain.model is None:
+        raise UserError(f"no model comes with {args.domain}; pass --path MODEL")
+    args.path = args.path or str(shipped_model(domain.model) / "model.pt")
     lacking = 0
     # A proof that there is no answer may take a sixth of the time: the search needs the rest.
-    with JudgePool(accepting_judge(args.logic), timeout=args.seconds / 6) as judges:
+    with JudgePool(accepting_judge(args.domain, ""), timeout=args.seconds / 6) as judges:
         work = _kept if args.output else _answers
         with tqdm(total=len(formulas), unit=" formulas", leave=False, disable=None) as bar:
-            for answer, (number, _) in zip(work(args, formulas, judges), numbered):
+            for answer, (number, _) in zip(work(args, domain, formulas, judges), numbered):
                 bar.write(_line(args, {"line": number, **answer}), file=sys.stdout)
                 sys.stdout.flush()
                 bar.update()
@@ -91,13 +100,11 @@ def main(args: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def _formulas(args: argparse.Namespace) -> List[Tuple[int, str]]:
+def _formulas(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
     """The formulas with their lines in the file, or their places among the arguments, from 1.
 
     Bytes that are no UTF-8 become U+FFFD.
     """
-    from sit_fairseq.evaluation.formula_answers import split_formulas
-
     if bool(args.formulas) == bool(args.input):
         raise UserError(
             "give formulas, or a file of them by --input, where - is standard input, and not both"
@@ -111,34 +118,42 @@ def _formulas(args: argparse.Namespace) -> List[Tuple[int, str]]:
         raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UserError(f"{args.input} is in UTF-16; save it as UTF-8", "input")
-    return split_formulas(data.decode("utf-8-sig", "replace"))
+    return (domain.split or _lines)(data.decode("utf-8-sig", "replace"))
+
+
+def _lines(text: str) -> List[Tuple[int, str]]:
+    lines = enumerate(map(str.strip, text.split("\n")), start=1)
+    return [(number, line) for number, line in lines if line]
 
 
 def _answers(
-    args: argparse.Namespace, formulas: Iterable[str], judges: JudgePool
+    args: argparse.Namespace, domain: Domain, formulas: Iterable[str], judges: JudgePool
 ) -> Iterator[dict]:
     """The answers as plain data, as they come."""
-    from sit_fairseq.evaluation.formula_answers import answer_formulas
+    from sit_fairseq.evaluation.formula_answers import SYMBOLS, answer_formulas
     from sit_fairseq.model import Model
 
-    model = Model.load(args.path, symbols=r"p\d+")
+    model = Model.load(args.path, symbols=SYMBOLS)
     if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
-    for answer in answer_formulas(formulas, args.logic, model, judges, args.beams, args.seconds):
+    for answer in answer_formulas(formulas, domain, model, judges, args.beams, args.seconds):
         yield {**asdict(answer), "status": answer.status.value}
 
 
-def _kept(args: argparse.Namespace, formulas: List[str], judges: JudgePool) -> Iterator[dict]:
+def _kept(
+    args: argparse.Namespace, domain: Domain, formulas: List[str], judges: JudgePool
+) -> Iterator[dict]:
     """Yields each answer, notes it in the journal, and writes all pairs at the end."""
     from sit_fairseq.evaluation.depends import depends_on
 
-    options = {"logic": args.logic, "beams": args.beams, "formulas": formulas}
+    options = {"domain": domain.versioned, "beams": args.beams, "formulas": formulas}
     depends = depends_on({"model": args.path}, options, judges.judge)
     name, advice = f"{args.output}.journal", "pass --restart to begin anew"
     messages = {"advice": advice, "where": "--output", "restart": args.restart}
     with Journal(name, "answers", depends, **messages) as journal:
-        known = _confirmed(args, formulas, judges, journal)
-        asked = _answers(args, [f for at, f in enumerate(formulas) if at not in known], judges)
+        known = _confirmed(domain, formulas, judges, journal)
+        left = [formula for at, formula in enumerate(formulas) if at not in known]
+        asked = _answers(args, domain, left, judges)
         found = []
         for at in range(len(formulas)):
             found.append(known[at] if at in known else next(asked))
@@ -153,7 +168,7 @@ def _kept(args: argparse.Namespace, formulas: List[str], judges: JudgePool) -> I
 
 
 def _confirmed(
-    args: argparse.Namespace, formulas: List[str], judges: JudgePool, journal: Journal
+    domain: Domain, formulas: List[str], judges: JudgePool, journal: Journal
 ) -> Dict[int, dict]:
     """The entries of a journal that need not be asked again, by the place of the formula."""
     from sit_fairseq.evaluation.formula_answers import confirmed
@@ -164,7 +179,7 @@ def _confirmed(
             at = entry.pop("index")
             if at not in range(len(formulas)) or at in found:
                 raise ValueError
-            if confirmed(formulas[at], entry, args.logic, judges) is not None:
+            if confirmed(formulas[at], entry, domain, judges) is not None:
                 found[at] = entry
         except (AttributeError, LookupError, TypeError, ValueError):
             raise journal.damaged(number)

@@ -23,7 +23,7 @@ A file says what to do like this::
     checkpoints: {Shipped: model.pt}            # models that need no training
     measurements:
       test:
-        command: correct data/test --semantics prop    # of sit evaluate
+        command: prop data/test    # of sit evaluate
         columns: {Correct: correct.share}              # what to show of its result
       training:
         columns: {After 500: validation.500.correct, CPU minutes: {number: cpu_minutes}}

@@ -14,9 +14,9 @@ model's options. ``from_pretrained(DIR)`` reads the folder, and fairseq's comman
 --transformers writes the same with a tokenizer and the code of the model, for environments with
 torch, transformers and safetensors alone:
 
-    sit export checkpoints/prop/model.pt prop --transformers
+    sit export checkpoints/prop/model.pt my_folder --transformers
 
-``AutoModelForSeq2SeqLM.from_pretrained("prop", trust_remote_code=True)`` and ``AutoTokenizer`` read it.
+``AutoModelForSeq2SeqLM.from_pretrained("my_folder", trust_remote_code=True)`` and ``AutoTokenizer`` read it.
 The card gets a snippet that answers a sentence, and at its head the percentages in its tables.
 
 --onnx writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and

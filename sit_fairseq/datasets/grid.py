@@ -4,7 +4,7 @@ A grid is a folder of three files: ``grid.src`` and ``grid.tgt``, one sentence p
 which fairseq-preprocess takes as ``--testpref FOLDER/grid``, and ``manifest.json``, which
 says which lines belong to which cell::
 
-    {"seed": 42, "options": {"semantics": "ltl"}, "cells": [
+    {"seed": 42, "options": {"domain": "ltl@1"}, "cells": [
         {"symbols": 0, "length": 1, "first": 0, "count": 1},
         {"symbols": 1, "length": 1, "first": 1, "count": 10, "timeout": 2}]}
 """

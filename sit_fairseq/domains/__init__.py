@@ -27,8 +27,12 @@ class Domain:
         alias: another name of it.
         arity: number of operands of each token that has some, for positions in trees.
         grammar: makes the grammar of its answers.
-        read: what a problem as people write it becomes: its tokens, and the names of its symbols.
-        write: an answer, as tokens, for people.
+        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and ``names``,
+            what the text calls these; a ValueError says why a text is no problem.
+        write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
+        split: the problems of a file with their lines, from 1; None for one in each line.
+        rewrite: an equal problem that models may know better, of the tokens of one; asked where the
+            problem itself has no accepted answer.
         recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the
@@ -51,7 +55,9 @@ class Domain:
     arity: Mapping[str, int] = field(default_factory=dict)
     grammar: Optional[Callable[[], Grammar]] = None
     read: Optional[Callable[[str], Any]] = None
-    write: Optional[Callable[[Sequence[str]], str]] = None
+    write: Optional[Callable[[Sequence[str], Mapping[str, str]], str]] = None
+    split: Optional[Callable[[str], List[Tuple[int, str]]]] = None
+    rewrite: Optional[Callable[[Sequence[str]], Sequence[str]]] = None
     recipe: Optional[Type[Any]] = None
     labels: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     faults: Sequence[str] = ()

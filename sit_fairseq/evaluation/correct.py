@@ -1,13 +1,26 @@
-"""Correct and exact answers (the first two columns of numbers in the paper's Table 1)."""
+"""Right answers: all, by size, by cell (section 5.4 of the paper), and among the first n.
+
+The paper decodes anew with a beam of n (appendix "Top-N Accuracy"); here the beam is as wide as the
+largest n, and the others are read off its ranking.
+"""
 
 from statistics import fmean
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from sit_fairseq.datasets.grid import Cell
 from sit_fairseq.domains.by_name import domain_of
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.symbols.pattern import SymbolPattern
+
+
+def symbols_of(judge: Judge, symbols: Optional[str]) -> Optional[SymbolPattern]:
+    """The pattern of the symbols that are counted: the one given, or else that of the domain."""
+    domain = domain_of(judge)
+    symbols = symbols or (None if domain is None else domain.symbols)
+    return None if symbols is None else SymbolPattern(symbols)
 
 
 def measure_correct(
@@ -15,20 +28,22 @@ def measure_correct(
     problems: Sequence[Problem],
     answers: Sequence[str],
     verdicts: Sequence[Verdict],
+    by: str = "symbols",
 ) -> Dict[str, Any]:
     """Counts right answers, and answers that equal their reference.
 
     Args:
         judge: of the verdicts.
-        problems: with references and one pattern of symbols, without which symbols are those of the
-            judge's domain.
+        problems: with references and one pattern of symbols, see :func:`symbols_of`.
         answers: the best answer to each.
         verdicts: of these answers.
+        by: ``symbols`` to count right answers by number of different symbols, ``length`` by number
+            of tokens.
 
     Returns:
         The counts of all ``verdicts``; out of all sentences the proportions ``correct``, ``exact``
         and, where the order of something means nothing, ``exact_modulo_order``;
-        ``correct_by_symbols`` by number of different symbols, where they are known;
+        ``correct_by_symbols`` where they are known, or ``correct_by_length``;
         ``mean_edit_distance`` where the judge has one.
     """
     references = [problem.reference for problem in problems]
@@ -44,11 +59,13 @@ def measure_correct(
     if domain is not None and domain.equal is not None:
         equal = sum(map(domain.equal, answers, references))
         result["exact_modulo_order"] = Proportion(equal, total)
-    symbols = problems[0].symbols or (None if domain is None else domain.symbols)
-    if symbols is not None:
-        symbols_of = SymbolPattern(symbols).symbols
-        numbers = [len(symbols_of(problem.split())) for problem in problems]
-        result["correct_by_symbols"] = {
+    sizes, pattern = [problem.split() for problem in problems], None
+    if by == "symbols":
+        pattern = symbols_of(judge, problems[0].symbols)
+        sizes = [] if pattern is None else list(map(pattern.symbols, sizes))
+    if sizes:
+        numbers = list(map(len, sizes))
+        result[f"correct_by_{by}"] = {
             str(number): _correct([v for n, v in zip(numbers, verdicts) if n == number])
             for number in sorted(set(numbers))
         }
@@ -69,12 +86,107 @@ def correct_table(result: Dict[str, Any]) -> List[List[Any]]:
     for name in ("correct", "exact", "exact_modulo_order"):
         if name in result:
             rows.append([name.replace("_", " "), result[name].count, result[name]])
-    for number, share in result.get("correct_by_symbols", {}).items():
-        name = f"correct of those with {number} symbol{'s' * (number != '1')}"
-        rows.append([name, f"{share.count} of {share.total}", share])
+    for by, unit in (("symbols", "symbol"), ("length", "token")):
+        for number, share in result.get(f"correct_by_{by}", {}).items():
+            name = f"correct of those with {number} {unit}{'s' * (number != '1')}"
+            rows.append([name, f"{share.count} of {share.total}", share])
     if "mean_edit_distance" in result:
         rows.append(["mean edit distance", "", f"{result['mean_edit_distance']:.3f}"])
     for verdict, count in result["verdicts"].items():
         if count:
             rows.append([verdict, count, Proportion(count, total)])
     return rows
+
+
+class Box(NamedTuple):
+    """The most symbols and tokens of the training data."""
+
+    symbols: int
+    length: int
+
+
+def measure_heat_map(
+    cells: Sequence[Cell], verdicts: Sequence[Verdict], box: Box
+) -> Dict[str, Any]:
+    """Counts right answers in each cell of a grid.
+
+    Args:
+        cells: of the grid.
+        verdicts: of the best answer to each of its lines.
+        box: the sizes of the training data.
+
+    Returns:
+        The cells, the box, and the proportions ``overall``, ``inside_box`` and ``outside_box`` of
+        right answers out of all sentences of those cells.
+    """
+    found, parts = [], {True: [], False: []}
+    for cell in cells:
+        right = verdicts[cell.first : cell.first + cell.count].count(Verdict.satisfied)
+        sizes = {"symbols": cell.symbols, "length": cell.length}
+        found.append({**sizes, "count": cell.count, "correct": right})
+        parts[cell.symbols <= box.symbols and cell.length <= box.length].append(found[-1])
+    return {
+        "overall": _total(found),
+        "inside_box": _total(parts[True]),
+        "outside_box": _total(parts[False]),
+        "box": box._asdict(),
+        "cells": found,
+    }
+
+
+def _total(cells: Sequence[Dict[str, int]]) -> Proportion:
+    return Proportion(sum(c["correct"] for c in cells), sum(c["count"] for c in cells))
+
+
+def heat_map_table(result: Dict[str, Any]) -> List[List[Any]]:
+    """The rows of a table for people: one for each number of symbols, then the totals."""
+    rows = [["symbols", "sentences", "correct and 95 % interval"]]
+    for symbols in sorted({cell["symbols"] for cell in result["cells"]}):
+        own = _total([cell for cell in result["cells"] if cell["symbols"] == symbols])
+        rows.append([symbols, own.total, own])
+    for name in ("inside_box", "outside_box", "overall"):
+        rows.append([name.replace("_", " "), result[name].total, result[name]])
+    return rows
+
+
+def best_of(verdicts: Sequence[Sequence[Verdict]], n: int) -> List[Verdict]:
+    """The verdict on a right answer among the first n, or on the first answer if none is right.
+
+    Verdicts are of the answers to each sentence, best answer first.
+    """
+    right = Verdict.satisfied
+    return [right if right in ranked[:n] else ranked[0] for ranked in verdicts]
+
+
+def top_n_table(result: Mapping[str, Proportion]) -> List[List[Any]]:
+    """The rows of a table for people, of the share of each n."""
+    rows = [["first n", "sentences", "share and 95 % interval"]]
+    return rows + [[n, found.total, found] for n, found in result.items()]
+
+
+def top_n_grid_table(result: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
+    """The rows of a table for people, of the heat map of each n."""
+    parts = ("inside_box", "outside_box", "overall")
+    rows = [["first n", "sentences", *(part.replace("_", " ") for part in parts)]]
+    for n, found in result.items():
+        rows.append([n, found["overall"].total, *(found[part] for part in parts)])
+    return rows
+
+
+def measure_top_n(
+    verdicts: Sequence[Sequence[Verdict]],
+    ns: Sequence[int],
+    cells: Optional[Sequence[Cell]] = None,
+    box: Optional[Box] = None,
+) -> Dict[str, Any]:
+    """For each n the share of sentences with a right answer among the first n, or their heat map.
+
+    Args:
+        verdicts: on the answers to each sentence, best answer first.
+        ns: the numbers of answers.
+        cells, box: of the heat maps, see :func:`measure_heat_map`; None for shares of all sentences.
+    """
+    best = {str(n): best_of(verdicts, n) for n in ns}
+    if cells is None:
+        return {n: _correct(found) for n, found in best.items()}
+    return {n: measure_heat_map(cells, found, box) for n, found in best.items()}

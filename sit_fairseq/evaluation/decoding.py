@@ -1,10 +1,8 @@
 """Answers of a trained model to be measured."""
 
-from typing import Any, Collection, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Collection, Dict, Iterator, Optional, Sequence
 
 from sit_fairseq.domains.by_name import accepting_judge
-from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.model import Answer, Model
 from sit_fairseq.search.beam_search import SearchOptions
@@ -61,27 +59,6 @@ class ModelAnswerer:
             "batch_size": batch_size,
             "max_tokens": max_tokens,
         }
-
-    def symbol_names(self, count: int) -> List[str]:
-        """So many names that the model takes for symbols: those that it has rows for, then a, b,
-        ..., z, p0, p1, ..., where its pattern matches them.
-
-        Raises:
-            UserError: there are too few.
-        """
-        vocabulary = self.model.core.vocabulary
-        names = list(vocabulary.row_tokens)
-        if not vocabulary.produces_any_symbol or not vocabulary.one_stream:
-            names += [*"abcdefghijklmnopqrstuvwxyz", *(f"p{number}" for number in range(count))]
-        is_symbol = vocabulary.dictionary.is_symbol
-        names = [n for n in dict.fromkeys(names) if n not in ARITY and is_symbol(n)]
-        if len(names) < count:
-            raise UserError(
-                f"{count} symbols are more than the {len(names)} known to a model whose pattern "
-                f"is {self.symbols!r}",
-                "symbols counts",
-            )
-        return names[:count]
 
     def decode(
         self, sources: Sequence[str], skip: Collection[int] = ()

@@ -8,7 +8,8 @@ from typing import Any, Dict, Iterable, Mapping, Optional
 import torch
 
 import sit_fairseq
-from sit_fairseq.domains.ltl.spot_judge import spot_version
+from sit_fairseq.domains import find, names
+from sit_fairseq.domains.by_name import domain_of
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.signature import hash_of_files, versions_of
 from sit_fairseq.storage.files import sha256_of_file
@@ -30,9 +31,10 @@ def versions(others: Iterable[str] = ()) -> Dict[str, Optional[str]]:
         "sit_fairseq": package_version(),
         "fairseq": fairseq["fairseq"] or fairseq["fairseq-fixed"],
         "torch": torch.__version__,
-        "spot": spot_version(),
         "python": platform.python_version(),
     }
+    for name in names():
+        known.update(find(name).versions())
     return {**versions_of(name for name in others if name not in known), **known}
 
 
@@ -46,13 +48,25 @@ def depends_on(
         options: all options that matter.
         judge: whose verdicts they hold or were chosen by.
     """
-    key = {**options, **{name: sha256_of_file(path) for name, path in files.items()}}
-    key.update({} if judge is None else {"judge": judge.signature()})
-    return {**key, "torch": torch.__version__, "sit_fairseq": package_version()}
+    first = {} if judge is None else {"judge": _versioned(judge)}
+    first.update({name: sha256_of_file(path) for name, path in files.items()})
+    return {
+        **first,
+        **options,
+        **first,
+        "torch": torch.__version__,
+        "sit_fairseq": package_version(),
+    }
+
+
+def _versioned(judge: Judge) -> str:
+    """The signature of a judge, with the version of its domain if it is of one."""
+    domain, text = domain_of(judge), judge.signature()
+    return text if domain is None else f"{domain.versioned}|{text.partition('|')[2]}"
 
 
 def signature(key: Mapping[str, Any]) -> str:
-    """One line for people of a key: ``beam:3|model:1a2b3c4d|ltl|judge:spot|spot:2.13``.
+    """One line for people of a key: ``ltl@1|judge:spot|spot:2.13|model:1a2b3c4d|beam:3``.
 
     Options without a value are left out, and of hashes all but the beginning.
     """

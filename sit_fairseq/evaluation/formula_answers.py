@@ -1,4 +1,4 @@
-"""Answers to formulas as people write them, for ``sit answer``."""
+"""Answers to problems of a domain as people write them, for ``sit answer``."""
 
 import re
 import time
@@ -6,29 +6,23 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
-from sit_fairseq.domains import find
-from sit_fairseq.domains.formulas.dimacs import is_clauses
-from sit_fairseq.domains.formulas.infix import quoted
-from sit_fairseq.domains.formulas.reading import Reading
-from sit_fairseq.domains.formulas.syntax import RESERVED, balanced
-from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.domains import Domain
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
+from sit_fairseq.symbols.pattern import SymbolPattern
 
-# What a formula is read over; whatever people call their symbols takes the place afterwards.
-_SYMBOL = re.compile(r"\bp(\d+)\b")
+# What problems are read over; whatever people call their symbols takes the place afterwards.
+SYMBOLS = r"p\d+"
 
-# Formulas asked at once, at most; and the seconds under which a batch is followed by a larger one.
+# Problems asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
 _QUICK = 5.0
-# Text in quotes, which stays, and comments, which begin with //, or with # or -- after a space.
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
-
 
 _UNVERIFIED = (
     "no hypothesis of the search was accepted, though an answer exists",
@@ -39,7 +33,7 @@ _UNVERIFIED = (
 _UNDECIDED = {
     Verdict.timeout: "the judge took too long over the best hypothesis",
     Verdict.error: "the judge failed on the best hypothesis, perhaps for want of memory",
-    Verdict.unavailable: "the formula is too hard for the judge",
+    Verdict.unavailable: "the problem is too hard for the judge",
 }
 
 
@@ -82,25 +76,9 @@ def shipped_model(name: str) -> Path:
     raise UserError(f"no model {name} comes with this installation; name one", "path")
 
 
-def split_formulas(text: str) -> List[Tuple[int, str]]:
-    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS.
-
-    Comments, empty lines and a semicolon at the end of a line are left out.
-    """
-    if is_clauses(text):
-        return [(1, text)]
-    lines = re.split("\r\n|\r|\n", text)
-    formulas = [_COMMENT.sub(_without_comment, line).strip().rstrip("; \t") for line in lines]
-    return [(number, formula) for number, formula in enumerate(formulas, start=1) if formula]
-
-
-def _without_comment(match: Match) -> str:
-    return "" if match[1] else match[0]
-
-
 def answer_formulas(
     formulas: Iterable[str],
-    logic: str,
+    domain: Domain,
     model: Model,
     judges: JudgePool,
     beams: Sequence[int],
@@ -112,10 +90,10 @@ def answer_formulas(
     that was quick.
 
     Args:
-        formulas: in infix or prefix notation, or DIMACS.
-        logic: a domain that reads and writes formulas.
-        model: its symbols are called p0, p1, ...
-        judges: of the logic.
+        formulas: problems as the domain reads them.
+        domain: reads problems and writes answers.
+        model: its symbols are called p0, p1, ..., see ``SYMBOLS``.
+        judges: of the domain.
         beams: widths of the search, from narrow to wide.
         seconds: after which a formula is given up.
     """
@@ -124,7 +102,7 @@ def answer_formulas(
         started = time.monotonic()
         try:
             with time_limit(seconds):
-                found = _batch(batch, logic, model, judges, beams)
+                found = _batch(batch, domain, model, judges, beams)
         except OutOfTime:
             found = []
         yield from found
@@ -142,24 +120,28 @@ def answer_formulas(
 
 
 def _batch(
-    batch: Sequence[str], logic: str, model: Model, judges: JudgePool, beams: Sequence[int]
+    batch: Sequence[str], domain: Domain, model: Model, judges: JudgePool, beams: Sequence[int]
 ) -> List[FormulaAnswer]:
     """The answers to some formulas."""
-    read = [_read(formula, logic) for formula in batch]
-    sources = [" ".join(one.tokens) for one in read if isinstance(one, Reading)]
-    answers = iter(_answers(sources, model, judges, beams))
+    read = [_read(formula, domain) for formula in batch]
+    sources = [" ".join(one.tokens) for one in read if not isinstance(one, str)]
+    answers = iter(_answers(sources, domain, model, judges, beams))
     return [
         (
-            _answered(formula, one, logic, *next(answers))
-            if isinstance(one, Reading)
-            else FormulaAnswer(formula, Status.unreadable, reason=one)
+            FormulaAnswer(formula, Status.unreadable, reason=one)
+            if isinstance(one, str)
+            else _answered(formula, one, domain, *next(answers))
         )
         for formula, one in zip(batch, read)
     ]
 
 
 def _answers(
-    sources: Sequence[str], model: Model, judges: JudgePool, beams: Sequence[int]
+    sources: Sequence[str],
+    domain: Domain,
+    model: Model,
+    judges: JudgePool,
+    beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
     found = model.answer(sources, beams=beams, verify=judges)
@@ -167,12 +149,12 @@ def _answers(
     possible: List[Optional[bool]] = [True] * len(found)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    # Models know flat trees better than long chains.
-    flat = {place: " ".join(balanced(sources[place].split())) for place in left}
+    rewrite = domain.rewrite or (lambda tokens: tokens)
+    other = {place: " ".join(rewrite(sources[place].split())) for place in left}
     again = [
-        place for place in left if possible[place] is not False and flat[place] != sources[place]
+        place for place in left if possible[place] is not False and other[place] != sources[place]
     ]
-    more = model.answer([flat[place] for place in again], beams=beams, verify=judges)
+    more = model.answer([other[place] for place in again], beams=beams, verify=judges)
     right = [(p, one) for p, one in zip(again, more) if one.verdict is Verdict.satisfied]
     verdicts = judges.verify_all((sources[place], one.text) for place, one in right)
     for (place, one), verdict in zip(right, verdicts):
@@ -185,31 +167,30 @@ def _renamed(sentence: str, names: Mapping[str, str]) -> str:
     return " ".join(names.get(token, token) for token in sentence.split())
 
 
-def _read(formula: str, logic: str) -> Any:
-    """A formula, or why it cannot be read."""
+def _read(formula: str, domain: Domain) -> Any:
+    """A problem with its tokens and names, or why it cannot be read."""
     if "\ufffd" in formula:
         return "the line is no text in UTF-8"
     try:
-        return find(logic).read(formula)
-    except MalformedFormula as error:
+        return domain.read(formula)
+    except ValueError as error:
         return str(error)
 
 
 def _answered(
-    formula: str, reading: Reading, logic: str, answer: Optional[Answer], possible: Optional[bool]
+    formula: str, reading: Any, domain: Domain, answer: Optional[Answer], possible: Optional[bool]
 ) -> FormulaAnswer:
     symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
-    plain = all(map(_is_word, reading.names))
+    plain = _plain(reading.names, domain)
     names = {name: name for name in reading.names} if plain else symbols
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
     if answer is not None and answer.verdict is Verdict.satisfied:
-        text = find(logic).write(answer.text.split())
-        text = _SYMBOL.sub(lambda match: quoted(symbols[match[0]]), text)
+        text = domain.write(answer.text.split(), symbols)
         words = _renamed(answer.text, symbols) if plain else answer.text
         return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
     if possible is False:
-        status, reason = Status.impossible, "the formula is unsatisfiable"
+        status, reason = Status.impossible, "the judge has proved that there is none"
     elif answer.text is None:
         status, reason = Status.unanswered, answer.reason
     else:
@@ -221,7 +202,7 @@ def _answered(
 
 
 def confirmed(
-    formula: str, entry: Mapping[str, Any], logic: str, judges: JudgePool
+    formula: str, entry: Mapping[str, Any], domain: Domain, judges: JudgePool
 ) -> Optional[FormulaAnswer]:
     """What was noted of a formula, read and judged again; None if it is to be asked again.
 
@@ -232,27 +213,27 @@ def confirmed(
     noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
     if noted.decided is not True:
         return None
-    read = _read(formula, logic)
-    if not isinstance(read, Reading):
+    read = _read(formula, domain)
+    if isinstance(read, str):
         right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
     elif noted.status is Status.verified:
         names = {name: f"p{number}" for number, name in enumerate(read.names)}
-        plain = all(map(_is_word, read.names))
+        plain = _plain(read.names, domain)
         answer = _renamed(noted.answer, names) if plain else str(noted.answer)
         (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
         if not verdict.decided:
             return None
         given = Answer(answer, verdict=verdict)
-        right = verdict is Verdict.satisfied and _answered(formula, read, logic, given, True)
+        right = verdict is Verdict.satisfied and _answered(formula, read, domain, given, True)
     elif noted.status is Status.impossible:
         (possible,) = judges.solvable([" ".join(read.tokens)])
         if possible is None:
             return None
-        right = _answered(formula, read, logic, None, possible) if not possible else None
+        right = _answered(formula, read, domain, None, possible) if not possible else None
     elif noted.status is Status.unanswered:
         return None
     else:
-        given = _answered(formula, read, logic, None, False)
+        given = _answered(formula, read, domain, None, False)
         right = replace(given, status=Status.unverified, reason=noted.reason)
         right = right if noted.reason in _UNVERIFIED else None
     if right != noted:
@@ -260,7 +241,12 @@ def confirmed(
     return noted
 
 
-def _is_word(name: str) -> bool:
-    """Whether a symbol of a data set may be called so."""
-    reserved = name in RESERVED or name.lower() in ("true", "false")
-    return re.fullmatch(r"\w[\w.]*", name) is not None and not reserved
+def _plain(names: Sequence[str], domain: Domain) -> bool:
+    """Whether the symbols of data may be called so: each name is one word, and a symbol."""
+    pattern = SymbolPattern(domain.symbols)
+    return all(
+        re.fullmatch(r"\w[\w.]*", name)
+        and pattern.is_symbol(name)
+        and name.lower() not in ("true", "false")
+        for name in names
+    )

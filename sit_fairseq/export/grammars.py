@@ -1,6 +1,5 @@
-"""Grammars of answers that exported folders bring: those of the shipped models."""
+"""Grammars of answers by domain; an exported folder has a file of this name with that of its model."""
 
-from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
-from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
+from sit_fairseq.domains import find, names
 
-GRAMMARS = {"prop": AssignmentGrammar, "ltl": TraceGrammar}
+GRAMMARS = {name: find(name).grammar for name in names() if find(name).grammar is not None}

@@ -209,8 +209,8 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             max_length, min_length: the same, with the first ``</s>``.
             length_penalty: log-probabilities are divided by the length to the power of it.
             no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
-            constrained: True for well-formed answers of the model's domain, or the name of a grammar
-                (``prop``, ``ltl``), or one of your own. By default, where the model has a grammar,
+            constrained: True for well-formed answers of the model's domain, or the name of a grammar,
+                or one of your own. By default, where the model has a grammar,
                 True with ``verify``.
             verify: a function of the texts of a sentence and an answer. The best answer that it
                 accepts comes first; a sentence without one is searched again with a wider beam.
@@ -323,9 +323,8 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             constrained = verify is not None and self.config.grammar is not None
         name = self.config.grammar if constrained is True else constrained
         if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
-            raise ValueError(
-                f"name a grammar, as constrained='prop'; known are {', '.join(GRAMMARS)}"
-            )
+            known = ", ".join(GRAMMARS) or "none"
+            raise ValueError(f"name a grammar, as constrained=NAME; known here: {known}")
         return GRAMMARS[name]() if isinstance(name, str) else name or None
 
     def _search(

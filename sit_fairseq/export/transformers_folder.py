@@ -16,6 +16,7 @@ from sit_fairseq.symbols.saved_tokens import buffer_text
 
 _TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
 _MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
+_GRAMMARS = "export.grammars"
 
 _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
 
@@ -70,14 +71,18 @@ def export_transformers(checkpoint: str, folder: str) -> str:
         hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
         _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
         hub_folder.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
-        **source_files(),
+        **source_files(grammar),
     }
     return write_folder(folder, small, tokens, contents)
 
 
-def source_files() -> Dict[str, str]:
+def source_files(grammar: Optional[str]) -> Dict[str, str]:
     """The text of the modules that the model needs, by the names of their files in one flat folder:
-    transformers follows relative imports in one folder alone."""
+    transformers follows relative imports in one folder alone.
+
+    Args:
+        grammar: the domain whose grammar is among them; None for none.
+    """
     package = Path(sit_fairseq.__file__).parent
     files: Dict[str, str] = {}
     waiting = [_MODEL]
@@ -86,12 +91,22 @@ def source_files() -> Dict[str, str]:
         name = _flat(module)
         if name in files:
             continue
-        text = package.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        path = package.joinpath(*module.split(".")).with_suffix(".py")
+        text = _grammars(grammar) if module == _GRAMMARS else path.read_text(encoding="utf-8")
         waiting += _IMPORT.findall(text)
         files[name] = _IMPORT.sub(lambda match: f"from .{_flat(match[1])[:-3]} import", text)
     for ours, theirs in _ERRORS.items():
         files["errors.py"] = files["errors.py"].replace(ours, theirs)
     return files
+
+
+def _grammars(domain: Optional[str]) -> str:
+    """The module of grammars that a folder has in place of that of the package."""
+    if domain is None:
+        return "GRAMMARS = {}\n"
+    made = GRAMMARS[domain]
+    name = made.__name__
+    return f"from {made.__module__} import {name}\n\nGRAMMARS = {{{domain!r}: {name}}}\n"
 
 
 def _flat(module: str) -> str:

@@ -60,7 +60,7 @@ class Run:
         domain: Optional[str] = None,
     ) -> None:
         global _current
-        self.options, self.dictionary, self._domain = options, dictionary, domain
+        self.options, self.dictionary, self.domain = options, dictionary, domain
         self.scorer: Any = None
         self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
@@ -96,7 +96,7 @@ class Run:
         if constrained in (None, False, "none"):
             return None
         name = "auto" if constrained is True else constrained  # in Python
-        return make_grammar(name, self._domain, self.dictionary.base_tokens())
+        return make_grammar(name, self.domain, self.dictionary.base_tokens())
 
     def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
         widths = beam_widths(beams, getattr(self.options, "beam", 5))

@@ -20,10 +20,10 @@ class SemanticScorerConfig(FairseqDataclass):
     """Options of the scorer."""
 
     semantics: str = option(
-        "prop",
-        "what answers mean: prop, ltl, copy; or exact, to compare with the references; alpha "
-        "likewise, up to the names of symbols that the source lacks; or MODULE:CLASS, a judge of "
-        "your own",
+        "",
+        "what answers mean: a domain (default: the model's); or exact, to compare with the "
+        "references; alpha likewise, up to the names of symbols that the source lacks; or "
+        "MODULE:OBJECT, a domain or judge of your own",
     )
     judge: Optional[str] = option(
         None,
@@ -54,7 +54,7 @@ class SemanticScorer(BaseScorer):
         if run is None:
             raise UserError("--scoring semantic needs --task stream_translation")
         run.check_scored()
-        judge = make_judge(cfg.semantics, cfg.judge)
+        judge = make_judge(cfg.semantics or run.domain or "", cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary
         self.counts = VerdictCounts()

@@ -44,7 +44,8 @@ class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
     """Options of the criterion, beside those of ``adacos``."""
 
     risk_semantics: str = field(
-        default="prop", metadata={"help": "who accepts answers: prop, ltl, copy or MODULE:CLASS"}
+        default="",
+        metadata={"help": "who accepts answers: a domain or MODULE:OBJECT (default: --domain)"},
     )
     risk_beam: int = field(
         default=5, metadata={"help": "answers to each sentence that the model is asked for"}
@@ -74,7 +75,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         task,
         sentence_avg: bool,
         min_scale: float = 1.0,
-        risk_semantics: str = "prop",
+        risk_semantics: str = "",
         risk_beam: int = 5,
         risk_weight: float = 1.0,
     ) -> None:
@@ -91,7 +92,8 @@ class MinimumRiskCriterion(AdaCosCriterion):
     def _judges(self) -> JudgePool:
         """Made when training asks for it: validation builds the criterion of a checkpoint too,
         which is not to say what is imported, nor to need what judges need."""
-        judge = accepting_judge(self._semantics, "risk_semantics")
+        name = self._semantics or self.task.domain or ""
+        judge = accepting_judge(name, "risk_semantics")
         base_tokens = self.task.source_dictionary.base_tokens()
         refuse_other_logic(judge, base_tokens, "risk_semantics")
         judges = JudgePool(judge)

@@ -298,7 +298,7 @@ def test_answers_are_written_as_by_sit_answer(logic, label):
     )
     judges = SimpleNamespace(solvable=lambda sources: [], verify_all=lambda pairs: [])
     texts = [text for text, _ in asked]
-    expected = [one.text for one in answer_formulas(texts, logic, model, judges, [3], 60)]
+    expected = [one.text for one in answer_formulas(texts, find(logic), model, judges, [3], 60)]
     script = """(source, answer, temporal) => {
         const {names} = reader.readFormula(source, temporal);
         return reader.text(reader.answerForPeople(answer, temporal), names);

@@ -17,6 +17,7 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.formulas.dimacs import split_problems
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import formula_answers
@@ -140,10 +141,10 @@ def test_the_first_answer_is_known_before_the_second_is_asked_for(tmp_path, caps
     seen = []
     read = formula_answers._read
 
-    def noting(formula, logic):
+    def noting(formula, domain):
         lines = [*(tmp_path / "out.journal").read_text().splitlines()]
         seen.append((formula, len(capsys.readouterr().out.splitlines()), len(lines) - 1))
-        return read(formula, logic)
+        return read(formula, domain)
 
     monkeypatch.setattr(formula_answers, "_read", noting)
     (tmp_path / "formulas").write_text("a\nb\nc\nd\n")
@@ -202,7 +203,9 @@ OTHERS = [
     {**NOTED, "index": 2, "formula": "e & !e", "source": "& e ! e", "answer": "", "text": ""},
 ]
 OTHERS[0].update(names={"c": "c", "d": "d"})
-OTHERS[1].update(status="no answer exists", reason="the formula is unsatisfiable", names={"e": "e"})
+OTHERS[1].update(
+    status="no answer exists", reason="the judge has proved that there is none", names={"e": "e"}
+)
 
 
 @pytest.fixture
@@ -322,7 +325,7 @@ def test_lines_and_names_of_json(answer, tmp_path):
 def test_arrows_are_no_comments():
     text = "a --> b\na <--> b -- c\na ---> b\n--\n#\n//\n;\nG a; -- b"
     read = [(1, "a --> b"), (2, "a <--> b"), (3, "a ---> b"), (8, "G a")]
-    assert formula_answers.split_formulas(text) == read
+    assert split_problems(text) == read
 
 
 @pytest.mark.parametrize("way", ["file", "standard input"])
@@ -404,11 +407,11 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     asked = []
     read = formula_answers._read
 
-    def stopping(formula, logic):
+    def stopping(formula, domain):
         asked.append(formula)
         if formula == "a | b" and len(asked) == 4:
             raise KeyboardInterrupt
-        return read(formula, logic)
+        return read(formula, domain)
 
     monkeypatch.setattr(formula_answers, "_read", stopping)
     with pytest.raises(KeyboardInterrupt):
@@ -451,3 +454,46 @@ def test_widths_are_checked_as_they_are_read(capsys):
 def test_mistakes(arguments, message):
     with pytest.raises(UserError, match=message):
         sit("answer", "prop", *arguments)
+
+
+OWN = """from dataclasses import replace
+from types import SimpleNamespace
+from sit_fairseq.domains import find
+
+def read(text):
+    if text != "one of two":
+        raise ValueError("no such riddle")
+    return SimpleNamespace(tokens=["|", "p0", "p1"], names=["heads", "two words"])
+
+def write(tokens, names):
+    return f"say {names[tokens[0]]}"
+
+DOMAIN = replace(find("prop"), name="riddles", read=read, write=write, split=None, rewrite=None, model=None)
+"""
+
+
+def test_a_domain_of_ones_own_is_answered(answer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "riddles.py").write_text(OWN)
+    (tmp_path / "asked").write_text("one of two\n\n what?  \n")
+    with pytest.raises(UserError, match="no model comes with riddles:DOMAIN; pass --path MODEL"):
+        answer("riddles:DOMAIN", "one of two")
+    words = ("riddles:DOMAIN", "--path", ROOT / "checkpoints/prop/model.pt", "--input", "asked")
+    (first, second), status = answer(*words)
+    assert first in ("say heads", "say two words") and status == 1
+    assert second == "cannot be read: no such riddle"
+    found = [json.loads(line) for line in answer(*words, "--json")[0]]
+    assert [one["line"] for one in found] == [1, 3] and found[0]["source"] == "| p0 p1"
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("copying", "copying reads no problems as people do; name another domain"),
+        ("nonsense", "there is no domain 'nonsense'; known are copying, ltl, prop"),
+        ("exact", "there is no domain 'exact'"),
+    ],
+)
+def test_domains_that_cannot_be_asked(name, message):
+    with pytest.raises(UserError, match=message):
+        sit("answer", name, "a")

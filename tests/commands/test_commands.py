@@ -58,18 +58,12 @@ def told(capsys, *words):
 
 
 def test_help_has_each_verb_and_imports_none(capsys, imported):
-    modules = {
-        ".".join(path.relative_to(FOLDER).with_suffix("").parts).rstrip("_").replace("_", "-")
-        for path in FOLDER.rglob("*.py")
-        if "_" not in {part[0] for part in path.relative_to(FOLDER).parts}
-    }
-    groups = {module.split(".")[0] for module in modules if "." in module}
-    assert {verb.replace(" ", ".") for verb in commands.VERBS} == modules | groups
-    helps = {group: told(capsys, *group.split(), "--help") for group in ("", *groups)}
+    modules = {path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_")}
+    assert set(commands.VERBS) == modules
+    help_ = told(capsys, "--help")
     for verb in commands.VERBS:
-        group, _, name = verb.rpartition(" ")
-        assert re.search(rf"^    {name}\s", helps[group], re.MULTILINE), verb
-    assert told(capsys) == helps[""] and imported() == []
+        assert re.search(rf"^    {verb}\s", help_, re.MULTILINE), verb
+    assert told(capsys) == help_ and imported() == []
 
 
 def test_a_verb_is_imported_alone(tmp_path, imported):

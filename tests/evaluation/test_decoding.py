@@ -69,11 +69,6 @@ def test_what_the_model_takes_for_what(models):
     stream = load(models.stream)
     assert set(stream.model.base_tokens) <= {"!", "&", "|", "xor", "<->", "0", "1"}
     assert stream.symbols == "[a-z]" and stream.fresh_symbols == 0
-    assert stream.symbol_names(3) == ["a", "b", "c"]
-    wide = load(models.stream, symbols=r"[a-z]|p\d+").symbol_names(40)
-    assert wide[24:28] == ["y", "z", "p0", "p1"] and len(set(wide)) == 40
-    with pytest.raises(UserError, match="27 symbols are more than the 26 .*--symbols"):
-        stream.symbol_names(27)
 
 
 @pytest.mark.parametrize(

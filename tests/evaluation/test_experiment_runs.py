@@ -97,7 +97,7 @@ def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
 
 
 def test_each_seed_may_have_data_of_its_own(folder, calls):
-    test = {"command": "correct {data}/test", "columns": {}}
+    test = {"command": "prop {data}/test", "columns": {}}
     each = {"seeds": [1, 2], "models": {"A": ""}, "measurements": {"test": test}}
     for name in ("bin1", "bin2"):
         (folder / name).mkdir()
@@ -105,14 +105,14 @@ def test_each_seed_may_have_data_of_its_own(folder, calls):
     for seed in (1, 2):
         run = folder / "runs" / "All" / "A" / f"seed{seed}"
         assert f"data: {folder}/bin{seed}" in (run / "train.yaml").read_text()
-        assert f"correct bin{seed}/test " in (run / "test.command").read_text()
+        assert f"prop bin{seed}/test " in (run / "test.command").read_text()
 
 
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     carry_out(folder, calls)
     (folder / "x.src").write_text("b\n")
     assert carry_out(folder, calls) == ["test", "test", "covariance"]
-    test = {"command": "correct y", "columns": {"Correct": "correct.share"}}
+    test = {"command": "prop y", "columns": {"Correct": "correct.share"}}
     other = {**CONTENT["measurements"], "test": test}
     assert carry_out(folder, calls, measurements=other) == ["test", "test"]
     assert carry_out(folder, calls, measurements=other) == []
@@ -161,7 +161,7 @@ def test_an_edited_judge_changes_the_table(folder, monkeypatch):
         (folder / "bin" / f"dict.{side}.txt").write_text("".join(f"{t} 1\n" for t in tokens))
     shutil.copy(ROOT / "checkpoints" / "prop" / "model.pt", folder / "a.pt")
     columns = {"Correct": "correct.share"}
-    test = {"command": "correct x --semantics mine:Mine --max-len-b 3", "columns": columns}
+    test = {"command": "mine:Mine x --max-len-b 3", "columns": columns}
     parts = {"models": {}, "checkpoints": {"A": "a.pt"}, "measurements": {"test": test}}
     for verdict, share in (("unavailable", "0.00 %"), ("satisfied", "100.00 %")):
         (folder / "verdicts.py").write_text(
@@ -172,7 +172,7 @@ def test_an_edited_judge_changes_the_table(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["the first", "in the place of another"])
-@pytest.mark.parametrize("command, called", [("correct x", "test on"), ("correct y", "test")])
+@pytest.mark.parametrize("command, called", [("prop x", "test on"), ("prop y", "test")])
 def test_an_interrupted_measurement_goes_on_unless_it_is_another(
     folder, calls, command, called, before
 ):

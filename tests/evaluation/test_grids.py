@@ -4,14 +4,15 @@ import pytest
 
 from sit_fairseq.datasets.grid import Cell
 from sit_fairseq.evaluation import plots
-from sit_fairseq.evaluation.heat_map import Box, heat_map_table, measure_heat_map
-from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.evaluation.top_n import (
+from sit_fairseq.evaluation.correct import (
+    Box,
+    heat_map_table,
+    measure_heat_map,
     measure_top_n,
-    measure_top_n_by_cell,
     top_n_grid_table,
     top_n_table,
 )
+from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.verdict import Verdict
 
 GOOD, BAD, VACUOUS = Verdict.satisfied, Verdict.violated, Verdict.vacuous
@@ -47,7 +48,7 @@ def test_one_right_answer_among_the_first_n():
 def test_right_answers_among_the_first_n_of_each_cell():
     cells = [Cell(1, 1, 0, 2), Cell(6, 11, 2, 2)]
     verdicts = [[GOOD, BAD], [BAD, GOOD], [VACUOUS, BAD], [BAD, GOOD]]
-    result = measure_top_n_by_cell(cells, verdicts, [1, 2], Box(5, 35))
+    result = measure_top_n(verdicts, [1, 2], cells, Box(5, 35))
     found = {n: [cell["correct"] for cell in own["cells"]] for n, own in result.items()}
     assert found == {"1": [1, 0], "2": [2, 1]}
     assert top_n_grid_table(result)[1:] == [

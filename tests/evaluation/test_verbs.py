@@ -13,7 +13,7 @@ import pytest
 import torch
 from command_line import ROOT, sit
 
-from sit_fairseq.commands.evaluate import _options
+from sit_fairseq.commands import evaluate as verb
 from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.errors import UserError
@@ -24,7 +24,7 @@ from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
 SHORT = ("--device", "cpu", "--max-len-b", 8)
-PROP = ("--semantics", "prop", *SHORT)
+CELLS = ("--by", "symbols", "length")
 SOURCES = ["& a b", "! a", "| & a b c", "a", "xor a b", "<-> b c", "! ! d", "& ! a ! e"]
 TARGETS = ["a 1 b 1", "a 0", "c 1", "a 1", "a 1 b 0", "b 1 c 1", "d 1", "a 0 e 0"]
 
@@ -71,10 +71,10 @@ def prefix(tmp_path):
 
 
 def test_correct(evaluate, models, prefix, journal):
-    found, table = evaluate("correct", prefix, *PROP)
+    found, table = evaluate("prop", prefix, *SHORT)
     assert found["metric"] == "correct" and found["samples"] == 8 and "seed" not in found
-    assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "correct"]
-    assert set(found["versions"]) == {"sit_fairseq", "fairseq", "torch", "spot", "python"}
+    assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "prop"]
+    assert set(found["versions"]) == {*"sit_fairseq fairseq torch spot python regex".split()}
     for path in (f"{prefix}.src", f"{prefix}.tgt", models.stream):
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         assert found["files"][str(path)] == digest
@@ -89,7 +89,7 @@ def test_correct(evaluate, models, prefix, journal):
 
 def test_the_answers_of_a_run_are_those_of_a_file(evaluate, prefix, journal, tmp_path):
     """One a line, or JSON lines."""
-    expected, _ = evaluate("correct", prefix, *PROP)
+    expected, _ = evaluate("prop", prefix, *SHORT)
     lines = [entry["answers"][0] for entry in sorted(journal(), key=lambda e: e["index"])]
     (tmp_path / "lines").write_text("".join(f"{line}\n" for line in lines))
     entries = [{"source": entry["source"], "answer": entry["answers"][0]} for entry in journal()]
@@ -98,11 +98,11 @@ def test_the_answers_of_a_run_are_those_of_a_file(evaluate, prefix, journal, tmp
     Grid(cells, SOURCES, TARGETS).write(str(tmp_path / "grid"))
     for name in ("lines", "a.jsonl"):
         given = {"path": ("--generated", tmp_path / name), "result": tmp_path / "given.json"}
-        found, _ = evaluate("correct", prefix, "--semantics", "prop", "--restart", **given)
+        found, _ = evaluate("prop", prefix, "--restart", **given)
         assert found["result"]["verdicts"] == expected["result"]["verdicts"]
         assert found["result"]["exact"] == expected["result"]["exact"]
         assert str(tmp_path / name) in found["files"] and "beam" not in found["options"]
-        drawn, _ = evaluate("heat-map", tmp_path / "grid", *PROP, "--restart", **given)
+        drawn, _ = evaluate("prop", tmp_path / "grid", *CELLS, "--restart", **given)
         assert drawn["result"]["overall"] == expected["result"]["correct"]
 
 
@@ -110,31 +110,30 @@ def test_given_answers_up_to_the_names_of_fresh_symbols(evaluate, tmp_path):
     """Without a model ``--symbols`` says which tokens are symbols, and must."""
     prefix = write(tmp_path, ["f a", "f b"], ["let c = f a", "let c = f b"])
     (tmp_path / "answers.txt").write_text("let x = f a\nlet x = f x\n")
-    given, alpha = ("--generated", tmp_path / "answers.txt"), ("--semantics", "alpha")
-    found, table = evaluate("correct", prefix, *alpha, "--symbols", "[a-e]|x", path=given)
+    given = ("--generated", tmp_path / "answers.txt")
+    found, table = evaluate("alpha", prefix, "--symbols", "[a-e]|x", path=given)
     assert found["result"]["correct"] == {**found["result"]["correct"], "count": 1, "total": 2}
     assert found["options"]["symbols"] == "[a-e]|x"
     assert "| correct of those with 1 symbol | 1 of 2 |" in table
     with pytest.raises(UserError, match="does not say which tokens are symbols; change --symbols"):
-        evaluate("correct", prefix, *alpha, path=given)
+        evaluate("alpha", prefix, path=given)
 
 
 def test_answers_that_equal_the_references(evaluate, tmp_path, prefix, journal):
     """No source is read as a formula, and the answers kept are those of these references."""
-    exact = ("--semantics", "exact", *SHORT)
-    asked, _ = evaluate("correct", prefix, *exact)
+    asked, _ = evaluate("exact", prefix, *SHORT)
     assert asked["result"]["correct"] == asked["result"]["exact"]
     answers = [e["answers"][0] for e in sorted(journal(), key=lambda entry: entry["index"])]
     write(tmp_path, SOURCES, [answers[0], "no 1 such 1", *answers[2:]])
     with pytest.raises(UserError, match="--restart"):
-        evaluate("correct", prefix, *exact)
-    found, _ = evaluate("correct", prefix, *exact, "--restart")
+        evaluate("exact", prefix, *SHORT)
+    found, _ = evaluate("exact", prefix, *SHORT, "--restart")
     assert found["result"]["correct"]["count"] == len(SOURCES) - 1
-    top, _ = evaluate("top-n", prefix, *exact, "--n", "1,3", result=tmp_path / "top.json")
+    top, _ = evaluate("exact", prefix, *SHORT, "--top-n", "1,3", result=tmp_path / "top.json")
     assert top["result"]["3"]["count"] >= len(SOURCES) - 1 and f"{prefix}.tgt" in top["files"]
     (tmp_path / "text.tgt").unlink()
     with pytest.raises(UserError, match="compares answers with references"):
-        evaluate("top-n", prefix, *exact, result=tmp_path / "none.json")
+        evaluate("exact", prefix, *SHORT, "--top-n", "1", result=tmp_path / "none.json")
 
 
 class EvenJudge(Judge):
@@ -154,8 +153,8 @@ def test_a_heat_map_of_any_task_and_judge(evaluate, tmp_path, monkeypatch):
     sources = (tmp_path / "grid" / "grid.src").read_text().splitlines()
     answers = ["p" if source.startswith("y") else "p q" for source in sources]
     (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers))
-    judge, path = ("--semantics", "test_verbs:EvenJudge"), ("--generated", tmp_path / "answers")
-    found, _ = evaluate("heat-map", tmp_path / "grid", *judge, path=path)
+    path = ("--generated", tmp_path / "answers")
+    found, _ = evaluate("test_verbs:EvenJudge", tmp_path / "grid", *CELLS, path=path)
     cells = [tuple(cell.values()) for cell in found["result"]["cells"]]
     assert sorted(cells) == [(1, 4, 1, 1), (2, 3, 2, 1)]
     assert (tmp_path / "out" / "result.png").stat().st_size > 1000
@@ -171,24 +170,24 @@ def test_verified_answers_are_judged_once(evaluate, prefix, monkeypatch):
             judged.extend(pairs)
             return super().verify_all(pairs)
 
-    monkeypatch.setattr(_options, "JudgePool", Counting)
-    verify = (*PROP, "--verify", "prop", "--verify-beams", "2,5")
-    found, _ = evaluate("correct", prefix, *verify)
+    monkeypatch.setattr(verb, "JudgePool", Counting)
+    verify = (*SHORT, "--verify", "prop", "--verify-beams", "2,5")
+    found, _ = evaluate("prop", prefix, *verify)
     decided = sum(found["result"]["verdicts"][v] for v in ("satisfied", "violated", "vacuous"))
     assert decided and len(judged) == len(SOURCES) - decided
     judged.clear()
-    again, _ = evaluate("correct", prefix, *verify, "--judge", "aiger", "--restart")
+    again, _ = evaluate("prop", prefix, *verify, "--judge", "aiger", "--restart")
     assert len(judged) == len(SOURCES) and again["result"] == found["result"]
 
 
 def test_a_run_is_quiet(models, prefix, tmp_path):
-    """A bar, a table, and how many answers were verified."""
-    command = [sys.executable, "-m", "sit_fairseq", "evaluate", "correct", prefix, *PROP]
+    """A bar, a table, and what the numbers depend on."""
+    command = [sys.executable, "-m", "sit_fairseq", "evaluate", "prop", prefix, *SHORT]
     command += ["--path", models.stream, "--result", tmp_path / "result.json", "--verify", "prop"]
     done = subprocess.run(map(str, command), cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("|")
     lines = [line for line in re.split("[\r\n]", done.stderr) if " sentences/s]" not in line]
-    assert [line[:8] for line in lines if line.strip()] == ["Verified"], done.stderr
+    assert not any(line.strip() for line in lines), done.stderr
 
 
 @pytest.mark.parametrize("full", ["answers.jsonl", "png", "json"])
@@ -211,16 +210,17 @@ def test_full_disk(evaluate, tmp_path, prefix, monkeypatch, full):
         advice = "change --result" if full == "answers.jsonl" else "make room, or write somewhere"
         message = rf"^Cannot write .*result\.{full}: No space left on device; {advice}"
         with pytest.raises(UserError, match=message):
-            evaluate("top-n", prefix, *PROP, "--n", "1,3")
+            evaluate("prop", prefix, *SHORT, "--top-n", "1,3")
     left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
     assert left == ({"result.png"} if full == "json" else set())
-    found, _ = evaluate("top-n", prefix, *PROP, "--n", "1,3")
+    found, _ = evaluate("prop", prefix, *SHORT, "--top-n", "1,3")
     assert found["samples"] == len(SOURCES)
 
 
 def test_alpha_covariance(evaluate, prefix, tmp_path):
     found, table = evaluate(
-        "alpha-covariance", prefix, *SHORT, "--counts", "2,3", "--names", "a,b,c,d,e,q"
+        *("prop", prefix, *SHORT, "--renamings", 120, "--counts", "2,3"),
+        *("--names", "a,b,c,d,e,q"),
     )
     # P(6, 2) = 30 and P(6, 3) = 120 renamings of 4 and 1 problems; built to be invariant.
     assert found["samples"] == 4 * 30 + 120
@@ -231,10 +231,9 @@ def test_alpha_covariance(evaluate, prefix, tmp_path):
             [renamings] * 2,
             1.0,
         )
-    assert "| 3 | 1 | 120 | 100.00 % |" in table and found["seed"] == 1
+    assert "| 3 | 1 | 120 | 100.00 % |" in table and found["options"]["seed"] == 1
     fewer, _ = evaluate(
-        "alpha-covariance",
-        *(prefix, *SHORT, "--counts", "2", "--samples", 2, "--max-renamings", 7),
+        *("prop", prefix, *SHORT, "--counts", "2", "--samples", 2, "--renamings", 7),
         result=tmp_path / "fewer.json",
     )
     # Names are by default those in the file: a to e.
@@ -243,7 +242,7 @@ def test_alpha_covariance(evaluate, prefix, tmp_path):
 
 def test_alpha_covariance_of_whoever_has_no_checkpoint(evaluate, tmp_path, capsys):
     prefix = write(tmp_path, ["| a b", "& ! a b", "a"], ["a 1", "a 0 b 1", "a 1"])
-    chosen = ["alpha-covariance", prefix, "--counts", "2", "--names", "a,b,c", "--symbols", "[a-z]"]
+    chosen = ["prop", prefix, "--renamings", 9, "--counts", "2", "--names", "a,b,c"]
     sit("evaluate", *chosen, "--questions", tmp_path / "renamed")
     assert "12 problems" in capsys.readouterr().out
     sources, targets = (
@@ -257,23 +256,23 @@ def test_alpha_covariance_of_whoever_has_no_checkpoint(evaluate, tmp_path, capsy
     found, _ = evaluate(*chosen, path=("--generated", tmp_path / "lines"))
     # Undone: a 1, b 1 and the label of each formula, in six renamings.
     assert found["result"]["2"]["mean"] == pytest.approx((0.8 + 0.6) / 2)
-    with pytest.raises(UserError, match="where the numbers go; change --result or --questions"):
+    with pytest.raises(UserError, match="pass --result FILE"):
         sit("evaluate", *chosen, "--generated", tmp_path / "lines")
-    with pytest.raises(UserError, match="which tokens are symbols; change --symbols"):
-        sit("evaluate", *chosen[:-2], "--questions", tmp_path / "renamed")
+    with pytest.raises(UserError, match="pass --symbols REGEX"):
+        sit("evaluate", "exact", *chosen[1:], "--questions", tmp_path / "renamed")
 
 
 def test_what_a_target_binds_gives_way_to_the_new_names(tmp_path):
     prefix = write(tmp_path, ["f a"], ["let b = f a"])
-    words = ("--counts", "1", "--names", "a,b,c", "--symbols", "[a-c]")
-    sit("evaluate", "alpha-covariance", prefix, *words, "--questions", tmp_path / "renamed")
+    words = ("--renamings", 9, "--counts", "1", "--names", "a,b,c", "--symbols", "[a-c]")
+    sit("evaluate", "alpha", prefix, *words, "--questions", tmp_path / "renamed")
     lines = (tmp_path / "renamed.tgt").read_text().splitlines()
     assert sorted(lines) == ["let a = f b", "let b = f a", "let b = f c"]
 
 
 def test_top_n(evaluate, tmp_path, prefix, journal):
     (tmp_path / "text.tgt").unlink()
-    found, _ = evaluate("top-n", prefix, *PROP, "--n", "3,1,10")
+    found, _ = evaluate("prop", prefix, *SHORT, "--top-n", "3,1,10")
     assert list(found["result"]) == ["1", "3", "10"]
     assert (tmp_path / "out" / "result.png").stat().st_size > 1000
     counts = [entry["count"] for entry in found["result"].values()]
@@ -289,7 +288,7 @@ def test_grids(evaluate, tmp_path):
     cells = [Cell(1, 2, 0, 2), Cell(2, 3, 2, 1), Cell(3, 5, 3, 1), Cell(3, 6, 4, 0)]
     Grid(cells, sources, ["a 0", "b 0", "a 1 b 1", "c 1 a 0"]).write(str(tmp_path / "grid"))
     box = ("--training-symbols", 2, "--training-length", 3)
-    found, table = evaluate("heat-map", tmp_path / "grid", *PROP, *box)
+    found, table = evaluate("prop", tmp_path / "grid", *SHORT, *CELLS, *box)
     result = found["result"]
     assert [cell["count"] for cell in result["cells"]] == [2, 1, 1, 0]
     assert (result["inside_box"]["total"], result["outside_box"]["total"]) == (3, 1)
@@ -298,7 +297,8 @@ def test_grids(evaluate, tmp_path):
     names = {Path(path).name for path in found["files"]}
     assert names == {"grid.src", "grid.tgt", "manifest.json", "checkpoint_last.pt"}
     top, lines = evaluate(
-        *("top-n", tmp_path / "grid", *PROP, *box, "--n", "1,3"), result=tmp_path / "top.json"
+        *("prop", tmp_path / "grid", *SHORT, *CELLS, *box, "--top-n", "1,3"),
+        result=tmp_path / "top.json",
     )
     assert top["result"]["1"]["box"] == {"symbols": 2, "length": 3}
     assert top["result"]["3"]["overall"]["count"] >= top["result"]["1"]["overall"]["count"]
@@ -306,7 +306,7 @@ def test_grids(evaluate, tmp_path):
     for figure in (tmp_path / "out" / "result.png", tmp_path / "top.png"):
         assert figure.stat().st_size > 1000
     with pytest.raises(UserError, match="1.0 is no share below 1; change --lowest"):
-        evaluate("top-n", tmp_path / "grid", *PROP, "--lowest", 1)
+        evaluate("prop", tmp_path / "grid", *SHORT, "--lowest", 1)
 
 
 def without_time(result):
@@ -314,7 +314,7 @@ def without_time(result):
 
 
 def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path, prefix):
-    command = ("correct", prefix, *PROP, "--batch-size", 3)
+    command = ("prop", prefix, *SHORT, "--batch-size", 3)
     whole, _ = evaluate(*command)
     journal, result = tmp_path / "out" / "result.answers.jsonl", tmp_path / "out" / "result.json"
     lines = journal.read_text().splitlines(keepends=True)
@@ -332,10 +332,13 @@ def test_an_interrupted_run_ends_in_the_same_result_file(evaluate, tmp_path, pre
     assert fresh["result"] == whole["result"]
 
 
-def test_a_result_says_what_it_depends_on(evaluate, prefix):
-    found, _ = evaluate("correct", prefix, *PROP, "--judge", "aiger")
+def test_a_result_says_what_it_depends_on(evaluate, models, prefix):
+    found, printed = evaluate("prop", prefix, *SHORT, "--judge", "aiger")
+    assert printed.splitlines()[-1] == found["signature"]
     parts = found["signature"].split("|")
-    for part in ("beam:3", "semantics:prop", "judge:aiger", f"torch:{torch.__version__}"):
+    assert parts[:2] == ["prop@1", "judge:aiger"]
+    model = found["files"][str(models.stream)]
+    for part in ("beam:3", f"model:{model[:8]}", f"torch:{torch.__version__}"):
         assert part in parts
     assert any(part.startswith("sit_fairseq:0.") for part in parts)
     assert found["undecided"] == 0 and found["versions"]["python-sat"]
@@ -345,24 +348,24 @@ def test_a_judge_that_lacked_its_library_is_asked_again(evaluate, prefix, monkey
     with monkeypatch.context() as patch:
         patch.setattr(BitsJudge, "missing", "a library")
         patch.setattr(BitsJudge, "implies", lambda self, *question: Verdict.unavailable)
-        before, _ = evaluate("correct", prefix, *PROP)
+        before, _ = evaluate("prop", prefix, *SHORT)
     assert before["undecided"] == before["result"]["verdicts"]["unavailable"] > 0
-    after, _ = evaluate("correct", prefix, *PROP)
+    after, _ = evaluate("prop", prefix, *SHORT)
     assert after["undecided"] == after["result"]["verdicts"]["unavailable"] == 0
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "name, message",
     [
-        (("--semantics", "ltl"), "the model|another logic"),
-        (("--semantics", "prop"), "sentence 9 is no problem of prop .*operand.*change --semantics"),
+        ("ltl", "the model|another logic"),
+        ("prop", "sentence 9 is no problem of prop .*operand"),
     ],
 )
-def test_what_the_judge_cannot_mean_is_refused(evaluate, tmp_path, options, message):
-    sources = SOURCES if options[1] == "ltl" else [*SOURCES, "& a"]
+def test_what_the_judge_cannot_mean_is_refused(evaluate, tmp_path, name, message):
+    sources = SOURCES if name == "ltl" else [*SOURCES, "& a"]
     prefix = write(tmp_path, sources, [*TARGETS, "a 1"][: len(sources)])
     with pytest.raises(UserError, match=message):
-        evaluate("correct", prefix, *options, *SHORT)
+        evaluate(name, prefix, *SHORT)
 
 
 def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
@@ -373,40 +376,71 @@ def test_ctrl_c_is_no_traceback(evaluate, prefix, journal, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(ModelAnswerer, "decode", interrupted)
         with pytest.raises(UserError, match="Interrupted; the same command goes on"):
-            evaluate("correct", prefix, *PROP)
+            evaluate("prop", prefix, *SHORT)
     (kept,) = journal()
     assert (kept["index"], kept["verdicts"]) == (3, ["satisfied"])
 
 
 def test_answers_of_other_options_are_not_mixed(evaluate, tmp_path, prefix):
-    evaluate("correct", prefix, *PROP)
+    evaluate("prop", prefix, *SHORT)
     with pytest.raises(UserError, match=r"beam 3, not 2\).*--restart"):
-        evaluate("correct", prefix, *PROP, "--beam", 2)
+        evaluate("prop", prefix, *SHORT, "--beam", 2)
     write(tmp_path, SOURCES[:-1], TARGETS[:-1])
     with pytest.raises(UserError, match=r"other sentences\).*--restart"):
-        evaluate("correct", prefix, *PROP)
+        evaluate("prop", prefix, *SHORT)
 
 
 @pytest.mark.parametrize(
-    "command, options",
+    "options",
+    [("--beam", 0), ("--max-len-a", -1), ("--top-n", "1,x"), ("--renamings", 1), ("--by", "size")],
+)
+def test_options_are_checked_as_they_are_read(evaluate, prefix, capsys, options):
+    with pytest.raises(SystemExit) as usage:
+        evaluate("prop", prefix, *options)
+    assert usage.value.code == 2 and f"argument {options[0]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options, message",
     [
-        ("correct", ("--beam", 0)),
-        ("correct", ("--max-len-a", -1)),
-        ("top-n", ("--n", "1,x")),
-        ("alpha-covariance", ("--max-renamings", 1)),
+        (("--by", "written"), "DATA does not belong"),
+        (("--top-n", "1", "--by", "length"), "--by does not belong"),
+        (("--renamings", 9, "--top-n", "1"), "--top-n does not belong"),
+        (("--names", "a,b"), "--names does not belong"),
+        (("--by", "length", "written"), "nothing is counted by length and written"),
     ],
 )
-def test_numbers_are_checked_as_they_are_read(evaluate, prefix, capsys, command, options):
-    judged = () if command == "alpha-covariance" else PROP[:2]
-    with pytest.raises(SystemExit) as usage:
-        evaluate(command, prefix, *judged, *options)
-    assert usage.value.code == 2 and f"argument {options[0]}" in capsys.readouterr().err
+def test_what_does_not_go_together_is_refused(evaluate, prefix, options, message):
+    with pytest.raises(UserError, match=message):
+        evaluate("prop", prefix, *options)
+
+
+def test_data_are_named(evaluate):
+    with pytest.raises(UserError, match="name the data"):
+        evaluate("prop")
+
+
+def test_by_length_and_by_cell(evaluate, prefix, tmp_path):
+    """Of any pairs, without a grid; options may stand before the data."""
+    whole, _ = evaluate("prop", prefix, *SHORT)
+    found, table = evaluate("prop", *SHORT, prefix, "--by", "length")
+    lengths = {
+        length: share["total"] for length, share in found["result"]["correct_by_length"].items()
+    }
+    assert lengths == {"1": 1, "2": 1, "3": 4, "5": 2}
+    assert "| correct of those with 1 token | " in table
+    assert found["result"]["correct"] == whole["result"]["correct"]
+    cells, _ = evaluate("prop", prefix, *SHORT, *CELLS, result=tmp_path / "cells.json")
+    assert cells["metric"] == "heat-map"
+    assert cells["result"]["overall"] == whole["result"]["correct"]
+    sizes = [(c["symbols"], c["length"], c["count"]) for c in cells["result"]["cells"]]
+    assert sizes == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 3, 3), (2, 5, 1), (3, 5, 1)]
 
 
 def test_mistakes_are_told(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="text.src is a file|Cannot make .*text.src"):
-        evaluate("correct", prefix, *PROP, result=f"{prefix}.src/result.json")
+        evaluate("prop", prefix, *SHORT, result=f"{prefix}.src/result.json")
     given = ("--generated", f"{prefix}.tgt")
     for option in ("--verify", "--verify-beams", "--constrained"):
         with pytest.raises(UserError, match=f"file are not searched for; change {option} or --gen"):
-            evaluate("correct", prefix, *PROP, option, "3", path=given)
+            evaluate("prop", prefix, *SHORT, option, "3", path=given)

@@ -410,9 +410,11 @@ def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
     assert data.license == "mit" and data.library_name == "transformers"
 
 
-def test_code_imports_nothing_of_ours_and_calls_nothing_by_name():
-    files = source_files()
-    assert len(files) > 20
+@pytest.mark.parametrize("grammar", ["ltl", None])
+def test_code_imports_nothing_of_ours_and_calls_nothing_by_name(grammar):
+    files = source_files(grammar)
+    assert len(files) > 20 and "assignment_grammar.py" not in files
+    assert ("trace_grammar.py" in files) == (grammar == "ltl")
     for name, text in files.items():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.level:

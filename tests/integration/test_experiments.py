@@ -16,7 +16,7 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
         " task.validate_samples=4 common.cpu=true\n"
         "conditions: {Normal: {data: bin}}\n"
         "models: {Good: ''}\n"
-        "measurements: {test: {command: correct valid --semantics prop --beam 1 --max-len-b 8,"
+        "measurements: {test: {command: prop valid --beam 1 --max-len-b 8,"
         " columns: {Correct: correct.share}},\n"
         "  training: {columns: {After 2: validation.2.correct, Weights: {number: parameters},"
         " CPU min: {number: cpu_minutes}}}}\n"

@@ -126,15 +126,15 @@ def test_renamed_sentences_have_renamed_answers_with_equal_scores(tables, tmp_pa
 
 
 def test_covariance_and_grids_count_symbols_of_all_sorts(tables, tmp_path, capsys):
-    options = ("--path", tables.model, "--counts", "2,3", "--max-renamings", 10, "--max-len-b", 6)
-    sit("evaluate", "alpha-covariance", tables.root / "test", *options, "--result", tmp_path / "c")
+    options = ("--path", tables.model, "--counts", "2,3", "--renamings", 10, "--max-len-b", 6)
+    sit("evaluate", "exact", tables.root / "test", *options, "--result", tmp_path / "c")
     assert re.findall(r"\| (\d) +\| \d+ +\| 10 +\| 100.00 %", capsys.readouterr().out) == ["2", "3"]
     grid = ("--from", tables.root / "test", "--symbols", *SYMBOLS, "--per-cell", 10)
     sit("grid", tmp_path / "grid", *grid)
     cells = json.loads((tmp_path / "grid" / "manifest.json").read_text())["cells"]
     assert [(cell["symbols"], cell["length"]) for cell in cells] == [(2, 2), (3, 3)]
-    options = ("--semantics", "exact", "--path", tables.model, "--max-len-b", 6)
-    sit("evaluate", "heat-map", tmp_path / "grid", *options, "--result", tmp_path / "heat.json")
+    options = ("--by", "symbols", "length", "--path", tables.model, "--max-len-b", 6)
+    sit("evaluate", "exact", tmp_path / "grid", *options, "--result", tmp_path / "heat.json")
 
 
 def test_fresh_symbols_of_a_sort(tables, tmp_path, capsys):

@@ -73,7 +73,7 @@ def test_every_command_reads_checkpoints_alike(trained, changed, tmp_path, trace
     (tmp_path / "typed").write_text("a\n")
     for side in ("src", "tgt"):
         (tmp_path / f"x.{side}").write_text("a\n")
-    lines = (tmp_path / "x", "--semantics", "prop", "--result", tmp_path / "x.json")
+    lines = ("prop", tmp_path / "x", "--result", tmp_path / "x.json")
     symbols = ("--symbols", "[a-z]", "--actual", "a", "--placeholder", "b")
     for file in (evil, hub_folder(evil, tmp_path / "hub")):
         path = ("--path", file, *PLUG_IN)
@@ -84,7 +84,7 @@ def test_every_command_reads_checkpoints_alike(trained, changed, tmp_path, trace
             lambda: train(data, tmp_path / "restored", "--restore-file", file),
             lambda: train(data, tmp_path / "tuned", "--finetune-from-model", file),
             lambda: load(file, data),
-            lambda: sit("evaluate", "correct", "--path", file, *lines),
+            lambda: sit("evaluate", *lines, "--path", file),
             lambda: sit("convert", file, tmp_path / "out.pt", *symbols),
             lambda: sit("export", file, tmp_path / "small"),
             lambda: sit("export", file, tmp_path / "small", "--hub"),

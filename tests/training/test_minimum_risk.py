@@ -221,3 +221,11 @@ def test_the_judge_is_told_which_tokens_are_symbols(build):
     criterion._judges.verify_all = lambda pairs: told.extend(pairs) or verify(pairs)
     criterion(model, make_sample(dictionary))
     assert {problem.symbols for problem, _ in told} == {dictionary.pattern} != {None}
+
+
+def test_without_a_name_the_domain_of_the_model_accepts():
+    task = make_task(make_dictionary())
+    with pytest.raises(UserError, match="--risk-semantics"):
+        MinimumRiskCriterion(task, False)._judges
+    task.cfg.domain = "prop"
+    assert MinimumRiskCriterion(task, False)._judges.judge.semantics == "prop"

@@ -1,7 +1,7 @@
 """Files of clauses: DIMACS CNF is read, and files of its relatives are told from formulas."""
 
 import re
-from typing import Dict, List
+from typing import Dict, List, Match, Tuple
 
 from sit_fairseq.domains.formulas.reading import Reading, read_formula
 from sit_fairseq.errors import MalformedFormula, excerpt
@@ -13,6 +13,8 @@ _ANY_HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _CLAUSE = re.compile(r"(?:h|[+-]?\d+)(?:\s+[+-]?\d+)+")
+# Text in quotes, which stays, and comments, which begin with //, or with # or -- after a space.
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|(//|(?<![^\s;])(?:#|--(?!-*\s*>))).*')
 _PSEUDO_BOOLEAN = re.compile(r"\*\s*#|(?:min|max)\s*:|[+-]?\s*\d+\s+~?x\d")
 
 
@@ -24,6 +26,22 @@ def is_clauses(text: str) -> bool:
         return True
     first = next((line for line in lines if line and line.split()[0] != "c"), "")
     return bool(_CLAUSE.fullmatch(first) or _PSEUDO_BOOLEAN.match(first))
+
+
+def split_problems(text: str) -> List[Tuple[int, str]]:
+    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS.
+
+    Comments, empty lines and a semicolon at the end of a line are left out.
+    """
+    if is_clauses(text):
+        return [(1, text)]
+    lines = re.split("\r\n|\r|\n", text)
+    formulas = [_COMMENT.sub(_without_comment, line).strip().rstrip("; \t") for line in lines]
+    return [(number, formula) for number, formula in enumerate(formulas, start=1) if formula]
+
+
+def _without_comment(match: Match) -> str:
+    return "" if match[1] else match[0]
 
 
 def read_dimacs(text: str) -> Reading:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import List, Mapping, Optional, Sequence
+from typing import Callable, List, Mapping, Optional, Sequence
 
 from sit_fairseq.domains.formulas.notation import TEMPORAL_WORDS, WORDS
 from sit_fairseq.domains.formulas.syntax import CONSTANTS, Tree, parse
@@ -10,6 +10,8 @@ from sit_fairseq.domains.formulas.syntax import CONSTANTS, Tree, parse
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
 # capital letter may be an operator (Ga is G a).
 _PLAIN_NAME = re.compile(r"[a-z_][a-zA-Z0-9_]*", re.ASCII)
+# What a formula is read over; whatever people call their symbols takes the place afterwards.
+_NUMBERED = re.compile(r"\bp\d+\b")
 # Words with a meaning: the last one stands for the answer that demands nothing.
 _MEANT = {*WORDS, *TEMPORAL_WORDS, "anything"}
 
@@ -20,6 +22,17 @@ def quoted(symbol: str) -> str:
         return symbol
     escaped = symbol.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def named(
+    write: Callable[[Sequence[str]], str],
+) -> Callable[[Sequence[str], Mapping[str, str]], str]:
+    """A writer of answers over p0, p1, ... that puts the :func:`quoted` names in their place."""
+
+    def written(tokens: Sequence[str], names: Mapping[str, str]) -> str:
+        return _NUMBERED.sub(lambda match: quoted(names[match[0]]), write(tokens))
+
+    return written
 
 
 def infix(

@@ -3,8 +3,9 @@
 from functools import partial
 
 from sit_fairseq.domains import Domain
-from sit_fairseq.domains.formulas.dimacs import read_problem
-from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS
+from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
+from sit_fairseq.domains.formulas.infix import named
+from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS, balanced
 from sit_fairseq.domains.ltl.held_out import pattern_sets
 from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe, ltl_versions
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
@@ -19,7 +20,9 @@ DOMAIN = Domain(
     arity=ARITY,
     grammar=TraceGrammar,
     read=partial(read_problem, temporal=True),
-    write=trace_text,
+    write=named(trace_text),
+    split=split_problems,
+    rewrite=balanced,
     recipe=LtlRecipe,
     labels=LABELS,
     faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),

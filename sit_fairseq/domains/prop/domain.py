@@ -3,8 +3,9 @@
 from functools import partial
 
 from sit_fairseq.domains import Domain
-from sit_fairseq.domains.formulas.dimacs import read_problem
-from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS
+from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
+from sit_fairseq.domains.formulas.infix import named
+from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.held_out import network_sets
@@ -20,7 +21,9 @@ DOMAIN = Domain(
     arity={operator: ARITY[operator] for operator in OPERATORS},
     grammar=AssignmentGrammar,
     read=partial(read_problem, temporal=False),
-    write=literals_text,
+    write=named(literals_text),
+    split=split_problems,
+    rewrite=balanced,
     recipe=PropRecipe,
     labels=LABELS,
     faults=("unsatisfiable", "tautology"),

@@ -1,4 +1,4 @@
-"""``sit evaluate real``: formulas that people wrote, and models that cannot read some."""
+"""``--by written``: formulas that people wrote, and models that cannot read some."""
 
 import json
 from dataclasses import replace
@@ -7,10 +7,13 @@ import pytest
 from command_line import ROOT, sit
 from conftest import needs_spot
 
-from sit_fairseq.commands.evaluate import real as verb
+from sit_fairseq.commands import evaluate as verb
 from sit_fairseq.domains import find
-from sit_fairseq.evaluation.real import measure_real, real_table
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.written import measure_written, symbol_names, written_table
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Model
+from sit_fairseq.symbols.pattern import SymbolPattern
 
 SHIPPED = ROOT / "checkpoints/prop/model.pt"
 # The second of "wide" has an operator that the other model does not know, and more symbols.
@@ -22,12 +25,14 @@ SETS = {
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(verb, "find", lambda name: replace(find(name), held_out=lambda: SETS))
+    monkeypatch.setattr(verb, "find", lambda *name: replace(find(*name), held_out=lambda: SETS))
 
 
 def test_formulas_are_counted_by_set(few, tmp_path):
     result = tmp_path / "real.json"
-    sit("evaluate", "real", "prop", "--path", SHIPPED, "--result", result, "--workers", 0)
+    sit(
+        "evaluate", "prop", "--by", "written", "--path", SHIPPED, "--result", result, "--workers", 0
+    )
     found = json.loads(result.read_text())["result"]
     for measure in ("correct", "verified"):
         assert [found[name][measure]["count"] for name in SETS] == [2, 2]
@@ -35,7 +40,8 @@ def test_formulas_are_counted_by_set(few, tmp_path):
 
 def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_path, capsys):
     result = tmp_path / "real.json"
-    sit("evaluate", "real", "prop", "--path", models.stream, "--result", result, "--workers", 0)
+    options = ("--by", "written", "--path", models.stream, "--workers", 0)
+    sit("evaluate", "prop", *options, "--result", result)
     found = json.loads(result.read_text())
     wide = found["result"]["wide"]["verified"]
     assert wide["total"] == 2 and wide["count"] < 2
@@ -43,22 +49,46 @@ def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_p
     kept = [json.loads(line) for path in journals for line in path.read_text().splitlines()[1:]]
     assert found["samples"] == 4 and len(kept) > 4, "some are searched for twice"
     assert found["seconds"] == pytest.approx(sum(entry["seconds"] for entry in kept))
-    assert capsys.readouterr().out.count("verified") == 1
+    assert capsys.readouterr().out.count(" verified ") == 1
 
 
 def test_what_cannot_be_asked_counts_as_wrong():
     right, wrong = Verdict.satisfied, Verdict.violated
-    found = measure_real(SETS, [right, None, wrong, right], [right, None, right, right])
+    found = measure_written(SETS, [right, None, wrong, right], [right, None, right, right])
     shares = [(found[s][m].count, found[s][m].total) for s in SETS for m in ("correct", "verified")]
     assert shares == [(1, 2), (1, 2), (1, 2), (2, 2)]
-    assert real_table(found, 3)[1][:2] == ["networks", 2]
+    assert written_table(found, 3)[1][:2] == ["networks", 2]
+
+
+def test_names_are_symbols_to_model_and_domain(models):
+    pattern = SymbolPattern(find("prop").symbols)
+    assert symbol_names(Model.load(str(models.stream)), pattern, 3) == ["a", "b", "c"]
+    wide = symbol_names(Model.load(str(models.stream), symbols=r"[a-z]|p\d+"), pattern, 40)
+    assert wide[24:28] == ["y", "z", "p0", "p1"] and len(set(wide)) == 40
+    assert symbol_names(Model.load(str(models.stream)), pattern, 27) is None
+
+
+def test_a_domain_without_such_sets_says_so(models, tmp_path):
+    with pytest.raises(UserError, match="copying has no sets that people wrote"):
+        sit("evaluate", "copying", "--by", "written", "--path", SHIPPED, "--result", tmp_path / "x")
 
 
 @needs_spot
 def test_patterns_are_made_and_answered(tmp_path, capsys):
     result = tmp_path / "real.json"
     model = ROOT / "checkpoints/ltl/model.pt"
-    sit("evaluate", "real", "ltl", "--path", model, "--result", result, "--verify-beams", "3")
+    sit(
+        "evaluate",
+        "ltl",
+        "--by",
+        "written",
+        "--path",
+        model,
+        "--result",
+        result,
+        "--verify-beams",
+        "3",
+    )
     found = json.loads(result.read_text())["result"]
     assert {name: shares["correct"]["total"] for name, shares in found.items()} == {
         "patterns": 172,

@@ -1,1 +1,0 @@
-"""The verbs ``sit evaluate ...``, one for each metric."""
