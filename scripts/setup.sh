@@ -23,11 +23,11 @@ fi
 
 echo "setup: installing into .venv (about a minute, and the time to download torch)"
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install --quiet --no-compile -r requirements.txt
+.venv/bin/python -m pip install --quiet -r requirements.txt
 # READTHEDOCS leaves out fairseq's C++ parts, which sit_fairseq/tasks/compiled_parts.py has in NumPy.
 # Without its dependencies: it asks for torchaudio, which nothing here uses. Without build isolation:
 # its setup.py imports torch. Without the cache, which would give this build to other projects.
-READTHEDOCS=1 .venv/bin/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --no-cache-dir \
+READTHEDOCS=1 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --no-cache-dir \
     fairseq-fixed==0.12.3.1
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 echo "$inputs" >"$stamp.partial"
