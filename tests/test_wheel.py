@@ -162,7 +162,6 @@ def test_a_task_is_begun(elsewhere, tmp_path):
         ),
         ("onnx", ("export", MODEL, "out", "--onnx")),
         ("safetensors", ("export", MODEL, "out", "--hub")),
-        ("sentencepiece", ("sentencepiece", "--encode", "x.model", "in", "out")),
     ],
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(elsewhere, package, words):

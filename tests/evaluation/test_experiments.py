@@ -55,7 +55,10 @@ def test_a_model_may_be_a_checkpoint():
         ({"conditions": {"..": {"data": "bin"}}}, "'..' of its conditions cannot be the name"),
         ({"models": {"../A": "", "B": ""}}, "'../A' of its models cannot be"),
         ({"checkpoints": {"/elsewhere/x": "a.pt"}}, "'/elsewhere/x' of its checkpoints cannot be"),
-        ({"measurements": {"/elsewhere/x": {"command": "prop x"}}}, "of its measurements cannot be"),
+        (
+            {"measurements": {"/elsewhere/x": {"command": "prop x"}}},
+            "of its measurements cannot be",
+        ),
         ({"measurements": {"x": {"command": "prop 'x"}}}, "mend its quotes"),
         ({"overrides": "a='b"}, "mend its quotes"),
         (

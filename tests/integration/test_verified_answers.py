@@ -75,7 +75,16 @@ def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys
         trained = train(
             prop.data,
             tmp_path / "risk",
-            *("--criterion", "minimum_risk", "--risk-beam", 3, "--max-update", 2),
+            *(
+                "--criterion",
+                "minimum_risk",
+                "--risk-semantics",
+                "prop",
+                "--risk-beam",
+                3,
+                "--max-update",
+                2,
+            ),
             *("--finetune-from-model", prop.trained, "--log-interval", 1),
         )
     risks = [float(risk) for risk in re.findall(r"risk ([\d.]+)", caplog.text)]

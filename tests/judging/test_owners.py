@@ -21,7 +21,7 @@ def alive(worker):
 def test_the_scorer_closes_its_judges_when_asked_for_the_result():
     cfg = StreamTranslationConfig()
     run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda options, grammar: None)
-    scorer = SemanticScorer(SemanticScorerConfig(judge="aiger", judge_workers=1))
+    scorer = SemanticScorer(SemanticScorerConfig(semantics="prop", judge="aiger", judge_workers=1))
     sample = make_sample(run.dictionary, ["| a b"], ["a 1"])
     scorer.judge(sample, [[{"tokens": sample["target"][0]}]])
     (worker,) = scorer._judges._idle
