@@ -127,7 +127,10 @@ def test_a_typed_formula_is_answered_as_in_python(browser, prop, text):
         ("a b", "“a” at character 1: an operator is missing after it, as it is read as a name."),
         ("", "The formula is empty."),
         ("(a & b", "“(” at character 1 is never closed."),
-        ("a & <unk>", "“<” at character 5 cannot be read; put a comparison in double quotes, as "x <= 3"."),
+        (
+            "a & <unk>",
+            '“<” at character 5 cannot be read; put a comparison in double quotes, as "x <= 3".',
+        ),
         (" & ".join(f"s{n}" for n in range(17)), "17 symbols are too many: 16 at most."),
         ("a & " * 50 + "a", "101 tokens are too many: 100 at most."),
     ],
