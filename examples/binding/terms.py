@@ -109,7 +109,7 @@ def draw(rng: Random, variables: Range, binders: Range, arguments: int) -> Pair:
 
 
 def key(text: str) -> int:
-    """The same for all renamings of a term."""
+    """A key that all renamings of a term share."""
     return form_key(text.split(), PATTERN.symbols(text.split()))
 
 

@@ -62,7 +62,7 @@ def draw(rng: Random, joined: bool, names: Sequence[str]) -> Pair:
 
 
 def key(sentence: str) -> int:
-    """The same for all renamings of a sentence."""
+    """A key that all renamings of a sentence share."""
     return form_key(sentence.split(), PATTERN.symbols(sentence.split()))
 
 

@@ -355,7 +355,7 @@ def _answered(
     sources: Sequence[Optional[str]],
     part: str,
 ) -> List[Optional[Answered]]:
-    """What became of each source, None where there is no source."""
+    """The answers to each source, None where there is no source."""
     lines = [source for source in sources if source is not None]
     if not lines:
         return [None] * len(sources)

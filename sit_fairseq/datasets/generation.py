@@ -166,7 +166,7 @@ def _journal(prefix: str, kind: str, recipe: Any, depends: Dict[str, Any]) -> Jo
 
 @dataclass
 class GridRecipe:
-    """What a grid depends on, see ``sit grid --help``."""
+    """The options of a grid, see ``sit grid --help``."""
 
     max_symbols: Optional[int] = option(
         None, "most symbols: a, b, ..., or p0, p1, ... (default: the domain's)", type=at_least(0)
