@@ -25,8 +25,9 @@ from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
-from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
