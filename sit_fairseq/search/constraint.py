@@ -98,9 +98,11 @@ class Constraint:
         """(H,) the states after one more token each, given by its column."""
         columns = self._columns[sentences, columns]
         after = self._after[states, columns]
-        for place in after.lt(0).nonzero().squeeze(1).tolist():
-            state, column = int(states[place]), int(columns[place])
-            after[place] = self._after[state, column] = self._reach(state, column)
+        new = after.lt(0)
+        if bool(new.any()):
+            for state, column in dict.fromkeys(zip(states[new].tolist(), columns[new].tolist())):
+                self._after[state, column] = self._reach(state, column)
+            after = self._after[states, columns]
         return after
 
     def _forget(self, columns: int) -> None:
@@ -170,9 +172,8 @@ class Constraint:
 
     def _reach(self, state: int, column: int) -> int:
         """The number of the state after a token; 0 where it cannot follow."""
-        if state == 0 or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
-            return 0
-        if column == self._vocabulary.dictionary.eos():
+        dead = state == 0 or column == self._vocabulary.dictionary.eos()
+        if dead or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
             return 0
         return self._number(self._grammar.next(self._states[state], self._tokens[column]))
 

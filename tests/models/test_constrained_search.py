@@ -14,7 +14,7 @@ from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
-from sit_fairseq.search import sampling
+from sit_fairseq.search import strategies
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.renaming import Renaming, rename
 from sit_fairseq.symbols.slot import Slot
@@ -191,7 +191,7 @@ def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
     if strategy == "sampling":
         options["search_strategy"] = Sampling(dictionary)
     if strategy == "ours":
-        options["search_strategy"] = sampling.Sampling()
+        options["search_strategy"] = strategies.Sampling()
     sources = ["! a", "& a b", "! 0", "0"]
     sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
     found = generate([model], dictionary, sample, grammar=Odd(fault), **options)
