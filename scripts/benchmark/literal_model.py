@@ -189,7 +189,7 @@ class _Encoder(FairseqEncoder):
         self.embed_tokens = embed_tokens
         tree = cfg.encoder_positions == "tree"
         self.embed_positions = (
-            TreePositions(embed_tokens.vocabulary, ARITY, cfg.encoder_embed_dim, cfg.tree_depth)
+            TreePositions(embed_tokens.vocabulary, cfg.encoder_embed_dim, cfg.tree_depth)
             if tree
             else None
         )
@@ -279,5 +279,5 @@ class LiteralModel(FairseqEncoderDecoderModel):
 
     def __init__(self, cfg, dictionary) -> None:
         pattern = AttentionPattern.parse(cfg.stream_attention)
-        embedding = _Embedding(Vocabulary(dictionary), cfg.encoder_embed_dim)
+        embedding = _Embedding(Vocabulary(dictionary, arity=ARITY), cfg.encoder_embed_dim)
         super().__init__(_Encoder(cfg, pattern, embedding), _Decoder(cfg, pattern, embedding))

@@ -35,7 +35,7 @@ class StreamDecoder(nn.Module):
         super().__init__()
         self.cfg = cfg
         self.embed_tokens = embed_tokens
-        self.embed_positions = make_positions(cfg, embed_tokens.vocabulary, {})
+        self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
         self.layers = nn.ModuleList(StreamDecoderLayer(cfg) for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)

@@ -1,7 +1,7 @@
 """The encoder: canonical ids in, packed streams out."""
 
 from dataclasses import dataclass, replace
-from typing import Mapping, Optional
+from typing import Optional
 
 from torch import Tensor, nn
 
@@ -19,16 +19,13 @@ class StreamEncoder(nn.Module):
     Args:
         embed_tokens: the matrix of embeddings, with the vocabulary.
         cfg: layers, positions and norms.
-        arity: the number of operands of each operator, for positions in trees.
     """
 
-    def __init__(
-        self, embed_tokens: TokenEmbedding, cfg: StackConfig, arity: Mapping[str, int]
-    ) -> None:
+    def __init__(self, embed_tokens: TokenEmbedding, cfg: StackConfig) -> None:
         super().__init__()
         self.cfg = cfg
         self.embed_tokens = embed_tokens
-        self.embed_positions = make_positions(cfg, embed_tokens.vocabulary, arity)
+        self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
         self.layers = nn.ModuleList(StreamEncoderLayer(cfg) for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)

@@ -15,12 +15,11 @@ from torch import Tensor
 
 from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.encoder import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.hub_folder import weights_file
-from sit_fairseq.symbols.fresh import fresh_numbers
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -59,11 +58,10 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
                 "models with symbols need a dictionary that knows them; pass --task "
                 "stream_translation"
             )
-        kind, fresh = VOCABULARIES[cfg.symbol_embedding], ()
-        if sum(fresh_numbers(cfg.fresh_symbols).values()):
-            fresh = (cfg.fresh_symbols, getattr(task.cfg, "fresh_names", None) or cfg.fresh_names)
+        names = getattr(task.cfg, "fresh_names", None) or cfg.fresh_names
         arity = arity_of(getattr(task, "domain", None))
-        return cls(cfg, kind(task.source_dictionary, *fresh), arity, task.cfg.seed)
+        vocabulary = make_vocabulary(cfg, task.source_dictionary, arity, names)
+        return cls(cfg, vocabulary, task.cfg.seed)
 
     @classmethod
     def from_pretrained(

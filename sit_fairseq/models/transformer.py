@@ -1,13 +1,12 @@
 """The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
 
-from types import MappingProxyType
-from typing import Mapping, Optional, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.baselines import EMBEDDINGS
+from sit_fairseq.models.baselines import make_embedding
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import ModelConfig, StackConfig, check
 from sit_fairseq.models.decoder import StreamDecoder
@@ -23,38 +22,25 @@ class SymbolInvariantTransformer(nn.Module):
 
     Args:
         cfg: the options.
-        vocabulary: base tokens and symbols; of the class that ``cfg.symbol_embedding`` needs
-            (:data:`~sit_fairseq.models.baselines.VOCABULARIES`).
-        arity: the number of operands of each operator, for positions in trees.
+        vocabulary: base tokens and symbols, see :func:`~sit_fairseq.models.baselines.make_vocabulary`.
         seed: of the codes of ``symbol_embedding="random"`` in evaluation.
 
     Raises:
         UserError: an option is unknown, or some contradict each other.
     """
 
-    def __init__(
-        self,
-        cfg: ModelConfig,
-        vocabulary: Vocabulary,
-        arity: Mapping[str, int] = MappingProxyType({}),
-        seed: int = 1,
-    ) -> None:
+    def __init__(self, cfg: ModelConfig, vocabulary: Vocabulary, seed: int = 1) -> None:
         super().__init__()
         check(cfg)
         sides = [StackConfig.of(cfg, side) for side in ("encoder", "decoder")]
-        cosine = cfg.output_head == "cosine"
-        scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
 
-        def embedding(dim: int) -> TokenEmbedding:
-            options = {"code_dim": cfg.symbol_code_dim, "seed": seed}
-            own = options if cfg.symbol_embedding == "random" else {}
-            kind = EMBEDDINGS[cfg.symbol_embedding]
-            return kind(vocabulary, dim, cosine=cosine, scaled=scaled, **own)
+        def embedding(side: StackConfig) -> TokenEmbedding:
+            return make_embedding(cfg, vocabulary, side.embed_dim, seed)
 
-        self.encoder = StreamEncoder(embedding(sides[0].embed_dim), sides[0], arity)
+        self.encoder = StreamEncoder(embedding(sides[0]), sides[0])
         shared = cfg.share_embeddings == "all"
-        target = self.encoder.embed_tokens if shared else embedding(sides[1].embed_dim)
-        output = embedding(sides[1].embed_dim) if cfg.share_embeddings == "none" else None
+        target = self.encoder.embed_tokens if shared else embedding(sides[1])
+        output = embedding(sides[1]) if cfg.share_embeddings == "none" else None
         self.decoder = StreamDecoder(target, sides[1], output)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.search.beam_search import BeamSearch, NoAnswer, SearchOptions
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.tokens import TokenTable
 

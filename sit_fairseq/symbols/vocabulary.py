@@ -5,7 +5,8 @@ Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of disti
 sentence of the batch), R reserved slots.
 """
 
-from typing import Any, List, Optional, Tuple
+from types import MappingProxyType
+from typing import Any, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -30,17 +31,22 @@ class Vocabulary(SavedTokens):
         fresh_symbols: how many symbols a target may hold that its source lacks, see
             :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
         fresh_names: their names in answers, see :class:`FreshSymbols`.
+        arity: see :class:`SavedTokens`.
     """
 
     one_stream = False
     produces_any_symbol = False
 
     def __init__(
-        self, dictionary: TokenTable, fresh_symbols: Any = 0, fresh_names: Optional[str] = None
+        self,
+        dictionary: TokenTable,
+        fresh_symbols: Any = 0,
+        fresh_names: Optional[str] = None,
+        arity: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
         self._fresh_given = fresh_symbols, fresh_names
-        super().__init__(dictionary)
+        super().__init__(dictionary, arity)
 
     def num_columns(self, names: Tensor) -> int:
         """The number of canonical ids of sentences with these slots, (B, S)."""

@@ -17,12 +17,12 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
 
+from sit_fairseq.datasets.options import JoinLines
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.storage.files import read_sentences
-from sit_fairseq.symbols.pattern import JoinLines
 from sit_fairseq.tasks import options, scoring  # noqa: F401
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command, patch_fairseq
 from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, unsupported

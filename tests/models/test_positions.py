@@ -23,7 +23,7 @@ def arities(formula):
 
 
 def tree_positions(embed_dim, depth=0):
-    return TreePositions(Vocabulary(make_dictionary()), ARITY, embed_dim, depth)
+    return TreePositions(Vocabulary(make_dictionary(), arity=ARITY), embed_dim, depth)
 
 
 def added(positions, formulas):
@@ -115,22 +115,20 @@ def test_larger_depth_is_projected(caplog, tokens):
 
 
 def test_arities_are_those_of_the_operators():
-    positions = tree_positions(8)
-    (vocabulary,) = positions._vocabulary
+    vocabulary = Vocabulary(make_dictionary(), arity=ARITY)
     rows = vocabulary.rows(encode(vocabulary.dictionary, [" ".join([*OPERATORS, "0", "a"])]))[0]
-    assert positions.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
+    assert vocabulary.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
     beyond = torch.tensor([[vocabulary.num_base, vocabulary.num_base + 70], [10**6, 0]])
-    assert positions.arities(beyond).tolist() == [[0, 0], [0, 0]]
+    assert vocabulary.arities(beyond).tolist() == [[0, 0], [0, 0]]
 
 
 def test_arities_follow_the_rows_of_a_checkpoint():
     other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
-    vocabulary = Vocabulary(other)
-    positions = TreePositions(vocabulary, ARITY, 8)
-    assert positions.arities(torch.arange(4, 11)).tolist() == [0] * 7
+    vocabulary = Vocabulary(other, arity=ARITY)
+    assert vocabulary.arities(torch.arange(4, 11)).tolist() == [0] * 7
     vocabulary.load_state_dict(Vocabulary(make_dictionary()).state_dict())
     tokens = torch.tensor([other.index(token) for token in ["!", "&", "0", "<->", "z"]])
-    assert positions.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
+    assert vocabulary.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
 
 
 def added_by(model, tokens):

@@ -147,7 +147,7 @@ def test_model_takes_over_the_number_of_base_tokens():
 @pytest.mark.parametrize(
     "options, reason",
     [
-        (dict(base=("!", "&", "->", "U"), pattern=None), "know: '->' 'U'; remove them.*--symbols"),
+        (dict(base=("!", "&", "->", "U"), pattern=None), "for: '->' 'U'; remove them.*--symbols"),
         (dict(base=[f"T{i}" for i in range(25)], pattern=None), "'T10' .* and 5 more;"),
         (dict(pattern="[a-z]|0|1"), "matches '0' '1', which the checkpoint was trained with as ba"),
     ],
