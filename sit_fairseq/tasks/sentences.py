@@ -250,7 +250,7 @@ class Sentences:
         wrong = ~last & (source.tokens < self._dictionary.unk())  # <s>, <pad> and </s>
         if isinstance(self._positions, TreePositions):
             indices = torch.arange(len(self._dictionary))
-            arity = self._positions.arities(self._vocabulary.rows(indices)).numpy()
+            arity = self._vocabulary.arities(self._vocabulary.rows(indices)).numpy()
             change = numpy.where(last, 0, arity.take(source.tokens, mode="clip") - 1)
             total = numpy.append(0, change.cumsum())
             # Operands that are still missing: none at </s> and after the word before it alone.
