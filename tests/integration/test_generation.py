@@ -55,6 +55,20 @@ def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count
     assert all(sentence.answers for sentence in found)
 
 
+def test_shards_share_the_sentences_out(prop, five, answers):
+    lines, data = five
+    shards = [
+        [
+            s.source
+            for s in answers(data, prop.random, *SHORT, "--num-shards", 3, "--shard-id", n)[0]
+        ]
+        for n in range(3)
+    ]
+    assert all(shards) and sorted(sum(shards, [])) == sorted(lines)
+    with pytest.raises(UserError, match="^there is no shard 3 of 3; change --num-shards or"):
+        answers(data, prop.random, "--num-shards", 3, "--shard-id", 3)
+
+
 def test_verdicts_stand_beside_each_answer_and_add_up(prop, answers):
     search = ("--beam", 3, "--nbest", 2, "--max-len-b", 12)
     found, out = answers(prop.data, prop.trained, *search, *SEMANTIC, "prop")
