@@ -257,7 +257,12 @@ def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
     cfg.distributed_training.distributed_world_size = shards
     cfg.distributed_training.distributed_rank = shard
-    return fairseqs(cfg, output)
+    try:
+        return fairseqs(cfg, output)
+    except ZeroDivisionError:  # of the sentences of a second
+        if shards == 1:
+            raise
+        logger.warning("shard %d of %d has nothing to answer: lower --batch-size", shard, shards)
 
 
 def _print(text: str, **options: Any) -> None:
