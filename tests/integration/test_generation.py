@@ -20,6 +20,7 @@ from command_line import (
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import edit_distance
+from sit_fairseq.tasks.fairseq_patches import patch_command
 
 SEMANTIC = ("--scoring", "semantic", "--semantics")
 SHORT = ("--beam", 2, "--max-len-b", 8)
