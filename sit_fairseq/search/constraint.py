@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 import torch
 from torch import Tensor
 
+from sit_fairseq.search.grammar import fewest
 from sit_fairseq.symbols.slot import Slot, Token
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -59,7 +60,7 @@ class Constraint:
             try:
                 start = self._grammar.start(tokens)
                 self._first[place] = self._number(start)
-                shortest = self._grammar.shortest(start)
+                shortest = fewest(self._grammar, start)
                 if shortest > int(most[place]):
                     self.failures[place] = (
                         f"well-formed answers have at least {shortest} tokens, more than the "
@@ -155,11 +156,11 @@ class Constraint:
         try:
             for column in columns:
                 after = grammar.next(read, self._tokens[column])
-                needed.append(_NEVER if after is None else 1 + grammar.shortest(after))
+                needed.append(_NEVER if after is None else 1 + fewest(grammar, after))
                 hash(after)
             for column, number in zip(columns, needed):
                 known[column] = number
-            known[self._vocabulary.dictionary.eos()] = 0 if grammar.shortest(read) == 0 else _NEVER
+            known[self._vocabulary.dictionary.eos()] = 0 if fewest(grammar, read) == 0 else _NEVER
             self._needed[state] = torch.tensor(known, dtype=torch.int32)
         except Exception as error:  # whatever their code raises
             self._fail(place, error)

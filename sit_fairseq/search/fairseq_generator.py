@@ -129,8 +129,9 @@ class VerifiedGenerator(VerifiedSearch):
         if prefix_tokens is not None or constraints is not None:
             raise UserError("a prefix or constraints are not for verified answers; leave them out")
         text, pattern = self._dictionary.text, self._dictionary.pattern
-        sources = sample["net_input"]["src_tokens"]
-        problems = self.judges.judge.problems(list(map(text, sources)), symbols=pattern)
+        # As they were typed, where the command says so.
+        sources = sample.get("lines") or list(map(text, sample["net_input"]["src_tokens"]))
+        problems = self.judges.judge.problems(sources, symbols=pattern)
         found = self.search(
             problems,
             lambda width, places: self._generators[width].generate(models, _part(sample, places)),

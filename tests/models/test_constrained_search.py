@@ -167,6 +167,8 @@ class Odd(Grammar):
         fails, number = state
         if fails and number == 1 and self.fault == "shortest":
             return "many"
+        if fails and self.fault == "negative":
+            return number - 2
         return 99 if fails and self.fault == "length" else max(2 - number, 0)
 
 
@@ -178,6 +180,7 @@ class Odd(Grammar):
         ("next", "Odd fails .IndexError"),
         ("state", "Odd fails .TypeError"),
         ("shortest", "Odd fails .TypeError"),
+        ("negative", "Odd fails .ValueError: shortest returns -2, which is no number of tokens"),
         ("nothing follows", "the grammar allows no answer.*--constrained"),
         ("length", "at least 99 tokens, more than the 8.*--max-len-b"),
     ],
