@@ -38,7 +38,6 @@ DOMAIN = Domain(
     rewrite=balanced,
     recipe=LtlRecipe,
     labels=LABELS,
-    faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),
     cells=LtlCells,
     held_out=pattern_sets,
     equal=same_trace,
