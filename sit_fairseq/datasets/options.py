@@ -7,17 +7,20 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 
 def option(default: Any, help_: str, **more: Any) -> Any:
-    """A field of a recipe that is an option of the command line.
-
-    Args:
-        default: its default; a list or a tuple is not shown, so ``help_`` says what it is.
-        help_: of the option.
-        more: what :meth:`argparse.ArgumentParser.add_argument` takes beside that.
-    """
+    """A field of a recipe that is an option of the command line; ``more`` is for
+    :meth:`argparse.ArgumentParser.add_argument`. Help does not show a default that is a list."""
     metadata = {"help": help_, **more}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+class JoinLines(argparse.Action):
+    """Joins the values of an option, one pattern or a ``NAME=REGEX`` for each sort of symbols, to
+    the text of one pattern."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, "\n".join(values))
 
 
 def add_options(parser: Any, recipe: Any) -> None:
