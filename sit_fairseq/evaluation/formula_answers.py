@@ -144,22 +144,31 @@ def _answers(
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
-    found = model.answer(sources, beams=beams, verify=judges)
-    left = [place for place, one in enumerate(found) if one.verdict is not Verdict.satisfied]
+    found = model.answer(sources, beams=beams[:1], verify=judges)
+
+    def unverified() -> List[int]:
+        return [place for place, one in enumerate(found) if one.verdict is not Verdict.satisfied]
+
+    if domain.rewrite is not None:
+        other = {place: domain.rewrite(sources[place].split()) for place in unverified()}
+        again = [place for place in other if other[place][0] != sources[place].split()]
+        more = model.answer([" ".join(other[p][0]) for p in again], beams=beams, verify=judges)
+        for place, one in zip(again, more):
+            if one.verdict is Verdict.satisfied:
+                answer = " ".join(other[place][1](one.text.split()))
+                (verdict,) = judges.verify_all([(sources[place], answer)])
+                if verdict is Verdict.satisfied:
+                    found[place] = replace(one, text=answer)
     possible: List[Optional[bool]] = [True] * len(found)
+    left = unverified()
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    rewrite = domain.rewrite or (lambda tokens: tokens)
-    other = {place: " ".join(rewrite(sources[place].split())) for place in left}
-    again = [
-        place for place in left if possible[place] is not False and other[place] != sources[place]
-    ]
-    more = model.answer([other[place] for place in again], beams=beams, verify=judges)
-    right = [(p, one) for p, one in zip(again, more) if one.verdict is Verdict.satisfied]
-    verdicts = judges.verify_all((sources[place], one.text) for place, one in right)
-    for (place, one), verdict in zip(right, verdicts):
-        if verdict is Verdict.satisfied:
-            found[place] = one
+    if beams[1:]:
+        left = [place for place in left if possible[place] is not False]
+        more = model.answer([sources[place] for place in left], beams=beams[1:], verify=judges)
+        for place, one in zip(left, more):
+            if one.verdict is Verdict.satisfied:
+                found[place] = one
     return list(zip(found, possible))
 
 

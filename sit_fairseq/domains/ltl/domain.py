@@ -5,7 +5,8 @@ from functools import partial
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
 from sit_fairseq.domains.formulas.infix import named
-from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS, balanced
+from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS
+from sit_fairseq.domains.ltl.elimination import without_idle_symbols
 from sit_fairseq.domains.ltl.held_out import pattern_sets
 from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe, ltl_versions
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge
@@ -22,7 +23,7 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=True),
     write=named(trace_text),
     split=split_problems,
-    rewrite=balanced,
+    rewrite=without_idle_symbols,
     recipe=LtlRecipe,
     labels=LABELS,
     faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),

@@ -23,7 +23,7 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=False),
     write=named(literals_text),
     split=split_problems,
-    rewrite=balanced,
+    rewrite=lambda tokens: (balanced(tokens), list),
     recipe=PropRecipe,
     labels=LABELS,
     faults=("unsatisfiable", "tautology"),
