@@ -39,6 +39,6 @@ setup(
         "plots": ["matplotlib"],
         "onnx": ["onnx", "onnxscript", "onnxruntime"],
         "hub": ["pyyaml", "safetensors"],
-        "dev": ["pytest"],
+        "dev": ["hypothesis", "pytest"],
     },
 )

@@ -25,6 +25,7 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -162,7 +163,8 @@ class _Embedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
         """(B, T) dictionary indices to (B, S, T, C) views and (B, S, T) masks."""
         base, num_symbols = self.vocabulary.num_base, self.symbols.numel()
-        ids = self.vocabulary.encode(tokens, self.symbols.expand(tokens.size(0), -1))
+        slots = Slots(self.vocabulary, self.symbols.expand(tokens.size(0), -1))
+        ids = slots.encode(tokens)
         stream = torch.arange(num_symbols, device=ids.device).view(-1, 1)
         ids = ids.unsqueeze(1).expand(-1, num_symbols, -1)
         own = ids == base + stream
@@ -189,7 +191,7 @@ class _Encoder(FairseqEncoder):
         self.embed_tokens = embed_tokens
         tree = cfg.encoder_positions == "tree"
         self.embed_positions = (
-            TreePositions(embed_tokens.vocabulary, ARITY, cfg.encoder_embed_dim, cfg.tree_depth)
+            TreePositions(embed_tokens.vocabulary, cfg.encoder_embed_dim, cfg.tree_depth)
             if tree
             else None
         )
@@ -279,5 +281,5 @@ class LiteralModel(FairseqEncoderDecoderModel):
 
     def __init__(self, cfg, dictionary) -> None:
         pattern = AttentionPattern.parse(cfg.stream_attention)
-        embedding = _Embedding(Vocabulary(dictionary), cfg.encoder_embed_dim)
+        embedding = _Embedding(Vocabulary(dictionary, arity=ARITY), cfg.encoder_embed_dim)
         super().__init__(_Encoder(cfg, pattern, embedding), _Decoder(cfg, pattern, embedding))

@@ -4,11 +4,10 @@ import argparse
 import re
 from typing import List
 
-from sit_fairseq.datasets.options import at_least
+from sit_fairseq.datasets.options import JoinLines, at_least
 from sit_fairseq.domains import find
 from sit_fairseq.domains import names as names_of
 from sit_fairseq.domains.by_name import SEMANTICS
-from sit_fairseq.symbols.pattern import JoinLines
 
 
 def numbers(text: str) -> List[int]:

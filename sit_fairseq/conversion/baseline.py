@@ -50,7 +50,8 @@ def read_baseline(
     dictionaries = original.Dictionaries(data, *original.languages(state, data), tokens, tokens)
     cfg = OmegaConf.create({**options, "fresh_symbols": 0})
     with original.explaining_weights(path):
-        model = SymbolInvariantTransformerModel(cfg, FixedVocabulary(StreamDictionary()), ARITY)
+        vocabulary = FixedVocabulary(StreamDictionary(), arity=ARITY)
+        model = SymbolInvariantTransformerModel(cfg, vocabulary)
         model.load_state_dict(dict(weights), strict=True)
     vocabulary, closed = model.eval().vocabulary, []
     if vocabulary.source_only is not None:

@@ -90,7 +90,7 @@ def convert(
     dictionary = stream_dictionary(original, symbols)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
-        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary), ARITY)
+        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=ARITY))
     if isinstance(model.encoder.embed_positions, TreePositions):
         _refuse_operators_as_symbols(dictionary)
     account = Account()

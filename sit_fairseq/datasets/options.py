@@ -20,6 +20,14 @@ def option(default: Any, help_: str, **more: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
+class JoinLines(argparse.Action):
+    """Joins the values of an option, one pattern or a ``NAME=REGEX`` for each sort of symbols, to
+    the text of one pattern."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, "\n".join(values))
+
+
 def add_options(parser: Any, recipe: Any) -> None:
     """Adds the options of a recipe, a dataclass, to a parser or to a group of its arguments."""
     for one in fields(recipe):

@@ -21,12 +21,13 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
-from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
@@ -113,10 +114,9 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         super().__init__(config)
         options, task = config.model_options(), (config.cfg or {}).get("task", {})
         names = task.get("fresh_names") or (config.cfg or {}).get("model", {}).get("fresh_names")
-        fresh = (options.fresh_symbols, names) if options.fresh_symbols else ()
         with torch.device("cpu"):  # tables of the vocabulary are no weights, which come later
             self._dictionary = _Names()
-            vocabulary = VOCABULARIES[options.symbol_embedding](self._dictionary, *fresh)
+            vocabulary = make_vocabulary(options, self._dictionary, ARITY, names)
             saved = {
                 "base_tokens": text_buffer("\n".join(config.tokens or ()) or "\n"),
                 "symbols": text_buffer(config.symbols),
@@ -127,7 +127,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
                 saved["symbol_rows"] = text_buffer(config.symbol_rows)
             vocabulary.load_state_dict(saved)
             seed = task.get("seed", 1)
-            self.core = SymbolInvariantTransformer(options, vocabulary, ARITY, seed)
+            self.core = SymbolInvariantTransformer(options, vocabulary, seed)
         self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
         self.post_init()
 
@@ -168,14 +168,14 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            device = source.names.device
+            device = source.slots.names.device
             if labels is None:
                 previous = self._read_targets(decoder_input_ids).to(device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
             targets = self._read_targets(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
-            right = self.core.vocabulary.targets(targets, source.names)
+            right = source.slots.targets(targets)
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 

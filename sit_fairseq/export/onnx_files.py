@@ -70,9 +70,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     tokens = [dictionary[index] for index in vocabulary.index_of_row.tolist()]
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
-        arities = encoder.embed_positions.arities(torch.arange(len(tokens))).tolist()
-        arity = {token: number for token, number in zip(tokens, arities) if number}
-        tree = {"arity": arity, "depth": encoder.embed_positions.depth}
+        tree = {"arity": vocabulary.operators, "depth": encoder.embed_positions.depth}
     layers, channels = len(decoder.layers), decoder.cfg.embed_dim
     caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {

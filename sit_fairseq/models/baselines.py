@@ -1,19 +1,22 @@
 """The baselines: one stream per sentence, one vector per canonical id.
 
-Shapes as in :mod:`sit_fairseq.symbols.vocabulary`; J symbols in the dictionary.
+Shapes as in :mod:`sit_fairseq.symbols.slots`; J symbols in the dictionary.
 """
 
 import logging
 import random
-from typing import Dict, List, Optional, Tuple
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -25,67 +28,23 @@ class _OneStreamVocabulary(Vocabulary):
     """Sentences have one anonymous stream, and a canonical id is the number of a vector."""
 
     one_stream = True
-
-    def streams(self, names: Tensor) -> Streams:
-        """One stream per sentence."""
-        return Streams.of_slots(names.new_zeros(names.size(0)))
+    num_symbol_rows = 0
 
 
 class FixedVocabulary(_OneStreamVocabulary):
-    """Every symbol has a row of its own, like any other token.
-
-    In the checkpoint symbols are listed among ``base_tokens``, so that their rows are
-    addressed by string too.
-    """
+    """Every symbol has a row of its own, like any other token; checkpoints list it among
+    ``base_tokens``."""
 
     produces_any_symbol = True
 
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """The row of each token; nothing is renamed.
-
-        Args:
-            tokens: (B, T) dictionary indices.
-
-        Returns:
-            (B, T) canonical ids, and (B, 0) no slots.
-
-        Raises:
-            UserError: if a symbol has no row.
-        """
-        unknown = self._without_row(tokens)
-        if unknown:
-            raise _no_rows(unknown)
-        return self.rows(tokens), tokens.new_empty(tokens.size(0), 0)
-
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
-        unknown = self._without_row(tokens)
-        if not unknown:
-            return None
-        return f"holds symbols that the model has no embedding for: {listing(unknown)}"
-
-    def _without_row(self, tokens: Tensor) -> List[str]:
         unknown = tokens[self.rows(tokens) < 0].unique().tolist()
-        return sorted(self.dictionary[index] for index in unknown)
-
-    def _rows_needed(self) -> List[str]:
-        return self.dictionary.own_tokens()
+        names = listing(sorted(self.dictionary[index] for index in unknown))
+        return f"holds symbols that the model has no embedding for: {names}" if unknown else None
 
     def _has_row(self, token: str) -> bool:
         return True
-
-    def _check(self, base_tokens: List[str]) -> None:
-        super()._check(base_tokens)
-        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
-        if unknown:
-            raise _no_rows(unknown)
-
-
-def _no_rows(symbols: List[str]) -> UserError:
-    return UserError(
-        f"the data has symbols that the checkpoint has no embedding for: {listing(symbols)}; a "
-        "model of fixed symbols knows those of the dictionary that it was trained with"
-    )
 
 
 class CanonicalVocabulary(_OneStreamVocabulary):
@@ -95,8 +54,8 @@ class CanonicalVocabulary(_OneStreamVocabulary):
     its own. A symbol beyond them reads as ``<unk>`` and cannot be produced.
     """
 
-    def __init__(self, dictionary: TokenTable) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: TokenTable, **options: Any) -> None:
+        super().__init__(dictionary, **options)
         sorts = [dictionary.sort(token) for token in dictionary.known_symbols()]
         # Of fixed length, as a checkpoint may have other numbers.
         numbers = "".join(f"{sorts.count(sort):08d}" for sort in range(self.num_sorts))
@@ -118,45 +77,18 @@ class CanonicalVocabulary(_OneStreamVocabulary):
 
     @property
     def num_symbol_rows(self) -> int:
-        """The number of symbols that a sentence may hold."""
+        """Q, the number of symbols that a sentence may hold."""
         return sum(self.rows_of_sorts)
 
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Numbers the symbols of each sort in order of first appearance.
-
-        Args:
-            tokens: (B, T) dictionary indices.
-
-        Returns:
-            (B, T) canonical ids, and (B, Q) the dictionary index of the symbol that each of
-            the Q rows for symbols stands for, ``<unk>`` where there is none.
-        """
-        canonical, slots = super().canonicalise(tokens)
-        counts, unk = torch.tensor(self.rows_of_sorts), self.dictionary.unk()
-        names = tokens.new_full((tokens.size(0), int(counts.sum())), unk)
-        if not slots.size(1):
-            return canonical, names
-        sorts = self._sorts(slots.cpu())
-        sorts = torch.zeros_like(slots) if sorts is None else sorts.to(slots.device)
-        earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
-        counts = counts.to(slots.device)
-        row = (counts.cumsum(0) - counts)[sorts] + earlier
-        exists, has_row = slots.ne(self.dictionary.pad()), earlier < counts[sorts]
-        lost = exists & ~has_row
-        if bool(lost.any()) and not self._warned:
+    def warn_of_lost_symbols(self, lost: Tensor) -> None:
+        """Warns once of symbols without a row, given how many of their sort came before each."""
+        if lost.numel() and not self._warned:
             self._warned = True
-            sort = sorts[lost][0]
             logger.warning(
-                "a sentence has %d different symbols of a sort, but a model of canonical symbols was "
-                "trained with %d: further ones read as <unk> and cannot be produced",
-                *(int(earlier[lost & (sorts == sort)].max()) + 1, int(counts[sort])),
+                "a sentence has %d different symbols of a sort, more than a model of canonical symbols "
+                "was trained with: further ones read as <unk> and cannot be produced",
+                int(lost.max()) + 1,
             )
-        sentence, slot = (exists & has_row).nonzero(as_tuple=True)
-        names[sentence, row[sentence, slot]] = slots[sentence, slot]
-        ids = torch.where(has_row, self.num_base + row, unk)
-        symbol = canonical >= self.num_base
-        ids = ids.gather(1, (canonical - self.num_base).clamp(min=0))
-        return torch.where(symbol, ids, canonical), names
 
     def same_columns(self, other: Vocabulary) -> bool:
         """Compares as for streams, and the number of rows for symbols."""
@@ -177,7 +109,7 @@ class NamedVocabulary(_OneStreamVocabulary):
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Tells of more symbols than vectors; see :meth:`Vocabulary.unreadable`."""
-        number = self._symbols().numel()
+        number = self.symbols_known().numel()
         if self.most_symbols is None or number <= self.most_symbols:
             return None
         return (
@@ -185,25 +117,61 @@ class NamedVocabulary(_OneStreamVocabulary):
             f"which the model tells {self.most_symbols} apart"
         )
 
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Replaces every symbol by its place among the symbols of the dictionary.
-
-        Args:
-            tokens: (B, T) dictionary indices.
-
-        Returns:
-            (B, T) canonical ids, and (B, J) the dictionary index of each slot.
-        """
-        names = self._symbols().to(tokens).expand(tokens.size(0), -1)
-        return self.encode(tokens, names), names
-
     def symbol_names(self) -> List[str]:
         """The J symbols of the dictionary."""
-        return [self.dictionary[index] for index in self._symbols().tolist()]
+        return [self.dictionary[index] for index in self.symbols_known().tolist()]
 
-    def _symbols(self) -> Tensor:
+    def symbols_known(self) -> Tensor:
+        """(J,) the dictionary indices of all symbols."""
         tokens = torch.arange(len(self.dictionary), device=self.row_of_index.device)
         return tokens[self.rows(tokens) < 0]
+
+    def _index(self, base_tokens: List[str]) -> None:
+        super()._index(base_tokens)
+        if self.num_sorts > 1:
+            raise UserError(
+                "random vectors tell no sorts of symbols apart; give one pattern without names",
+                "symbols symbol_embedding",
+            )
+
+
+def _fixed_slots(vocabulary: FixedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """The row of each token. No token is a symbol, so no sentence has slots.
+
+    Raises:
+        UserError: a symbol has no row.
+    """
+    fault = vocabulary.unreadable(tokens)
+    if fault is not None:
+        raise UserError(f"a sentence {fault}")
+    return Slots.by_appearance(vocabulary, tokens)
+
+
+def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
+    the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
+    canonical, slots = Slots.by_appearance(vocabulary, tokens)
+    rows, unk = vocabulary.rows_of_sorts, vocabulary.dictionary.unk()
+    counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
+    sorts = torch.zeros_like(symbols) if sorts is None else sorts.to(tokens.device)
+    earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
+    exists, has_row = symbols.ne(vocabulary.dictionary.pad()), earlier < counts[sorts]
+    vocabulary.warn_of_lost_symbols(earlier[exists & ~has_row])
+    row = (counts.cumsum(0) - counts)[sorts] + earlier
+    names = tokens.new_full((tokens.size(0), sum(rows)), unk)
+    sentence, slot = (exists & has_row).nonzero(as_tuple=True)
+    names[sentence, row[sentence, slot]] = symbols[sentence, slot]
+    ids = torch.where(has_row, vocabulary.num_base + row, unk)
+    ids = F.pad(ids, (0, 1)).gather(1, (canonical - vocabulary.num_base).clamp(min=0))
+    canonical = torch.where(canonical >= vocabulary.num_base, ids, canonical)
+    return canonical, Slots(vocabulary, names)
+
+
+def _slots_of_names(vocabulary: NamedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """Replaces every symbol by its place among the J symbols of the dictionary."""
+    names = vocabulary.symbols_known().to(tokens).expand(tokens.size(0), -1)
+    slots = Slots(vocabulary, names)
+    return slots.encode(tokens), slots
 
 
 class _OneStreamTable(StreamTable):
@@ -218,8 +186,14 @@ class _OneStreamTable(StreamTable):
         return hidden @ matrix.t()
 
 
-class _OneStreamEmbedding(TokenEmbedding):
-    """A learnt row for each canonical id."""
+class OneStreamEmbedding(TokenEmbedding):
+    """A learnt row for each canonical id.
+
+    *Fixed* symbols have rows like base tokens: the model is not invariant under renaming. With a
+    dictionary and training data that hold the symbols of the test it is the paper's full vocabulary
+    baseline. *Canonical* symbols have a row for the first, second, ... of a sentence: the model is
+    invariant, but bound to the number of symbols it was trained with.
+    """
 
     @property
     def num_classes(self) -> int:
@@ -230,62 +204,35 @@ class _OneStreamEmbedding(TokenEmbedding):
         """The vectors of a batch."""
         return _OneStreamTable(self, self._matrix())
 
-
-class FixedEmbedding(_OneStreamEmbedding):
-    """A learnt row for each token, symbols included.
-
-    Not invariant under renaming. With a dictionary that lists the symbols of the test
-    data, and training data that hold them, it is the paper's full vocabulary baseline.
-    """
-
-    def _shape(self, embed_dim: int) -> Tuple[int, int]:
-        return self.vocabulary.num_base, embed_dim
-
-
-class CanonicalEmbedding(_OneStreamEmbedding):
-    """A learnt row for each base token, and for the first, second, ... symbol of a sentence.
-
-    Invariant under renaming, but bound to the number of symbols it was trained with.
-    """
-
     def _shape(self, embed_dim: int) -> Tuple[int, int]:
         return self.vocabulary.num_base + self.vocabulary.num_symbol_rows, embed_dim
 
 
-class RandomEmbedding(_OneStreamEmbedding):
+class RandomEmbedding(OneStreamEmbedding):
     """Dual-part embeddings of symbols (Isik et al., ICML 2025, arXiv 2410.17161).
 
-    A symbol's vector is a learnt part that all symbols of its sort share, and a code: a corner of the
-    hypercube, different for each symbol. A base token's vector is learnt but for the
-    channels of codes, where it is zero. Each part is L2-normalised, then the whole.
+    A symbol's vector is a learnt part that all symbols share, and a code: a corner of the hypercube,
+    different for each symbol. A base token's vector is learnt but for the channels of codes, where
+    it is zero. Each part is L2-normalised, then the whole.
 
-    In training all codes are drawn anew for each batch. In evaluation a code is a function
-    of the symbol's name and a seed; only where two names get the same corner does the
-    later one in the dictionary take another. Hence any symbol has a vector, and the model
-    is invariant under renaming on average only.
+    In training all codes are drawn anew for each batch. In evaluation a code is a function of the
+    symbol's name and a seed; only where two names get the same corner does the later one in the
+    dictionary take another. So any symbol has a vector, and the model is invariant under renaming
+    on average only.
 
     Args:
         vocabulary: base tokens, and symbols by name.
         embed_dim: C.
         code_dim: channels of a code, which tell ``2 ** code_dim`` symbols apart.
         seed: decides the codes of evaluation.
-        cosine: see :class:`TokenEmbedding`.
-        scaled: likewise.
+        heads: see :class:`TokenEmbedding`.
     """
 
     def __init__(
-        self,
-        vocabulary: NamedVocabulary,
-        embed_dim: int,
-        code_dim: int,
-        seed: int,
-        *,
-        cosine: bool,
-        scaled: bool,
+        self, vocabulary: NamedVocabulary, embed_dim: int, code_dim: int, seed: int, **heads: bool
     ) -> None:
-        self.code_dim = code_dim
-        super().__init__(vocabulary, embed_dim, cosine=cosine, scaled=scaled)
-        self.seed = seed
+        self.code_dim, self.seed = code_dim, seed
+        super().__init__(vocabulary, embed_dim, **heads)
         self._codes(seed)  # refuses too many symbols
         vocabulary.most_symbols = 2**code_dim
 
@@ -295,7 +242,7 @@ class RandomEmbedding(_OneStreamEmbedding):
         return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
 
     def _shape(self, embed_dim: int) -> Tuple[int, int]:
-        return self.vocabulary.num_base + self.vocabulary.num_sorts, embed_dim - self.code_dim
+        return self.vocabulary.num_base + 1, embed_dim - self.code_dim
 
     def _matrix(self) -> Tensor:
         """One row per base token and per symbol that there is now."""
@@ -303,12 +250,8 @@ class RandomEmbedding(_OneStreamEmbedding):
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
         codes = F.normalize(codes.to(learnt, non_blocking=True), dim=1)
-        num_base, dictionary = self.vocabulary.num_base, self.vocabulary.dictionary
-        sorts = torch.tensor([dictionary.sort(name) for name in self.vocabulary.symbol_names()])
-        sorts = sorts.to(learnt.device, torch.long, non_blocking=True)
-        shared = learnt[num_base + sorts]
-        base = F.pad(learnt[:num_base], (0, self.code_dim))
-        symbols = torch.cat((shared, codes), dim=1)
+        base = F.pad(learnt[:-1], (0, self.code_dim))
+        symbols = torch.cat((learnt[-1:].expand(len(codes), -1), codes), dim=1)
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)
 
     def _codes(self, seed: int) -> Tensor:
@@ -327,7 +270,7 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
         (J, D) of -1 and 1.
 
     Raises:
-        UserError: if there are fewer than J corners.
+        UserError: there are fewer than J corners.
     """
     if len(names) > 2**code_dim:
         raise UserError(
@@ -335,17 +278,23 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
             f"{len(names)}, which {(len(names) - 1).bit_length()} do",
             "symbol_code_dim",
         )
-    corners: Dict[int, str] = {}
+    corners: Dict[int, None] = {}
     for name in names:
         draws = random.Random(f"{seed} {name}")
         corner = draws.getrandbits(code_dim)
         while corner in corners:
             corner = draws.getrandbits(code_dim)
-        corners[corner] = name
+        corners[corner] = None
     bits = [[1.0 if corner >> bit & 1 else -1.0 for bit in range(code_dim)] for corner in corners]
     return torch.tensor(bits).view(len(names), code_dim)
 
 
+_SLOTS = {
+    Vocabulary: Slots.by_appearance,
+    FixedVocabulary: _fixed_slots,
+    CanonicalVocabulary: _canonical_slots,
+    NamedVocabulary: _slots_of_names,
+}
 # By the choices of symbol_embedding.
 VOCABULARIES = {
     "streams": Vocabulary,
@@ -353,9 +302,35 @@ VOCABULARIES = {
     "canonical": CanonicalVocabulary,
     "random": NamedVocabulary,
 }
-EMBEDDINGS = {
+_EMBEDDINGS = {
     "streams": TokenEmbedding,
-    "fixed": FixedEmbedding,
-    "canonical": CanonicalEmbedding,
+    "fixed": OneStreamEmbedding,
+    "canonical": OneStreamEmbedding,
     "random": RandomEmbedding,
 }
+
+
+def make_vocabulary(
+    cfg: ModelConfig,
+    dictionary: TokenTable,
+    arity: Mapping[str, int] = MappingProxyType({}),
+    fresh_names: Optional[str] = None,
+) -> Vocabulary:
+    """The vocabulary of a model; see :class:`Vocabulary`."""
+    options = dict(fresh_symbols=cfg.fresh_symbols, fresh_names=fresh_names)
+    return VOCABULARIES[cfg.symbol_embedding](dictionary, arity=arity, **options)
+
+
+def make_embedding(
+    cfg: ModelConfig, vocabulary: Vocabulary, embed_dim: int, seed: int
+) -> TokenEmbedding:
+    """The embedding of a model; ``seed`` decides the codes of random symbols in evaluation."""
+    cosine, kind = cfg.output_head == "cosine", cfg.symbol_embedding
+    scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
+    codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
+    return _EMBEDDINGS[kind](vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
+
+
+def read_slots(vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
+    return _SLOTS[type(vocabulary)](vocabulary, tokens)

@@ -7,11 +7,10 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.storage.checkpoints import read_plain
-from sit_fairseq.symbols.fresh import fresh_numbers
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -65,19 +64,13 @@ def load_model(
         raise UserError(f"{path} is damaged: {fault}; name another file")
     base_tokens, pattern = saved_vocabulary(weights)
     tokens = TokenTable(pattern=symbols or pattern)
-    fresh = ()
-    if sum(fresh_numbers(cfg.fresh_symbols).values()):
-        if fresh_names is None and symbols is None:  # those of training suit its pattern
-            fresh_names = task.get("fresh_names") or given.get("fresh_names")
-            if not isinstance(fresh_names, (str, type(None))):
-                raise UserError(
-                    f"{path} is damaged: its fresh names are no text; name another file"
-                )
-        fresh = (cfg.fresh_symbols, fresh_names)
-    vocabulary = VOCABULARIES[cfg.symbol_embedding](tokens, *fresh)
+    if fresh_names is None and symbols is None:  # those of training suit its pattern
+        fresh_names = task.get("fresh_names") or given.get("fresh_names")
+        if not isinstance(fresh_names, (str, type(None))):
+            raise UserError(f"{path} is damaged: its fresh names are no text; name another file")
+    vocabulary = make_vocabulary(cfg, tokens, arity_of(task.get("domain")), fresh_names)
     seed = task.get("seed")
-    seed = seed if isinstance(seed, int) else 1
-    model = SymbolInvariantTransformer(cfg, vocabulary, arity_of(task.get("domain")), seed)
+    model = SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

@@ -6,7 +6,7 @@ them.
 
 import logging
 import math
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Optional, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -96,16 +96,13 @@ class TreePositions(nn.Module):
     the depth that there is, as in the published code.
 
     Args:
-        vocabulary: of the canonical ids.
-        arity: the number of operands of each operator.
+        vocabulary: of the canonical ids; it knows how many operands operators have.
         embed_dim: C.
         depth: the most steps, or 0 for as many as C channels hold, ``C // 2``. More are projected
             to C channels by a learned matrix.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, arity: Mapping[str, int], embed_dim: int, depth: int = 0
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, embed_dim: int, depth: int = 0) -> None:
         super().__init__()
         self.embed_dim = embed_dim
         self.depth = depth or embed_dim // 2
@@ -113,36 +110,18 @@ class TreePositions(nn.Module):
             nn.Linear(2 * self.depth, embed_dim, bias=False) if 2 * self.depth > embed_dim else None
         )
         self._vocabulary = [vocabulary]  # no submodule: it is the embedding's
-        self._arity = dict(arity)
-        self._rows: Optional[Tensor] = None
         self._warned = False
 
     def fault(self, tokens: Sequence[str]) -> Optional[str]:
         """The reason why a sentence of tokens, without ``</s>``, is no tree, else None: words that
         follow "the sentence"."""
-        self._update()
-        fault = tree_fault(tokens, self._operators)
+        (vocabulary,) = self._vocabulary
+        fault = tree_fault(tokens, vocabulary.operators)
         if fault is None:
             return None
-        leaves = [token for token in tokens if token in self._arity.keys() - self._operators]
+        leaves = [token for token in tokens if token in vocabulary.leaves]
         hint = f"; {leaves[0]!r} is a symbol, which has no operands" if leaves else ""
         return f"is not one formula in prefix notation ({fault}{hint})"
-
-    def arities(self, canonical: Tensor) -> Tensor:
-        """The number of operands of canonical ids, or of rows, of any shape; symbols have none."""
-        self._update()
-        inside = (canonical >= 0) & (canonical < self._table.numel())
-        return self._table[canonical.masked_fill(~inside, 0)].masked_fill(~inside, 0)
-
-    def _update(self) -> None:
-        """Operators are base tokens with an arity; a symbol has none, whatever it is called."""
-        (vocabulary,) = self._vocabulary
-        if self._rows is not vocabulary.index_of_row:  # a checkpoint has brought others
-            self._rows = vocabulary.index_of_row
-            base = [t for t in vocabulary.row_tokens if not vocabulary.dictionary.is_symbol(t)]
-            self._operators = {t: self._arity[t] for t in base if t in self._arity}
-            rows = [self._operators.get(token, 0) for token in vocabulary.row_tokens]
-            self._table = torch.tensor(rows)
 
     def prepare(self, canonical: Tensor, length: Tensor) -> Tensor:
         """(B, T, D) the :func:`tree_paths` of formulas of (B,) tokens each.
@@ -150,7 +129,7 @@ class TreePositions(nn.Module):
         Raises:
             ValueError: a source is not exactly one formula.
         """
-        paths = tree_paths(self.arities(canonical), length)
+        paths = tree_paths(self._vocabulary[0].arities(canonical), length)
         if paths.size(2) > self.depth and not self._warned:
             self._warned = True
             logger.warning(
@@ -172,10 +151,10 @@ class TreePositions(nn.Module):
         return x + streams.expand(steps.to(x.dtype))
 
 
-def make_positions(cfg: StackConfig, vocabulary: Vocabulary, arity: Mapping[str, int]) -> nn.Module:
+def make_positions(cfg: StackConfig, vocabulary: Vocabulary) -> nn.Module:
     """The positions of one side, encoder or decoder."""
     if cfg.positions == "tree":
-        return TreePositions(vocabulary, arity, cfg.embed_dim, cfg.options.tree_depth)
+        return TreePositions(vocabulary, cfg.embed_dim, cfg.options.tree_depth)
     if cfg.positions == "sinusoidal":
         return SinusoidalPositions(cfg.max_positions, cfg.embed_dim)
     if cfg.positions == "learned":

@@ -1,9 +1,8 @@
 """Patterns: regular expressions that say which tokens are symbols, and of which sort."""
 
-import argparse
 import math
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import UserError
 
@@ -34,14 +33,6 @@ _NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
 def is_filler(token: str) -> bool:
     """Whether a token of a ``dict.txt`` stands for no word of any text."""
     return _FILLER.fullmatch(token) is not None
-
-
-class JoinLines(argparse.Action):
-    """Joins the values of an option, one pattern or a ``NAME=REGEX`` for each sort of symbols, to
-    the text of one pattern."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
-        setattr(namespace, self.dest, "\n".join(values))
 
 
 class SymbolPattern:

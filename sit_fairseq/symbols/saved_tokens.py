@@ -1,6 +1,7 @@
 """The rows of a model's matrix by token, as checkpoints carry them."""
 
-from typing import Dict, List, Optional, Tuple
+from types import MappingProxyType
+from typing import Dict, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,8 @@ class SavedTokens(nn.Module):
         row_tokens: the token of each row.
         row_of_index: the row of each dictionary index, -1 for symbols.
         index_of_row: the dictionary index of each row.
+        operators: the number of operands of each base token that has some.
+        leaves: tokens that would be operators if they were no symbols.
         source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
             ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
             the tokens that only the source's had. None in old models, where all can be held.
@@ -29,11 +32,15 @@ class SavedTokens(nn.Module):
     Args:
         dictionary: gives indices. It learns the base tokens of a loaded checkpoint and, where it
             has none, the pattern.
+        arity: the number of operands of each operator, for positions in trees.
     """
 
-    def __init__(self, dictionary: TokenTable) -> None:
+    def __init__(
+        self, dictionary: TokenTable, arity: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         super().__init__()
         self.dictionary = dictionary
+        self._arity = dict(arity)
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
@@ -54,7 +61,7 @@ class SavedTokens(nn.Module):
 
     def _rows_needed(self) -> List[str]:
         """The tokens of the data that must have a row of their own, sorted by string."""
-        return self.dictionary.base_tokens()
+        return [token for token in self.dictionary.own_tokens() if self._has_row(token)]
 
     def _has_row(self, token: str) -> bool:
         return not self.dictionary.is_symbol(token)
@@ -72,6 +79,16 @@ class SavedTokens(nn.Module):
         self.row_of_index = torch.tensor(rows)
         self.index_of_row = torch.tensor([dictionary.indices[token] for token in tokens])
         self.row_tokens = tokens
+        self.leaves = {token for token in self._arity if dictionary.is_symbol(token)}
+        self.operators = {
+            t: self._arity[t] for t in tokens if t in self._arity.keys() - self.leaves
+        }
+        self._arities = torch.tensor([self.operators.get(token, 0) for token in tokens])
+
+    def arities(self, canonical: Tensor) -> Tensor:
+        """The number of operands of canonical ids of any shape; symbols have none."""
+        known = (canonical >= 0) & (canonical < self._arities.numel())
+        return self._arities[torch.where(known, canonical, 0)]  # that of <s> is 0
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint.
@@ -115,12 +132,12 @@ class SavedTokens(nn.Module):
                 "checkpoint was trained with as base tokens; leave the pattern out",
                 "symbols",
             )
-        unknown = sorted(set(self.dictionary.base_tokens()) - set(base_tokens))
+        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
         if unknown:
             raise UserError(
-                f"the data has base tokens that the checkpoint does not know: {listing(unknown)}; "
-                "remove them from the data, or let the pattern match them if they are "
-                "interchangeable",
+                f"the data has tokens that the checkpoint has no embedding for: {listing(unknown)}; "
+                "remove them from the data; if they are interchangeable, let the pattern of a model "
+                "with streams match them",
                 "symbols",
             )
 

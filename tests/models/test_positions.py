@@ -12,6 +12,7 @@ from conftest import OPERATORS, encode, make_dictionary, make_model, random_form
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.positions import TreePositions, tree_paths
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -23,14 +24,14 @@ def arities(formula):
 
 
 def tree_positions(embed_dim, depth=0):
-    return TreePositions(Vocabulary(make_dictionary()), ARITY, embed_dim, depth)
+    return TreePositions(Vocabulary(make_dictionary(), arity=ARITY), embed_dim, depth)
 
 
 def added(positions, formulas):
     """(B, T, C) what is added to the embeddings of formulas with their ``</s>``, of which each
     has one stream."""
     (vocabulary,) = positions._vocabulary
-    canonical, _ = vocabulary.canonicalise(encode(vocabulary.dictionary, formulas))
+    canonical, _ = Slots.by_appearance(vocabulary, encode(vocabulary.dictionary, formulas))
     length = torch.tensor([len(formula.split()) for formula in formulas])
     streams = Streams.of_slots(torch.zeros(len(formulas), dtype=torch.long))
     embeddings = torch.zeros(*canonical.shape, positions.embed_dim)
@@ -115,22 +116,20 @@ def test_larger_depth_is_projected(caplog, tokens):
 
 
 def test_arities_are_those_of_the_operators():
-    positions = tree_positions(8)
-    (vocabulary,) = positions._vocabulary
+    vocabulary = Vocabulary(make_dictionary(), arity=ARITY)
     rows = vocabulary.rows(encode(vocabulary.dictionary, [" ".join([*OPERATORS, "0", "a"])]))[0]
-    assert positions.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
+    assert vocabulary.arities(rows).tolist() == [1, 2, 2, 2, 2, 0, 0, 0]
     beyond = torch.tensor([[vocabulary.num_base, vocabulary.num_base + 70], [10**6, 0]])
-    assert positions.arities(beyond).tolist() == [[0, 0], [0, 0]]
+    assert vocabulary.arities(beyond).tolist() == [[0, 0], [0, 0]]
 
 
 def test_arities_follow_the_rows_of_a_checkpoint():
     other = make_dictionary(list("zyx"), ["xor", "1", "|", "&", "!"], pattern=None)
-    vocabulary = Vocabulary(other)
-    positions = TreePositions(vocabulary, ARITY, 8)
-    assert positions.arities(torch.arange(4, 11)).tolist() == [0] * 7
+    vocabulary = Vocabulary(other, arity=ARITY)
+    assert vocabulary.arities(torch.arange(4, 11)).tolist() == [0] * 7
     vocabulary.load_state_dict(Vocabulary(make_dictionary()).state_dict())
     tokens = torch.tensor([other.index(token) for token in ["!", "&", "0", "<->", "z"]])
-    assert positions.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
+    assert vocabulary.arities(vocabulary.rows(tokens)).tolist() == [1, 2, 0, 2, 0]
 
 
 def added_by(model, tokens):

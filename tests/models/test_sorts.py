@@ -10,8 +10,8 @@ from searches import build, generate
 
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -165,8 +165,8 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
     vocabulary = make_model(
         words, fresh_symbols="column=2,alias=1", fresh_names=names, **ROPE
     ).vocabulary
-    own = encode(words, ["T0 c0"])[:, :2]
-    slots = [words[index] for index in vocabulary.slots(own)[0].tolist()]
+    named = Slots(vocabulary, encode(words, ["T0 c0"])[:, :2]).named()
+    slots = [words[index] for index in named.every[0].tolist()]
     assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
 
 
@@ -199,7 +199,7 @@ def test_fresh_symbols_of_a_sort_that_is_none():
         make_model(dictionary(), fresh_symbols=2, **ROPE)
 
 
-@pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
+@pytest.mark.parametrize("kind", ("streams", "fixed", "canonical"))
 def test_checkpoints_keep_their_sorts(kind):
     """Whatever the dictionary at hand; another number of sorts is refused."""
     options = dict(ROPE, symbol_embedding=kind)
@@ -226,20 +226,17 @@ def test_canonical_symbols_are_numbered_within_their_sort(caplog):
     model = make_model(words, symbol_embedding="canonical", stream_attention="EP-DP-CP", **ROPE)
     vocabulary = model.vocabulary
     assert vocabulary.rows_of_sorts == [2, 3, 0, 0]
-    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
+    canonical, slots = model.read(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
     base, unk = vocabulary.num_base, words.unk()
     assert canonical[0, :8].tolist() == [base + n for n in (2, 0, 2, 1, 3, 4)] + [unk, unk]
-    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
-    assert "has 3 different symbols of a sort" in caplog.text and "trained with 2" in caplog.text
+    assert [words[i] for i in slots.names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
+    assert "has 3 different symbols of a sort" in caplog.text
 
 
-def test_random_vectors_share_the_part_of_their_sort():
-    words = dictionary()
-    model = build(
-        words, symbol_embedding="random", stream_attention="EP-DP-CP", symbol_code_dim=6, **ROPE
-    )
-    matrix = model.encoder.embed_tokens.table().matrix[model.vocabulary.num_base :, :-6]
-    sorts = torch.tensor([words.sort(name) for name in model.vocabulary.symbol_names()])
-    for one, sort in zip(matrix, sorts):
-        alike = (matrix - one).abs().amax(1) < 1e-6
-        assert torch.equal(alike, sorts == sort)
+def test_random_vectors_have_one_sort():
+    options = dict(symbol_embedding="random", stream_attention="EP-DP-CP", **ROPE)
+    with pytest.raises(UserError, match="tell no sorts of symbols apart.*--symbol-embedding"):
+        make_model(dictionary(), **options)
+    state = make_model(dictionary(), **ROPE).state_dict()
+    with pytest.raises(UserError, match="tell no sorts of symbols apart"):
+        make_model(dictionary(None), **options).load_state_dict(state)
