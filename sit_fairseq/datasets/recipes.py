@@ -40,13 +40,8 @@ class Recipe:
         raise NotImplementedError
 
     def draws(self, rng: Random, wanted: Dict[int, int]) -> Iterator[List[str]]:
-        """Draws problems for as long as some are wanted.
-
-        Args:
-            rng: decides what is drawn.
-            wanted: how many problems of which length are wanted; it may change meanwhile. Without
-                ``lengths`` all have length 0.
-        """
+        """Draws problems for as long as some are wanted: so many of each length, which may change
+        meanwhile. Without ``lengths`` all have length 0."""
         while any(wanted.values()):
             yield self.draw(rng)
 
@@ -89,14 +84,7 @@ class SizedRecipe(Recipe):
 
 
 class Cells:
-    """Draws the problems of grids, by number of symbols and length.
-
-    Args:
-        sampler: draws them.
-
-    Attributes:
-        fewest: the number of symbols that a grid begins with.
-    """
+    """Draws the problems of grids, by number of symbols (from ``fewest`` on) and length."""
 
     fewest = 1
 

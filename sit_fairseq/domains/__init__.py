@@ -40,7 +40,6 @@ class Domain:
         faults: reasons to leave a problem out of a grid.
         cells: draws the problems of grids, made of the most symbols and the most tokens.
         grid: most symbols, tokens and problems of a cell of the usual grid.
-        versions: of the libraries that its data depend on.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: finds the solution of a problem where one answer is not enough; None where it is.
@@ -65,7 +64,6 @@ class Domain:
     faults: Sequence[str] = ()
     cells: Optional[Callable[[int, int], Any]] = None
     grid: Tuple[int, int, int] = (10, 50, 100)
-    versions: Callable[[], Dict[str, str]] = dict
     held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
     equal: Optional[Callable[[str, str], bool]] = None
     solve: Optional[Callable[..., Any]] = None
@@ -102,15 +100,8 @@ def names() -> List[str]:
 
 
 def find(name: str, parameter: str = "semantics") -> Domain:
-    """The domain of a name.
-
-    Args:
-        name: of a domain of the package, its alias, or ``MODULE:OBJECT``.
-        parameter: names the domain in messages.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The domain of a name: of the package, an alias, or ``MODULE:OBJECT``; a UserError, which names
+    the ``parameter``, if there is none."""
     domain = known(name)
     if domain is None and ":" in name:
         return own_object(name, parameter, Domain)

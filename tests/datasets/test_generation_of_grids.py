@@ -275,9 +275,3 @@ def test_what_cannot_be_drawn_is_said(tmp_path, semantics, options, message):
     with pytest.raises(UserError, match=message):
         generate(tmp_path / "x", semantics, *options)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unwritable(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Cannot write .*file"):
-        generate(tmp_path / "file", "prop", *SMALL)

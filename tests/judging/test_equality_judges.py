@@ -60,11 +60,6 @@ def test_copies_equal_the_source_and_exact_answers_the_reference(right, answer, 
     assert (exact.distance(problem, answer) == 0) is (verdict is Verdict.satisfied)
 
 
-def test_only_equality_has_a_distance():
-    assert make_judge("prop").distance("a", "a 0") is None
-    assert make_judge("alpha").distance("a", "a 0") is None
-
-
 def test_mean_distance_is_over_all_answers():
     counts = VerdictCounts({Verdict.satisfied: 2, Verdict.violated: 2})
     assert "distance" not in str(counts)

@@ -161,20 +161,7 @@ def test_models_of_another_logic(semantics, tokens, reason):
         refuse_other_logic(make_judge(semantics), tokens.split())
 
 
-def test_models_of_the_same_logic():
-    refuse_other_logic(make_judge("prop"), "! & | <-> xor 0 1 TRUE".split())
-    refuse_other_logic(make_judge("ltl"), "! & | X U 0 1 ; { }".split())
-    refuse_other_logic(make_judge("copy"), [])
-
-
 # Verdicts and their counts.
-
-
-def test_every_verdict_is_in_the_denominator():
-    counts = VerdictCounts(Verdict)  # one of each
-    assert (counts.correct, counts.total) == (1, 7)
-    counts.update([Verdict.satisfied, Verdict.timeout])
-    assert (counts.correct, counts.total) == (2, 9)
 
 
 def test_text():

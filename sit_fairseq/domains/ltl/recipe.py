@@ -13,8 +13,6 @@ from sit_fairseq.domains.ltl.labelling import SpotLabeller
 from sit_fairseq.domains.ltl.spot_judge import (
     conjuncts_sorted,
     random_formulas,
-    require_spot,
-    spot_version,
     spots_own_form,
 )
 from sit_fairseq.domains.prop.propositional import random_formula
@@ -32,12 +30,6 @@ LTL_FORBIDDEN = {
 }
 
 LABELS = {"spot": SpotLabeller(), "depth-first": SpotLabeller(depth_first=True)}
-
-
-def ltl_versions() -> Dict[str, str]:
-    """The version of Spot, on which data depend; a UserError if there is none."""
-    require_spot("LTL data need")
-    return {"spot": spot_version()}
 
 
 def spots_names(number: int) -> List[str]:

@@ -27,17 +27,6 @@ def test_writing(prefix, text):
     assert infix(prefix.split()) == text
 
 
-@pytest.mark.parametrize("operator", ["!", "X", "U a", "& a"])
-def test_depth_is_not_limited(operator):
-    depth = 3000
-    formula = operator.split() * depth + ["b"]
-    text = infix(formula)
-    assert text.replace("(", "").replace(")", "").replace(" ", "") == (
-        "".join(reversed(operator.split())) * depth + "b"
-    )
-    assert text.count("(") == text.count(")") == (depth - 1 if " " in operator else 0)
-
-
 @pytest.mark.parametrize(
     "name, text",
     [

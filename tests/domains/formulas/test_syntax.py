@@ -6,7 +6,6 @@ import pytest
 
 from sit_fairseq.domains.formulas.syntax import (
     balanced,
-    conjuncts,
     formula_symbols,
     parse,
 )
@@ -42,17 +41,6 @@ def test_malformed(text, message):
         parse(text.split())
 
 
-@pytest.mark.parametrize("prefix", [["!"], ["&", "a"]])
-def test_depth_is_not_limited(prefix):
-    depth = 10000
-    tree = parse(prefix * depth + ["b"])
-    levels = 0
-    while isinstance(tree, tuple):
-        tree = tree[-1]
-        levels += 1
-    assert (levels, tree) == (depth, "b")
-
-
 def test_symbols_come_in_order_of_first_appearance():
     # None of the letters of xor, and no operator that happens to be a letter.
     formula = "U xor r & 1 o X | x r 0".split()
@@ -73,16 +61,6 @@ def test_long_formulas_are_balanced_in_linear_time():
     assert balanced(deep) == deep
     assert len(balanced(["&"] * 40000 + ["a"] * 40001)) == 80001
     assert time.process_time() - begin < 5
-
-
-def test_conjuncts():
-    assert conjuncts("& & a ! b & | c & d e X & f g".split()) == [
-        ["a"],
-        ["!", "b"],
-        ["|", "c", "&", "d", "e"],
-        ["X", "&", "f", "g"],
-    ]
-    assert conjuncts(["|", "a", "b"]) == [["|", "a", "b"]]
 
 
 def test_messages_quote_the_beginning_of_long_texts():

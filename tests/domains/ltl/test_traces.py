@@ -5,7 +5,6 @@ import pytest
 from sit_fairseq.domains.formulas.reading import read_infix_trace
 from sit_fairseq.domains.ltl.traces import (
     Trace,
-    canonical_names,
     check_ltl,
     data_symbols,
     parse_trace,
@@ -55,10 +54,6 @@ def test_traces(text, prefix, cycle, people):
     assert read_infix_trace(people) == trace
 
 
-def test_symbols_of_a_trace():
-    assert parse_trace("& b a ; 1 ; { ! c ; a }".split()).symbols == ["b", "a", "c"]
-
-
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -94,12 +89,6 @@ def test_long_and_deep_traces():
     assert len(trace.steps) == 20001
     assert trace.tokens == tokens
     assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
-
-
-def test_canonical_names():
-    formula = "U p1 & G X1 p0".split()
-    names = canonical_names(formula)
-    assert names == {"p1": "p0", "X1": "p1", "p0": "p2"}  # p1 and p0 swap roles safely
 
 
 @pytest.mark.parametrize(
