@@ -190,10 +190,6 @@ class GridRecipe:
 def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
     """Generates a grid and writes it, or goes on where this was interrupted; ``grid.journal`` has the
     finished cells. A UserError if there are no such samples, or a file cannot be used."""
-    if domain.cells is None:
-        raise UserError(
-            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
-        )
     versions = {"sit_fairseq": __version__, "python": platform.python_version()}
     options = {"domain": domain.versioned, **as_dict(recipe)}
     options["versions"] = {**versions, **_versions(domain)}
@@ -207,7 +203,7 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         raise UserError("the grid has no cell with samples", "max_symbols max_length step")
     label = next(iter(domain.labels.values()))
     seed = f"{recipe.seed} {domain.alias or domain.name}"
-    filling = partial(Filling, domain.symbols, excluded, domain.faults)
+    filling = partial(Filling, domain.symbols, excluded, cells.faults)
     with ExitStack() as stack:
         depends = {**options, "seed": recipe.seed}
         journal = stack.enter_context(_journal(f"{folder}/grid", "cells", recipe, depends))

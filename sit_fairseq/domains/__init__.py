@@ -37,9 +37,8 @@ class Domain:
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the
             default, see :data:`~sit_fairseq.datasets.labelling.Labeller`.
-        faults: reasons to leave a problem out of a grid.
-        cells: draws the problems of grids, made of the most symbols and the most tokens.
-        grid: most symbols, tokens and problems of a cell of the usual grid.
+        cells: a subclass of :class:`~sit_fairseq.datasets.recipes.Cells`, which draws the problems of
+            grids.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: finds the solution of a problem where one answer is not enough; None where it is.
@@ -61,9 +60,7 @@ class Domain:
     ] = None
     recipe: Optional[Type[Any]] = None
     labels: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    faults: Sequence[str] = ()
-    cells: Optional[Callable[[int, int], Any]] = None
-    grid: Tuple[int, int, int] = (10, 50, 100)
+    cells: Optional[Type[Any]] = None
     held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
     equal: Optional[Callable[[str, str], bool]] = None
     solve: Optional[Callable[..., Any]] = None

@@ -39,7 +39,6 @@ DOMAIN = Domain(
     rewrite=without_idle_symbols,
     recipe=LtlRecipe,
     labels=LABELS,
-    faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),
     cells=LtlCells,
     held_out=pattern_sets,
     equal=same_trace,

@@ -108,19 +108,15 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
 
 
 class LtlCells(Cells):
-    """Draws formulas as Spot's ``randltl`` does, of a length unless Spot rewrites them.
-
-    Args:
-        max_symbols: how many names there are.
-        max_length: most tokens.
-    """
+    """Draws formulas as Spot's ``randltl`` does, of a length unless Spot rewrites them."""
 
     fewest = 0
+    faults = ("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace")
 
-    def __init__(self, max_symbols: int, max_length: int) -> None:
+    def samples(self, max_symbols: int, max_length: int) -> FormulaSampler:
         names = spots_names(max_symbols)
-        super().__init__(FormulaSampler(LTL_OPERATORS, names, max_length, LTL_FORBIDDEN))
         self._names = dict(zip(names, symbol_names(max_symbols)))
+        return FormulaSampler(LTL_OPERATORS, names, max_length, LTL_FORBIDDEN)
 
     def draw(self, rng: Random, k: int, length: int) -> List[str]:
         formula = spots_own_form(super().draw(rng, k, length))

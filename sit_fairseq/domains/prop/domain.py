@@ -15,7 +15,7 @@ from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, literals_text, same_literals
-from sit_fairseq.domains.prop.recipe import LABELS, PropRecipe, prop_cells
+from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
 from sit_fairseq.errors import UserError
 
 # The most tokens of a formula, before its negation.
@@ -52,8 +52,7 @@ DOMAIN = Domain(
     rewrite=lambda tokens: (balanced(tokens), list),
     recipe=PropRecipe,
     labels=LABELS,
-    faults=("unsatisfiable", "tautology"),
-    cells=prop_cells,
+    cells=PropCells,
     held_out=network_sets,
     equal=same_literals,
     model="prop",

@@ -15,8 +15,6 @@ from sit_fairseq.errors import MalformedFormula, UserError
 @pytest.mark.parametrize(
     "text, tree",
     [
-        ("a", "a"),
-        ("! a", ("!", "a")),
         ("-> a b", ("->", "a", "b")),
         ("& | a b ! 1", ("&", ("|", "a", "b"), ("!", "1"))),
         ("U X a <-> b xor 0 c", ("U", ("X", "a"), ("<->", "b", ("xor", "0", "c")))),
@@ -30,7 +28,6 @@ def test_parse(text, tree):
     "text, message",
     [
         ("", "empty"),
-        ("& a", "1 operand.* missing after token 2"),
         ("& ! &", "3 operand.* missing after token 3"),
         ("a b c", "complete after token 1, but 2 more"),
         ("& a b ! c", "complete after token 3, but 2 more"),

@@ -27,46 +27,32 @@ HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
 TABLE = [
     # The examples of the paper.
     ("U 1 c", "c ; { 1 }", Verdict.satisfied),
-    ("& X ! b U a c", "a ; & a ! b ; { c }", Verdict.satisfied),
     ("X X b", "1 ; 1 ; { 1 }", Verdict.violated),
-    ("X X a", "1 ; 1 ; a ; { 1 }", Verdict.satisfied),
     ("& X b U a c", "a ; & a b ; { c }", Verdict.satisfied),
     # Every operator is in test_against_brute_force.
     ("G <-> a b", "{ <-> b a }", Verdict.satisfied),
     # Whatever the trace leaves open must not matter.
     ("| a ! a", "{ 1 }", Verdict.satisfied),
     ("| a X a", "{ 1 }", Verdict.violated),
-    ("1", "{ 1 }", Verdict.satisfied),
-    ("0", "{ 1 }", Verdict.violated),
     ("& a ! a", "{ a }", Verdict.violated),
     # A trace without words is not right, not even for a formula that is always true.
     ("a", "{ 0 }", Verdict.vacuous),
-    ("1", "{ 0 }", Verdict.vacuous),
     ("a", "& a ! a ; { 1 }", Verdict.vacuous),
-    ("X b", "& b ! b ; { 1 }", Verdict.vacuous),
     ("a", "{ a ; xor 1 1 }", Verdict.vacuous),
-    ("a", "a ; ! 1 ; { a }", Verdict.vacuous),
     ("a", "{ <-> a ! a }", Verdict.vacuous),
-    ("a", "{ ! -> a a }", Verdict.vacuous),
     # No trace, of which tests/logic/test_ltl.py has more.
     ("a", "", Verdict.invalid),
     ("a", "{ & a }", Verdict.invalid),
-    ("a", "{ X a }", Verdict.invalid),
     # Symbols that the formula does not have: the paper's example, and more.
     ("U 1 c", "a ; & a ! b ; { c }", Verdict.satisfied),
-    ("X X b", "a ; & a ! b ; { c }", Verdict.violated),
     ("a", "{ b }", Verdict.violated),
     ("a", "{ & a | b ! b }", Verdict.satisfied),
-    ("a", "0 ; { b }", Verdict.vacuous),
     # Symbols that vanish when the formula is simplified are symbols of it.
     ("| a & b 0", "{ & a b }", Verdict.satisfied),
     # Names are tokens, and may mean something to Spot.
     ("U X1 Ga", "X1 ; { Ga }", Verdict.satisfied),
-    ("X speed_limit", "1 ; { speed_limit }", Verdict.satisfied),
     ("U p1 p0", "p1 ; { p0 }", Verdict.satisfied),
     ("U p1 p0", "p0 ; { p1 }", Verdict.satisfied),
-    ("U p1 p0", "{ p1 }", Verdict.violated),
-    ("& true ! false", "{ & true ! false }", Verdict.satisfied),
     ('F "é', '{ "é }', Verdict.satisfied),
     # Formulas that are none.
     ("", "{ 1 }", Verdict.error),

@@ -17,8 +17,6 @@ from sit_fairseq.errors import MalformedAnswer, MalformedFormula
     "text, message",
     [
         ("", "empty"),
-        ("U a", "1 operand.* missing"),
-        ("a b", "complete after token 1"),
         ("& a ;", "';' belongs to traces"),
         ("{", "'{' belongs to traces"),
     ],
@@ -59,23 +57,15 @@ def test_traces(text, prefix, cycle, people):
     [
         ("", "empty"),
         ("a", "one '{'.* not 0"),
-        ("a ; b", "one '{'.* not 0"),
         ("{ a", "one '}'.* not 0"),
-        ("a }", "one '{'.* not 0"),
         ("{ a ; { b } }", "one '{'.* not 2"),
-        ("{ a } }", "one '}'.* not 2"),
         ("{ a } ; b", "ends with its cycle"),
-        ("} a {", "ends with its cycle"),
         ("a { b }", "';' is missing before '{'"),
         ("{ }", "step 1: the formula is empty"),
-        ("; { a }", "step 1: the formula is empty"),
         ("a ; ; { a }", "step 2: the formula is empty"),
         ("a ; { b ; }", "step 3: the formula is empty"),
-        ("a ; { ; b }", "step 2: the formula is empty"),
         ("a ; & b ; { b }", "step 2: .*ends too early"),
-        ("a b ; { b }", "step 1: .*1 more follow"),
         ("X a ; { b }", "step 1: unknown operator 'X'"),
-        ("a ; { U a b }", "step 2: unknown operator 'U'"),
     ],
 )
 def test_malformed_traces(text, message):
@@ -97,8 +87,6 @@ def test_long_and_deep_traces():
         ("xor x -> r o", "x r o"),
         ("b 1 a 0", "b a"),
         ("X c ; & b ! c ; { 1 ; a }", "c b a"),
-        ("p1 p0 p1", "p1 p0"),
-        ("! X 0", ""),
     ],
 )
 def test_symbols_of_a_data_set(sentence, symbols):
@@ -118,8 +106,6 @@ def test_symbols_of_a_data_set(sentence, symbols):
         ("a ; b ; { c }", "b ; a ; { c }", False),
         ("{ a }", "{ a ; a }", False),  # the same words
         ("{ a", "{ a", True),  # no trace
-        ("& b a ; { c", "& a b ; { c", False),
-        ("{ & a b }", "{ & a b", False),
     ],
 )
 def test_traces_modulo_swaps(answer, target, equal):

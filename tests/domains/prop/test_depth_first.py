@@ -14,7 +14,6 @@ from sit_fairseq.symbols.renaming import random_renamings
     "formula, answer",
     [
         ("a", "a 1"),
-        ("! a", "a 0"),
         ("xor a b", "a 1 b 0"),
         # What comes later takes a choice back, and the order is that of the walk.
         ("& | a b ! a", "b 1 a 0"),
@@ -23,9 +22,7 @@ from sit_fairseq.symbols.renaming import random_renamings
         # Tautologies get what the search finds first, which may be nothing.
         ("| a ! a", "a 1"),
         ("| 1 a", ""),
-        ("! 0", ""),
         ("& a ! a", None),
-        ("xor 1 1", None),
     ],
 )
 def test_worked_examples(formula, answer):

@@ -179,13 +179,10 @@ def test_formulas_without_constants_are_equivalent():
     "formula, answer",
     [
         ("a", "a 1"),
-        ("! zz", "zz 0"),
         ("& y ! x", "y 1 x 0"),
         ("| & y x z", "z 1"),
         ("| y ! y", ""),
-        ("1", ""),
         ("& y ! y", None),
-        ("0", None),
     ],
 )
 def test_answers_as_in_a_data_set(formula, answer):
@@ -196,9 +193,7 @@ def test_answers_as_in_a_data_set(formula, answer):
     "answer, target, equal",
     [
         ("b 0 a 1", "a 1 b 0", True),
-        ("a 1 a 1 b 0", "a 1 b 0", True),
         ("a 0 b 1", "a 1 b 0", False),  # the same tokens, other literals
-        ("a 1", "a 1 b 0", False),
         ("", "", True),
         ("1 a 0", "a 1 0", False),  # no literals
         ("a 1 0", "a 1 0", True),

@@ -73,12 +73,3 @@ def test_labels_are_depth_first_if_asked_for(data, tmp_path):
     sources, targets = read(tmp_path / "first")
     assert sources == data[0] and targets != data[1]
     assert targets == [depth_first_answer(source.split()) for source in sources]
-
-
-def test_labels_of_the_earlier_work(tmp_path):
-    generate("prop", tmp_path / "aiger", "--size", 40, "--max-length", 8, "--labels", "aiger")
-    judge = make_judge("prop")
-    for source, target in zip(*read(tmp_path / "aiger")):
-        assert judge.verify(source, target) is Verdict.satisfied
-        symbols = target.split()[::2]
-        assert symbols and symbols == sorted(symbols)
