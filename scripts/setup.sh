@@ -22,13 +22,29 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 echo "setup: installing into .venv (about a minute, and the time to download torch)"
+install() { PYTHONWARNINGS=ignore .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+# Compiles what the usual commands import: all that is installed would take half a minute.
+compile() {
+    PYTHONDONTWRITEBYTECODE= .venv/bin/python -W ignore - "$@" <<'END'
+import importlib, logging, sys
+
+logging.disable()
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:  # Spot is not on every platform
+        pass
+END
+}
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install --quiet -r requirements.txt
+install pip==26.3 # those of Python 3.11 need half a minute to choose the packages
+install --no-compile -r requirements.txt
+compile torch torch._dynamo spot
 # READTHEDOCS leaves out fairseq's C++ parts, which sit_fairseq/tasks/compiled_parts.py has in NumPy.
 # Without its dependencies: it asks for torchaudio, which nothing here uses. Without build isolation:
 # its setup.py imports torch. Without the cache, which would give this build to other projects.
-READTHEDOCS=1 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --no-cache-dir \
-    fairseq-fixed==0.12.3.1
-.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+READTHEDOCS=1 install --no-compile --no-deps --no-build-isolation --no-cache-dir \
+    fairseq-fixed==0.12.3.1 -e .
+compile fairseq_cli.{train,generate,interactive,preprocess}
 echo "$inputs" >"$stamp.partial"
 mv "$stamp.partial" "$stamp"

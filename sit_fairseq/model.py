@@ -31,7 +31,8 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.loading import KIND, load_model, portable
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files

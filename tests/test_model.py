@@ -12,7 +12,7 @@ from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
-from sit_fairseq.search.beam_search import SearchOptions
+from sit_fairseq.search.hypotheses import SearchOptions
 
 CHECKPOINTS = PACKAGE.parent / "checkpoints"
 

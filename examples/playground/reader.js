@@ -20,12 +20,12 @@ const RIGHT_ASSOCIATIVE = ["U", "W", "R", "M", "->", "<->"];
 
 const each = (words, token) => words.split(" ").map((word) => [word, token]);
 const SIGNS = new Map([
-  ...each("! ~ ¬ ∼", "!"),
-  ...each("& && /\\ * ∧ ∩ ⋀ · ⋅", "&"),
-  ...each("| || \\/ + ∨ ∪ ⋁", "|"),
+  ...each("! ~ ¬ ￢ ∼", "!"),
+  ...each("& && /\\ * ∧ ∩ ⋀ ⋂ · ⋅ ∙ ＆", "&"),
+  ...each("| || \\/ + ∨ ∪ ⋁ ⋃ ｜", "|"),
   ...each("-> => --> ==> → ⟶ ⇒ ⟹ ⊃", "->"),
   ...each("<-> <=> <--> <==> ↔ ⟷ ⇔ ⟺ ≡", "<->"),
-  ...each("^ ⊕ ⊻", "xor"),
+  ...each("^ ⊕ ⨁ ⊻ ↮ ⇎ ≢", "xor"),
   ...[["⊤", "1"], ["⊥", "0"], ["(", "("], [")", ")"]],
 ]);
 const TEMPORAL_SIGNS = new Map([
@@ -67,20 +67,27 @@ const CONTROL =
   /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/u;
 const PLAIN_NAME = /^[a-z_][a-zA-Z0-9_]*$/;
 
+const OPERATORS = "; operators are ! & | xor -> <->";
+const NAME = "; a name that holds it stands in double quotes";
 const COMPARISON = '; put a comparison in double quotes, as "x <= 3"';
+const COMMENT = "; comments stand in files alone, after a space, and /* ends with */";
 const BOUNDS =
-  " is an operator with brackets: write bounds such as X[3] a out, X X X a; other brackets are " +
-  "( ); a name stands in double quotes";
+  " is an operator with brackets or bounds: write bounds such as X[3] a out, X X X a; other " +
+  "brackets are ( ); a name or a comparison stands in double quotes";
 const LTL_ALONE = ": temporal operators are X F G U W R M, in ltl alone";
 const ADVICE = new Map([
   ...[...TEMPORAL_SIGNS.keys()].map((sign) => [sign, LTL_ALONE]),
-  ...each("= == === != !== ~= /= := ≠", COMPARISON),
-  ...each("< > <= >= =< ≤ ≥", COMPARISON),
+  ...each("= == === != !== ~= /= := < > <= >= =< << >>", COMPARISON),
+  ...[..."≠≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫≈≃≅≔≝≜∈∉∋＝＜＞"].map((sign) => [sign, COMPARISON]),
   ["<>", COMPARISON + LTL_ALONE],
-  ...each("<- <-- <== ← ⇐ ⟵ ⟸", "; turn a <- b into b -> a"),
+  ...each("<- <-- <== ← ⇐ ⟵ ⟸", `; turn a <- b into b -> a${COMPARISON}`),
+  ...each("~> |-> |=> ->> =>> <~> !-> !<-> ##", ""),
   ...each("[ ] { }", "; brackets are ( ), and a name with others stands in double quotes"),
   ...each("“ ” „", "; write straight double quotes"),
   ['"', "; its double quotes are never closed"],
+  ...each("// /* */ # --", COMMENT + NAME),
+  [",", `; give each formula by itself, without the commas and quotes of a list${NAME}`],
+  ...each("' ` ‘ ’", `; leave out quotes around a formula${NAME}`),
   ["-", '; not is !, and a name that holds - stands in double quotes, as "a-"'],
   [".", "; leave the full stop out; a product is written a & b"],
   [";", "; give each formula by itself"],
@@ -116,12 +123,14 @@ function refuseProducts(found) {
 }
 
 function refuseFormula(name, temporal) {
-  try {
-    if (readFormula(name, temporal).tokens.length === 1) return;
-  } catch {
-    return;
+  for (const either of [temporal, !temporal]) {
+    try {
+      if (readFormula(name, either).tokens.length === 1) return;
+    } catch {
+      continue;
+    }
+    throw new Error("The double quotes hold a formula, not a name: leave them out.");
   }
-  throw new Error("The double quotes hold a formula, not a name: leave them out.");
 }
 
 /** The tokens of a formula in prefix notation, ours or lbt's; null if the text is none. A name is
@@ -186,16 +195,22 @@ function lexemes(whole, temporal, slot) {
     const last = found.at(-1);
     if (word !== undefined)
       found.push(...tokensOf(lexeme, temporal, slot).map((token) => ({ ...lexeme, token })));
+    else if (last && hasBounds(last, sign)) throw new Error(`${said(last)}${BOUNDS}.`);
     else if (signs.has(sign)) found.push({ ...lexeme, token: signs.get(sign) });
-    else if (sign === "[" && last && ARITY.has(last.token) && /^\p{L}+$/u.test(last.text))
-      throw new Error(`${said(last)}${BOUNDS}.`);
+    else if (/\p{C}/u.test(text)) throw new Error(`${said(lexeme)} cannot be read; leave out what is invisible.`);
     else {
-      const advice = ADVICE.get(sign) ?? "; a name that holds it stands in double quotes";
-      throw new Error(`${said(lexeme)} cannot be read${advice}.`);
+      const operators = `${OPERATORS}${temporal ? " X F G U W R M" : ""}${NAME}`;
+      throw new Error(`${said(lexeme)} cannot be read${ADVICE.get(sign) || operators}.`);
     }
   }
   return found;
 }
+
+/** Whether `X[3]`, `X^3` or `F<=3` begins: a sign that follows an operator in letters. */
+const hasBounds = ({ token, text }, sign) =>
+  ARITY.has(token) &&
+  /^\p{L}+$/u.test(text) &&
+  (sign === "[" || (["^", "<", "<=", ">", ">=", "≤", "≥"].includes(sign) && /^[a-zA-Z]+$/.test(token)));
 
 /** The tokens of a word or of a name in quotes. */
 function tokensOf(lexeme, temporal, slot) {
@@ -270,7 +285,11 @@ function toPrefix(found) {
 /** Says that an operator is missing between two tokens, or an operand. */
 function lacking(lexeme, after, complete) {
   if (complete) {
+    if (after?.text === "<>")
+      return `${said(after)} is F, and an operator is missing before it${COMPARISON}`;
     let reason = "";
+    if (after && lexeme.text[0] === '"' && after.text[0] === '"')
+      reason = "; of doubled quotes, as CSV has them, write one";
     if (/^[\p{L}\p{N}_]/u.test(lexeme.text) && !CONSTANTS.includes(lexeme.token)) {
       reason = ", as it is read as a name";
       if (/^[A-Z]$/.test(lexeme.text) || TEMPORAL_WORDS.has(lexeme.text.toLowerCase())) reason += LTL_ALONE;

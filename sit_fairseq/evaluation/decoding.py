@@ -5,7 +5,7 @@ from typing import Any, Collection, Dict, Iterator, Optional, Sequence
 from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.evaluation.answering import Answered
 from sit_fairseq.model import Answer, Model
-from sit_fairseq.search.beam_search import SearchOptions
+from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.verified_search import beam_widths
 
 

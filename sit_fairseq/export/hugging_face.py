@@ -25,8 +25,9 @@ from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.beam_search import BeamSearch, Hypothesis, SearchOptions
-from sit_fairseq.search.sampling import Sampling
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
@@ -167,14 +168,14 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            device = source.names.device
+            device = source.slots.names.device
             if labels is None:
                 previous = self._read_targets(decoder_input_ids).to(device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
             targets = self._read_targets(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
-            right = self.core.vocabulary.targets(targets, source.names)
+            right = source.slots.targets(targets)
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 

@@ -7,7 +7,6 @@ Shapes: B sentences that are still searched, K hypotheses of each, V columns of 
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -17,99 +16,9 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.search.constraint import Constraint
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """The options of a search; names and meanings are fairseq's.
-
-    Attributes:
-        beam: K.
-        nbest: the number of answers that will be used.
-        max_len_a, max_len_b: an answer has at most ``a * U + b`` tokens without ``</s>``, for the U
-            tokens of the longest source of the batch.
-        min_len: the fewest tokens of an answer.
-        match_source_len: an answer has as many tokens as its source has with ``</s>``.
-        normalize: divide the log-probability of an answer by its length to the power of
-            ``len_penalty``.
-        unk_penalty: the cost of ``<unk>``.
-        temperature: divides logits.
-        no_repeat_ngram_size: the length of sequences that occur at most once; 0 for no limit.
-
-    Raises:
-        UserError: the beam holds nothing, or the temperature is not positive.
-    """
-
-    beam: int = 5
-    nbest: int = 1
-    max_len_a: float = 0.0
-    max_len_b: int = 200
-    min_len: int = 1
-    match_source_len: bool = False
-    normalize: bool = True
-    len_penalty: float = 1.0
-    unk_penalty: float = 0.0
-    temperature: float = 1.0
-    no_repeat_ngram_size: int = 0
-
-    def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise UserError(f"a beam of {self.beam} holds no answer", "beam")
-        if not self.temperature > 0:
-            raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """An answer.
-
-    Attributes:
-        tokens: (T,) dictionary indices, the last of them ``</s>``.
-        score: its log-probability, divided as :class:`SearchOptions` say.
-        positional_scores: (T,) the log-probability of each token.
-    """
-
-    tokens: Tensor
-    score: Tensor
-    positional_scores: Tensor
-
-
-class NoAnswer(list):
-    """The hypotheses of a sentence that has none.
-
-    Attributes:
-        reason: the explanation, in words that stand by themselves.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__()
-        self.reason = reason
-
-
-class Best:
-    """Goes on with the 2 K most probable candidates of each sentence."""
-
-    def step(
-        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
-    ) -> Tuple[Tensor, Tensor, Tensor]:
-        """Chooses candidates; the signature is that of fairseq's ``Search.step``.
-
-        Args:
-            step: from 0.
-            log_probs: (B, K, V) of the next token.
-            scores: (B, K, step) of the hypotheses after each step before.
-
-        Returns:
-            (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of
-            their sentence that they continue.
-        """
-        beam, width = log_probs.shape[1:]
-        if step == 0:
-            log_probs = log_probs[:, :1]  # hypotheses are alike
-        else:
-            log_probs = log_probs + scores[:, :, -1:]
-        best, index = log_probs.flatten(1).topk(2 * beam)
-        return best, index % width, index // width
+from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions
+from sit_fairseq.search.strategies import Best
+from sit_fairseq.symbols.slots import Slots
 
 
 class BeamSearch:
@@ -187,36 +96,35 @@ class BeamSearch:
         return answers
 
     def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        vocabulary = self.models[0].vocabulary
         encoded = [model.encode(sources) for model in self.models]
-        names = encoded[0].names.cpu()
+        slots = encoded[0].slots.to("cpu")
         least, most, refused = self._lengths(sources)
         if prefix is not None:
-            prefix = self._begin(prefix, names, refused)
-        slots = vocabulary.slots(names, prefix)
+            prefix = self._begin(prefix, slots, refused)
+        slots = slots.named(prefix)
         # The first step takes 2 K candidates out of one row; some strategies take more.
         fewest = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
-        width = max(vocabulary.num_columns(names), fewest)
+        width = max(slots.num_columns, fewest)
         if prefix is not None:
-            prefix = vocabulary.encode(prefix, names)
+            prefix = slots.encode(prefix)
         if self.constraint is not None:
-            self.constraint.begin(encoded[0].canonical.cpu(), slots, width, most)
+            self.constraint.begin(encoded[0].canonical.cpu(), slots.every, width, most)
             refused.update(self.constraint.failures)
-        search = _Search(self, encoded, slots, width, refused)
+        search = _Search(self, encoded, slots.every, width, refused)
         return [
             found
             and [
-                Hypothesis(vocabulary.decode(h.tokens, own), h.score, h.positional_scores)
+                Hypothesis(slots.decode(h.tokens, place), h.score, h.positional_scores)
                 for h in found
             ]
-            for found, own in zip(search.run(least, most, prefix), slots)
+            for place, found in enumerate(search.run(least, most, prefix))
         ]
 
-    def _begin(self, prefix: Tensor, names: Tensor, refused: Dict[int, str]) -> Tensor:
+    def _begin(self, prefix: Tensor, slots: Slots, refused: Dict[int, str]) -> Tensor:
         """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
         cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
-        canonical = vocabulary.encode(prefix, names)
+        canonical = slots.encode(prefix)
         impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)
         for place in impossible.any(1).nonzero().squeeze(1).tolist():
             token = vocabulary.dictionary[int(prefix[place][impossible[place]][0])]
@@ -262,15 +170,13 @@ class _Search:
         self._search, self._options, self._width = search, search.options, width
         dictionary = search.models[0].vocabulary.dictionary
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
-        size, beam = encoded[0].names.size(0), self._options.beam
         self._refused = refused
-        left = [place for place in range(size) if place not in refused]
+        left = [place for place in range(len(slots)) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
-        order = self._sentences.repeat_interleave(beam)
-        self._sources = [source.reorder(order) for source in encoded] if left else []
-        self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
+        self._caches = [m.new_cache(s) for m, s in zip(search.models, encoded)] if left else []
+        self._reorder(self._sentences.repeat_interleave(self._options.beam))
         self._device = next(search.models[0].parameters()).device
-        self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
+        self._answers: List[List[Hypothesis]] = [[] for _ in slots]
         # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
         first = search.models[0].vocabulary.num_base
         self._nameless = F.pad(slots.eq(self._unk), (first, width - first - slots.size(1)))
@@ -352,8 +258,8 @@ class _Search:
         for many times in each step."""
         tokens = tokens.to(self._device, non_blocking=True)
         found = []
-        for model, source, cache in zip(self._search.models, self._sources, self._caches):
-            logits = model.step(tokens, source, cache)
+        for model, cache in zip(self._search.models, self._caches):
+            logits = model.step(tokens, cache)
             found.append(log_probabilities(logits.div_(self._options.temperature))[:, -1, :])
         log_probs = found[0]
         if len(found) > 1:
@@ -459,7 +365,6 @@ class _Search:
 
     def _reorder(self, rows: Tensor) -> None:
         """Goes on with the hypotheses that continue the given ones."""
-        self._sources = [source.reorder(rows) for source in self._sources]
         for cache in self._caches:
             cache.reorder(rows)
 

@@ -9,6 +9,7 @@ from typing import Any, Dict, List
 import torch
 from torch import Tensor
 
+from sit_fairseq.search.grammar import fewest
 from sit_fairseq.symbols.slot import Slot, Token
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -59,7 +60,7 @@ class Constraint:
             try:
                 start = self._grammar.start(tokens)
                 self._first[place] = self._number(start)
-                shortest = self._grammar.shortest(start)
+                shortest = fewest(self._grammar, start)
                 if shortest > int(most[place]):
                     self.failures[place] = (
                         f"well-formed answers have at least {shortest} tokens, more than the "
@@ -97,9 +98,11 @@ class Constraint:
         """(H,) the states after one more token each, given by its column."""
         columns = self._columns[sentences, columns]
         after = self._after[states, columns]
-        for place in after.lt(0).nonzero().squeeze(1).tolist():
-            state, column = int(states[place]), int(columns[place])
-            after[place] = self._after[state, column] = self._reach(state, column)
+        new = after.lt(0)
+        if bool(new.any()):
+            for state, column in dict.fromkeys(zip(states[new].tolist(), columns[new].tolist())):
+                self._after[state, column] = self._reach(state, column)
+            after = self._after[states, columns]
         return after
 
     def _forget(self, columns: int) -> None:
@@ -153,11 +156,11 @@ class Constraint:
         try:
             for column in columns:
                 after = grammar.next(read, self._tokens[column])
-                needed.append(_NEVER if after is None else 1 + grammar.shortest(after))
+                needed.append(_NEVER if after is None else 1 + fewest(grammar, after))
                 hash(after)
             for column, number in zip(columns, needed):
                 known[column] = number
-            known[self._vocabulary.dictionary.eos()] = 0 if grammar.shortest(read) == 0 else _NEVER
+            known[self._vocabulary.dictionary.eos()] = 0 if fewest(grammar, read) == 0 else _NEVER
             self._needed[state] = torch.tensor(known, dtype=torch.int32)
         except Exception as error:  # whatever their code raises
             self._fail(place, error)
@@ -169,9 +172,8 @@ class Constraint:
 
     def _reach(self, state: int, column: int) -> int:
         """The number of the state after a token; 0 where it cannot follow."""
-        if state == 0 or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
-            return 0
-        if column == self._vocabulary.dictionary.eos():
+        dead = state == 0 or column == self._vocabulary.dictionary.eos()
+        if dead or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
             return 0
         return self._number(self._grammar.next(self._states[state], self._tokens[column]))
 

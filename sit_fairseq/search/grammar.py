@@ -5,6 +5,7 @@ names of symbols, so renamed sentences are searched alike.
 """
 
 from abc import ABC, abstractmethod
+from operator import index
 from typing import Callable, Dict, Hashable, List, Optional, Sequence, Tuple
 
 from sit_fairseq.symbols.slot import Slot, Token
@@ -31,6 +32,15 @@ class Grammar(ABC):
     @abstractmethod
     def shortest(self, state: State) -> int:
         """The fewest tokens with which an answer can end; 0 if it may end now."""
+
+
+def fewest(grammar: Grammar, state: State) -> int:
+    """What the grammar says by :meth:`Grammar.shortest`; raises ValueError or TypeError unless it is
+    a number of tokens."""
+    number = index(grammar.shortest(state))
+    if number < 0:
+        raise ValueError(f"shortest returns {number}, which is no number of tokens")
+    return number
 
 
 def slotted(
@@ -61,4 +71,4 @@ def refused(grammar: Grammar, source: Sequence[Token], answer: Sequence[Token]) 
         state = grammar.next(state, token)
         if state is None:
             return place
-    return None if grammar.shortest(state) == 0 else len(answer)
+    return None if fewest(grammar, state) == 0 else len(answer)

@@ -29,10 +29,9 @@ def redrawn(kind, dictionary=None, **options):
 
 
 def use(model, lines):
-    """Canonical ids of sentences, their names and layout, and the vectors of the batch."""
-    vocabulary = model.vocabulary
-    canonical, names = vocabulary.canonicalise(encode(vocabulary.dictionary, lines))
-    return canonical, names, vocabulary.streams(names), model.encoder.embed_tokens.table()
+    """Canonical ids of sentences, their slots and layout, and the vectors of the batch."""
+    canonical, slots = model.read(encode(model.vocabulary.dictionary, lines))
+    return canonical, slots, slots.streams(), model.encoder.embed_tokens.table()
 
 
 def codes(model):
@@ -128,9 +127,9 @@ def test_codes_are_balanced_and_every_corner_is_used():
 
 def test_fixed_ids_are_rows_by_name():
     model = build("fixed")
-    canonical, names, _, _ = use(model, ["& c | a c"])
+    canonical, slots, _, _ = use(model, ["& c | a c"])
     assert canonical.tolist() == [[*(4 + FIXED.index(token) for token in "&c|ac"), 2]]
-    assert names.shape == (1, 0)
+    assert slots.names.shape == (1, 0)
     # Symbols are leaves of formulas, like constants.
     assert model.vocabulary.operators == {t: ARITY[t] for t in BASE if t in ARITY}
 
@@ -151,7 +150,8 @@ def test_fixed_rows_of_symbols_that_a_checkpoint_lacks():
 def test_canonical_ids_are_those_of_streams():
     lines = ["& c | a c", "! 0", "xor b b"]
     model, streams = build("canonical"), make_model()
-    canonical, names, _, _ = use(model, lines)
+    canonical, slots, _, _ = use(model, lines)
+    names = slots.names
     assert torch.equal(canonical, use(streams, lines)[0]) and names.shape == (3, 8)
     dictionary = model.vocabulary.dictionary
     unk, (a, b, c) = dictionary.unk(), (dictionary.index(token) for token in "abc")
@@ -165,13 +165,14 @@ def test_canonical_symbols_beyond_the_rows_of_their_sort_are_unknown(caplog):
     model = build("canonical", make_dictionary(["T7"], BASE, None))
     model.load_state_dict(trained.state_dict())
     words, base = model.vocabulary.dictionary, model.vocabulary.num_base
-    canonical, names, _, _ = use(model, ["z T5 z T4 y x T9 w", "! 0"])
+    canonical, slots, _, _ = use(model, ["z T5 z T4 y x T9 w", "! 0"])
+    names = slots.names
     expected = [base + n for n in (2, 0, 2, 1, 3, 4)] + [words.unk()] * 2
     assert canonical[0, :8].tolist() == expected
     assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "z", "y", "x"]
     assert names[1].tolist() == [words.unk()] * 5
-    targets = model.vocabulary.encode(encode(words, ["T9 1 y"]), names[:1])
-    assert targets[0].tolist() == [words.unk(), 4 + BASE.index("1"), base + 3, 2]
+    targets = slots.encode(encode(words, ["T9 1 y", "1"]))
+    assert targets[0, :4].tolist() == [words.unk(), 4 + BASE.index("1"), base + 3, 2]
     use(model, ["T5 T4 T9"])
     (warning,) = caplog.records  # once
     assert "has 4 different symbols of a sort" in warning.getMessage()
@@ -179,9 +180,9 @@ def test_canonical_symbols_beyond_the_rows_of_their_sort_are_unknown(caplog):
 
 def test_random_ids_follow_the_dictionary_as_it_grows():
     model = build("random", make_dictionary("cab"))
-    canonical, names, _, _ = use(model, ["& b z"])
+    canonical, slots, _, _ = use(model, ["& b z"])
     words, slot = model.vocabulary.dictionary, model.vocabulary.num_base
-    assert [words[index] for index in names[0].tolist()] == ["c", "a", "b", "z"]
+    assert [words[index] for index in slots.names[0].tolist()] == ["c", "a", "b", "z"]
     assert canonical[0, 1:3].tolist() == [slot + 2, slot + 3]
 
 
@@ -230,7 +231,7 @@ def test_which_symbols_can_be_produced(kind):
         source = "& a a"
     logits, extra = model(**make_sample(dictionary, [source], ["1"])["net_input"])
     columns = logits[0, 0].isfinite().nonzero().squeeze(1)
-    tokens = model.vocabulary.decode(columns, extra["names"][0]).tolist()
+    tokens = extra["slots"].named().decode(columns, 0).tolist()
     known = {"fixed": "ab", "canonical": "vw", "random": "abvwxy"}[kind]
     assert {dictionary[i] for i in tokens if dictionary.is_symbol(dictionary[i])} == set(known)
     sample = make_sample(dictionary, [source], ["1"])

@@ -14,7 +14,7 @@ from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
-from sit_fairseq.search import sampling
+from sit_fairseq.search import strategies
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.renaming import Renaming, rename
 from sit_fairseq.symbols.slot import Slot
@@ -80,9 +80,9 @@ def test_dead_hypotheses_take_no_fresh_symbols(monkeypatch):
     model = build(dictionary, fresh_symbols=20)
     streams, step = [], model.step
 
-    def count(tokens, source, cache):
-        logits = step(tokens, source, cache)
-        streams.append(cache.streams.sentence.numel())
+    def count(tokens, cache):
+        logits = step(tokens, cache)
+        streams.append(cache.context.streams.sentence.numel())
         return logits
 
     monkeypatch.setattr(model, "step", count)
@@ -167,6 +167,8 @@ class Odd(Grammar):
         fails, number = state
         if fails and number == 1 and self.fault == "shortest":
             return "many"
+        if fails and self.fault == "negative":
+            return number - 2
         return 99 if fails and self.fault == "length" else max(2 - number, 0)
 
 
@@ -178,6 +180,7 @@ class Odd(Grammar):
         ("next", "Odd fails .IndexError"),
         ("state", "Odd fails .TypeError"),
         ("shortest", "Odd fails .TypeError"),
+        ("negative", "Odd fails .ValueError: shortest returns -2, which is no number of tokens"),
         ("nothing follows", "the grammar allows no answer.*--constrained"),
         ("length", "at least 99 tokens, more than the 8.*--max-len-b"),
     ],
@@ -188,7 +191,7 @@ def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
     if strategy == "sampling":
         options["search_strategy"] = Sampling(dictionary)
     if strategy == "ours":
-        options["search_strategy"] = sampling.Sampling()
+        options["search_strategy"] = strategies.Sampling()
     sources = ["! a", "& a b", "! 0", "0"]
     sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
     found = generate([model], dictionary, sample, grammar=Odd(fault), **options)

@@ -71,8 +71,9 @@ def literal_logits(model, sample, options):
         aggregated_normalize_before=options.get("aggregated_normalize_before", False),
         num_sorts=vocabulary.num_sorts,
     )
-    canonical, names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])
-    previous = vocabulary.encode(sample["net_input"]["prev_output_tokens"], names)
+    canonical, all_slots = model.read(sample["net_input"]["src_tokens"])
+    names = all_slots.names
+    previous = all_slots.encode(sample["net_input"]["prev_output_tokens"])
     arities = [ARITY.get(token, 0) for token in vocabulary.row_tokens] + [0] * names.size(1)
     logits = []
     for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
@@ -273,8 +274,8 @@ def test_patterns_are_those_of_the_ablation():
 
 def test_the_batch_covers_the_numbers_of_symbols():
     dictionary = make_dictionary()
-    _, names = make_model(dictionary).vocabulary.canonicalise(encode(dictionary, SOURCES))
-    assert names.ne(dictionary.pad()).sum(1).tolist() == SLOTS
+    slots = make_model(dictionary).read(encode(dictionary, SOURCES))[1]
+    assert slots.num_slots.tolist() == SLOTS
 
 
 @pytest.mark.parametrize(

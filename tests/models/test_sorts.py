@@ -10,6 +10,7 @@ from searches import build, generate
 
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -145,8 +146,8 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
     vocabulary = make_model(
         words, fresh_symbols="column=2,alias=1", fresh_names=names, **ROPE
     ).vocabulary
-    own = encode(words, ["T0 c0"])[:, :2]
-    slots = [words[index] for index in vocabulary.slots(own)[0].tolist()]
+    named = Slots(vocabulary, encode(words, ["T0 c0"])[:, :2]).named()
+    slots = [words[index] for index in named.every[0].tolist()]
     assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
 
 

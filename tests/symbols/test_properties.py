@@ -11,6 +11,7 @@ from sit_fairseq.symbols.canonical_form import canonical_form, form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.prefix import tree_fault
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -71,11 +72,10 @@ def test_decoding_undoes_encoding(problem, choices):
     target = " ".join(words[choice % len(words)] for choice in choices)
     sources = table.encode([source, target])
     assert [table.decode(row) for row in sources] == [source, target]
-    vocabulary = Vocabulary(table)
-    canonical, names = vocabulary.canonicalise(table.encode([source]))
-    encoded = vocabulary.encode(table.encode([target]), names)
+    canonical, slots = Slots.by_appearance(Vocabulary(table), table.encode([source]))
+    encoded, slots = slots.encode(table.encode([target])), slots.named()
     for row, text in ((canonical[0], source), (encoded[0], target)):
-        assert table.decode(vocabulary.decode(row, names[0])) == text
+        assert table.decode(slots.decode(row, 0)) == text
 
 
 @law
@@ -86,17 +86,18 @@ def test_fresh_symbols_are_decoded_to_other_names(problem, choices):
     first = next(iter(sorts))
     table = TokenTable(BASE, text_of(sorts))
     vocabulary = Vocabulary(table, f"{first}=3" if first else 3)
-    _, names = vocabulary.canonicalise(table.encode([source]))
+    _, slots = Slots.by_appearance(vocabulary, table.encode([source]))
     try:
-        slots = vocabulary.slots(names)[0]
+        slots = slots.named()
     except UserError:  # too few names
         assume(False)
-    fresh = [table[index] for index in slots.tolist()][len(mapping) :]
+    fresh = [table[index] for index in slots.every[0].tolist()]
+    fresh = fresh[slots.names.size(1) :]
     assert len(set(fresh) - set(source.split())) == 3
     order = list(dict.fromkeys(choice % 3 for choice in choices))
     target = " ".join(fresh[choice % 3] for choice in choices)
-    encoded = vocabulary.encode(table.encode([target]), names)[0]
-    decoded = table.decode(vocabulary.decode(encoded, slots))
+    encoded = slots.encode(table.encode([target]))[0]
+    decoded = table.decode(slots.decode(encoded, 0))
     assert decoded == " ".join(fresh[order.index(choice % 3)] for choice in choices)
 
 
@@ -107,7 +108,7 @@ def test_what_is_canonical_does_not_know_names(problem):
     renamed = Renaming(mapping)(source)
     table = TokenTable(BASE, text_of(sorts))
     vocabulary = Vocabulary(table)
-    rows = [vocabulary.canonicalise(table.encode([one]))[0] for one in (source, renamed)]
+    rows = [Slots.by_appearance(vocabulary, table.encode([one]))[0] for one in (source, renamed)]
     assert torch.equal(*rows)
     words = (source.split(), list(mapping)), (renamed.split(), list(mapping.values()))
     for form in (canonical_form, form_key):
@@ -171,7 +172,7 @@ def test_what_is_read_is_read_when_it_is_renamed(problem, foreign):
     found = []
     for sentence in sentences:
         try:
-            rows = vocabulary.canonicalise(table.read(sentence)[None])[0]
+            rows = Slots.by_appearance(vocabulary, table.read(sentence)[None])[0]
             fault = tree_fault(sentence.split(), vocabulary.operators)
             found.append((rows.tolist(), vocabulary.arities(rows).tolist(), fault))
         except UnansweredError as error:

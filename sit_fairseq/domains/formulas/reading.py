@@ -60,31 +60,38 @@ _PRODUCT = re.compile(r"[A-Za-z]\d*(\.[A-Za-z]\d*)+")
 # With these a name could end its line, or show as what it is not.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_OPERATORS = "; operators are ! & | xor -> <->"
+_TEMPORAL = " X F G U W R M"
+_NAME = "; a name that holds it stands in double quotes"
 _COMPARISON = '; put a comparison in double quotes, as "x <= 3"'
+_COMMENT = "; comments stand in files alone, after a space, and /* ends with */"
+_LISTED = "; give each formula by itself, without the commas and quotes of a list"
 _BRACKETS = "; brackets are ( ), and a name with others stands in double quotes"
 _BOUNDS = (
-    " is an operator with brackets: write bounds such as X[3] a out, X X X a; other brackets are "
-    "( ); a name stands in double quotes"
+    " is an operator with brackets or bounds: write bounds such as X[3] a out, X X X a; other "
+    "brackets are ( ); a name or a comparison stands in double quotes"
 )
-_LTL_ALONE = ": temporal operators are X F G U W R M, in ltl alone"
+_LTL_ALONE = f": temporal operators are{_TEMPORAL}, in ltl alone"
 _ADVICE = {
     **dict.fromkeys(TEMPORAL_SIGNS, _LTL_ALONE),
-    **dict.fromkeys(("=", "==", "===", "!=", "!==", "~=", "/=", ":=", "≠"), _COMPARISON),
-    **dict.fromkeys(("<", ">", "<=", ">=", "=<", "≤", "≥"), _COMPARISON),
+    **dict.fromkeys(("=", "==", "===", "!=", "!==", "~=", "/=", ":="), _COMPARISON),
+    **dict.fromkeys(("<", ">", "<=", ">=", "=<", "<<", ">>"), _COMPARISON),
+    **dict.fromkeys("≠≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫≈≃≅≔≝≜∈∉∋＝＜＞", _COMPARISON),
     "<>": f"{_COMPARISON}{_LTL_ALONE}",
-    **dict.fromkeys(("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), "; turn a <- b into b -> a"),
+    **dict.fromkeys(
+        ("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), f"; turn a <- b into b -> a{_COMPARISON}"
+    ),
+    **dict.fromkeys(("~>", "|->", "|=>", "->>", "=>>", "<~>", "!->", "!<->", "##"), ""),
     **dict.fromkeys("[]{}", _BRACKETS),
     **dict.fromkeys("“”„", "; write straight double quotes"),
     '"': "; its double quotes are never closed",
+    **dict.fromkeys(("//", "/*", "*/", "#", "--"), f"{_COMMENT}{_NAME}"),
+    **dict.fromkeys(",", f"{_LISTED}{_NAME}"),
+    **dict.fromkeys("'`‘’", f"; leave out quotes around a formula{_NAME}"),
     "-": '; not is !, and a name that holds - stands in double quotes, as "a-"',
     ".": "; leave the full stop out; a product is written a & b",
     ";": "; give each formula by itself",
 }
-
-# The longest token first: <-> is not - and >, xor is not x, o and r.
-_COMPACT = re.compile(
-    "|".join([*map(re.escape, sorted(RESERVED, key=len, reverse=True)), r"[a-z]|(\S)"])
-)
 
 
 class Reading(NamedTuple):
@@ -143,12 +150,13 @@ def _refuse_products(lexemes: Sequence["_Lexeme"]) -> None:
 
 
 def _refuse_formula(name: str, temporal: bool) -> None:
-    try:
-        if len(read_formula(name, temporal).tokens) == 1:
-            return
-    except MalformedFormula:
-        return
-    raise MalformedFormula("the double quotes hold a formula, not a name: leave them out")
+    for either in (temporal, not temporal):
+        try:
+            if len(read_formula(name, either).tokens) == 1:
+                return
+        except MalformedFormula:
+            continue
+        raise MalformedFormula("the double quotes hold a formula, not a name: leave them out")
 
 
 def read_infix_trace(text: str) -> Trace:
@@ -179,26 +187,6 @@ def read_infix_trace(text: str) -> Trace:
         if name in RESERVED or name.split() != [name]:
             raise MalformedAnswer(f"{name!r} cannot be the name of a symbol")
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
-
-
-def compact_tokens(text: str) -> List[str]:
-    """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
-
-    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``, ``U a <-> b X
-    c``, ``a ; & a b ; { b }`` and ``a 1 b 0``, as every symbol is one small letter. ``xor`` is
-    always the operator. Whether the tokens make sense together is not looked at.
-
-    Raises:
-        MalformedFormula: a character belongs to no token.
-    """
-    tokens = []
-    for match in _COMPACT.finditer(text):
-        if match[1]:
-            raise MalformedFormula(
-                f"'{match[1]}' is neither an operator nor a symbol, which are the letters a to z"
-            )
-        tokens.append(match[0])
-    return tokens
 
 
 def _numbered(name: str, names: Dict[str, str]) -> str:
@@ -268,14 +256,23 @@ def _lexemes(
         word, sign, _ = match.groups()
         if word is not None:
             found += [lexeme._replace(token=t) for t in _tokens_of(lexeme, temporal, names)]
+        elif found and _has_bounds(found[-1], sign):
+            raise MalformedFormula(f"{found[-1]}{_BOUNDS}")
         elif sign in signs:
             found.append(lexeme._replace(token=signs[sign]))
-        elif sign == "[" and found and found[-1].token in ARITY and found[-1].text.isalpha():
-            raise MalformedFormula(f"{found[-1]}{_BOUNDS}")
+        elif not lexeme.text.isprintable():
+            raise MalformedFormula(f"{lexeme} cannot be read; leave out what is invisible")
         else:
-            advice = _ADVICE.get(sign, "; a name that holds it stands in double quotes")
-            raise MalformedFormula(f"{lexeme} cannot be read{advice}")
+            operators = f"{_OPERATORS}{_TEMPORAL if temporal else ''}{_NAME}"
+            raise MalformedFormula(f"{lexeme} cannot be read{_ADVICE.get(sign) or operators}")
     return found
+
+
+def _has_bounds(operator: _Lexeme, sign: Optional[str]) -> bool:
+    """Whether ``X[3]``, ``X^3`` or ``F<=3`` begins: a sign that follows an operator in letters."""
+    if operator.token not in ARITY or not operator.text.isalpha():
+        return False
+    return sign == "[" or sign in ("^", "<", "<=", ">", ">=", "≤", "≥") and operator.token.isalpha()
 
 
 def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[str]:
@@ -363,7 +360,11 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
 def _lacking(lexeme: _Lexeme, after: Optional[_Lexeme], complete: bool) -> str:
     """Says that an operator is missing between two tokens, or an operand."""
     if complete:
+        if after is not None and after.text == "<>":
+            return f"{after} is F, and an operator is missing before it{_COMPARISON}"
         reason = ""
+        if after is not None and lexeme.text[0] == after.text[0] == '"':
+            reason = "; of doubled quotes, as CSV has them, write one"
         if re.match(r"\w", lexeme.text) and lexeme.token not in CONSTANTS:
             reason = ", as it is read as a name"
             if re.fullmatch("[A-Z]", lexeme.text) or lexeme.text.lower() in TEMPORAL_WORDS:

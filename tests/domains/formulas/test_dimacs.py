@@ -2,7 +2,7 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.dimacs import is_clauses, read_dimacs
+from sit_fairseq.domains.formulas.dimacs import is_clauses, read_dimacs, split_problems
 from sit_fairseq.errors import MalformedFormula
 
 
@@ -13,7 +13,8 @@ def test_dimacs():
     assert read_dimacs("p cnf 2 1\n2\n0\n%\n0\n") == (["p0"], ["x2"])
     assert read_dimacs("p cnf 1 2\n1 0\n0\n") == (["&", "p0", "0"], ["x1"])  # an empty clause
     assert read_dimacs("p cnf 3 0\n") == (["1"], [])
-    assert read_dimacs("  c indented\n\n  P CNF 2 1\n  +1 -2\n  0\n").names == ["x1", "x2"]
+    assert read_dimacs("  C indented\n\n  P CNF 2 1\n  +1 -2\n  0\n").names == ["x1", "x2"]
+    assert read_dimacs("p\tcnf 2\t1\r\n1\t-2 0\r\n").tokens == ["|", "p0", "!", "p1"]
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,11 @@ def test_dimacs():
         ("p cnf 1 " + "9" * 5000, "line 1 of DIMACS is not"),
         ("p cnf 1 1\n1 0\np cnf 1 1\n", "line 3 of DIMACS: 'p' is no number"),
         ("p cnf 1 1\nx 0\n", "line 2 of DIMACS: 'x' is no number"),
+        ("p cnf 2 1\n1 -3 0\n", "line 2 of DIMACS: -3 is of no variable from 1 to 2"),
+        ("p cnf 2\n1 0\n", "line 1 of DIMACS is not"),
+        ("p cnf 2 1\na 1 0\n1 0\n", "line 2 of DIMACS: 'a' is no number"),
+        ("c\naag 1 1 0 1 0\n2\n1\n", "the text is AIGER, which is not read"),
+        ("* two\n+1 x1 +1 x2 >= 1 ;\n", "the text is OPB, which is not read"),
         ("c nothing\n", "without a line 'p cnf VARIABLES CLAUSES'"),
         ("c 1\np wcnf 1 1 2\n2 1 0\n", "line 2 of DIMACS is not 'p cnf VARIABLES CLAUSES'"),
         ("p cnf 2 2\n1 0\n", "announces 2 clauses, and 1 end with 0$"),
@@ -50,6 +56,18 @@ def test_faults_of_dimacs_are_named(text, message):
         "+1 x1 +1 ~x2 >= 1 ;\n",
         "p edge 4 2\ne 1 2\n",
         "e 1 0\np qcnf 2 1\n1 2 0\n",
+        "* two lines\n[2] +1 x1 >= 1 ;\n",
+        "soft: 6 ;\n",
+        "aig 3 2 0 1 1\n",
+        "nnf 3 2 2\nL 1\n",
+        "asp 1 0 0\n1 0 1 1 0 0\n0\n",
+        ".model x\n.inputs a b\n",
+        ".i 2\n11 1\n",
+        "#QCIR-G14\nexists(a)\n",
+        "(set-logic QF_UF)\n(check-sat)\n",
+        "HOA: v1\n",
+        "MODULE main\n",
+        "INFO {\n",
         "c old lines\rp cnf 2 1\r1 2 0\r",
     ],
 )
@@ -69,7 +87,29 @@ def test_files_of_clauses_are_one_input(text):
         "",
         "& 1 0\n",
         "x1 + x2\n",
+        "1 * x1\n",
+        "(assert & a)\n# 2\n",
+        "aag & aig\n",
+        "* a list\n",
     ],
 )
 def test_formulas_are_none(text):
     assert not is_clauses(text)
+
+
+@pytest.mark.parametrize(
+    "text, formulas",
+    [
+        ("a --> b\na <--> b -- c\na ---> b", {1: "a --> b", 2: "a <--> b", 3: "a ---> b"}),
+        ("--\n#\n//\n;\n/**/\nG a; -- b\r\nG b;;// c", {6: "G a", 7: "G b"}),
+        ("a /* one */ & b\n/* two\nlines */ c", {1: "a   & b", 3: "c"}),
+        ("a // x /* y\nb # z */\nc", {1: "a", 2: "b", 3: "c"}),
+        ('"a // b" & "c /* d" | "e */ # f"', {1: '"a // b" & "c /* d" | "e */ # f"'}),
+        ("a /* open\nb", {1: "a /* open", 2: "b"}),
+        ("a ##1 b\na ##[1:2] b\n## title", {1: "a ##1 b", 2: "a ##[1:2] b"}),
+        ("a \\/ b\na#b\na--b", {1: "a \\/ b", 2: "a#b", 3: "a--b"}),
+        ("1 -2\na", {1: "1 -2\na"}),
+    ],
+)
+def test_the_formulas_of_a_file_without_its_comments(text, formulas):
+    assert dict(split_problems(text)) == formulas

@@ -1,4 +1,8 @@
-"""Random answers in the place of the most probable ones."""
+"""Strategies: the choice of the candidates that a search goes on with.
+
+The signature of ``step`` is that of fairseq's ``Search.step``. Shapes: B sentences, K hypotheses of
+each, V columns of canonical ids.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +10,32 @@ from typing import Any, Tuple
 
 import torch
 from torch import Tensor
+
+
+class Best:
+    """Goes on with the 2 K most probable candidates of each sentence."""
+
+    def step(
+        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
+    ) -> Tuple[Tensor, Tensor, Tensor]:
+        """Chooses candidates.
+
+        Args:
+            step: from 0.
+            log_probs: (B, K, V) of the next token.
+            scores: (B, K, step) of the hypotheses after each step before.
+
+        Returns:
+            (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of
+            their sentence that they continue.
+        """
+        beam, width = log_probs.shape[1:]
+        if step == 0:
+            log_probs = log_probs[:, :1]  # hypotheses are alike
+        else:
+            log_probs = log_probs + scores[:, :, -1:]
+        best, index = log_probs.flatten(1).topk(2 * beam)
+        return best, index % width, index // width
 
 
 @dataclass

@@ -1,0 +1,74 @@
+"""What a search is told, and what it finds."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from sit_fairseq.errors import UserError
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The options of a search; names and meanings are fairseq's.
+
+    Attributes:
+        beam: K.
+        nbest: the number of answers that will be used.
+        max_len_a, max_len_b: an answer has at most ``a * U + b`` tokens without ``</s>``, for the U
+            tokens of the longest source of the batch.
+        min_len: the fewest tokens of an answer.
+        match_source_len: an answer has as many tokens as its source has with ``</s>``.
+        normalize: divide the log-probability of an answer by its length to the power of
+            ``len_penalty``.
+        unk_penalty: the cost of ``<unk>``.
+        temperature: divides logits.
+        no_repeat_ngram_size: the length of sequences that occur at most once; 0 for no limit.
+
+    Raises:
+        UserError: the beam holds nothing, or the temperature is not positive.
+    """
+
+    beam: int = 5
+    nbest: int = 1
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    min_len: int = 1
+    match_source_len: bool = False
+    normalize: bool = True
+    len_penalty: float = 1.0
+    unk_penalty: float = 0.0
+    temperature: float = 1.0
+    no_repeat_ngram_size: int = 0
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UserError(f"a beam of {self.beam} holds no answer", "beam")
+        if not self.temperature > 0:
+            raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """An answer.
+
+    Attributes:
+        tokens: (T,) dictionary indices, the last of them ``</s>``.
+        score: its log-probability, divided as :class:`SearchOptions` say.
+        positional_scores: (T,) the log-probability of each token.
+    """
+
+    tokens: Tensor
+    score: Tensor
+    positional_scores: Tensor
+
+
+class NoAnswer(list):
+    """The hypotheses of a sentence that has none.
+
+    Attributes:
+        reason: the explanation, in words that stand by themselves.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
