@@ -1,5 +1,6 @@
 """Answers that a judge has accepted (``--verify``), searched for with wider and wider beams."""
 
+from operator import index
 from typing import (
     Any,
     Callable,
@@ -30,7 +31,7 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
     """
     try:
         widths = [beam] if given is None else given.split(",") if isinstance(given, str) else given
-        widths = [int(width) for width in widths]
+        widths = list(map(int if isinstance(given, str) else index, widths))
     except (TypeError, ValueError):
         widths = []
     if not widths or widths[0] < 1 or widths != sorted(set(widths)):
