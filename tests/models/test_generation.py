@@ -174,7 +174,7 @@ def test_ensembles_of_unequal_columns_are_refused():
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"beam_size": 0}, "a beam of 0 holds no answer; change --beam"),
+        ({"beam_size": 0}, "a beam holds 1 to 1000 answers, not 0; change --beam"),
         ({"temperature": 0}, "a temperature of 0 is not positive; change --temperature"),
         ({"max_len_b": -1}, "at most -1 tokens; change --max-len-a or --max-len-b"),
     ],
