@@ -36,7 +36,7 @@ class _SlotSpace(EnsembleModel):
         (source,), (state,) = encoder_outs, incremental_states
         if "cache" not in state:
             state["cache"] = self.single_model.new_cache(source)
-        logits = self.single_model.step(tokens, source, state["cache"])[:, -1, :] / temperature
+        logits = self.single_model.step(tokens, state["cache"])[:, -1, :] / temperature
         log_probs = logits.log_softmax(1)
         return F.pad(log_probs, (0, self.width - log_probs.size(1)), value=-math.inf), None
 
@@ -55,12 +55,11 @@ class StockGenerator(SequenceGenerator):
         self.beam_size = beam_size
 
     def _generate(self, sample, *args, **kwargs):
-        vocabulary = self.model.single_model.vocabulary
-        names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-        self.vocab_size = max(vocabulary.num_columns(names), 2 * self.beam_size + 1)
+        slots = self.model.single_model.read(sample["net_input"]["src_tokens"])[1].named()
+        self.vocab_size = max(slots.num_columns, 2 * self.beam_size + 1)
         self.model.width = self.search.vocab_size = self.vocab_size
         found = super()._generate(sample, *args, **kwargs)
-        for hypotheses, own in zip(found, vocabulary.slots(names)):
+        for place, hypotheses in enumerate(found):
             for hypothesis in hypotheses:
-                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
+                hypothesis["tokens"] = slots.decode(hypothesis["tokens"], place)
         return found

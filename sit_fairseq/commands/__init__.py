@@ -32,8 +32,7 @@ VERBS: Dict[str, str] = {
     "evaluate": "measures a model, or answers, on data of a domain",
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
     "export": "makes a small file or folder to ship, or one that needs no fairseq",
-    "experiments": "trains and measures the models of a table, and prints the table",
-    "init": "begins a task of your own: a folder that runs as it is",
+    "init": "begins a domain of your own: a folder that runs as it is",
     "options": "prints the options that the package adds to fairseq's commands",
 }
 

@@ -4,7 +4,7 @@ A grid is a folder of three files: ``grid.src`` and ``grid.tgt``, one sentence p
 which fairseq-preprocess takes as ``--testpref FOLDER/grid``, and ``manifest.json``, which
 says which lines belong to which cell::
 
-    {"seed": 42, "options": {"domain": "ltl@1"}, "cells": [
+    {"seed": 42, "options": {"domain": "copying@1"}, "cells": [
         {"symbols": 0, "length": 1, "first": 0, "count": 1},
         {"symbols": 1, "length": 1, "first": 1, "count": 10, "timeout": 2}]}
 """
@@ -82,11 +82,8 @@ class Grid:
 
     @classmethod
     def read(cls, folder: str) -> "Grid":
-        """Reads the three files of a folder.
-
-        Raises:
-            UserError: a file is missing or damaged, or they do not belong together.
-        """
+        """Reads the three files of a folder; a UserError if one is missing or damaged, or they do not
+        belong together."""
         path = os.path.join(folder, MANIFEST)
         text = "\n".join(read_sentences(path))
         try:
@@ -124,15 +121,10 @@ def grid_of_pairs(
     per_cell: Optional[int] = None,
     seed: Optional[int] = None,
 ) -> Grid:
-    """A grid of the pairs of any task, with a cell for each number of symbols and length that
-    occurs.
+    """A grid of the pairs of any task, with a cell for each number of symbols and length that occurs.
 
-    Args:
-        pairs: the pairs.
-        symbols_of: lists the symbols of a source.
-        options: what the pairs were made with, as JSON.
-        per_cell: most pairs of a cell, None for all; of more, a random choice in their order.
-        seed: the same seed gives the same choice.
+    ``symbols_of`` lists the symbols of a source. Of more than ``per_cell`` pairs of a cell a random
+    choice is taken, in their order.
     """
     cells: Dict[Tuple[int, int], List[Pair]] = {}
     for pair in pairs:

@@ -180,7 +180,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            device = source.names.device
+            device = source.slots.names.device
             if labels is None:
                 previous = self._read_targets(decoder_input_ids, len(source.names)).to(device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
@@ -188,7 +188,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             targets = self._read_targets(right, len(source.names)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
-            right = self.core.vocabulary.targets(targets, source.names)
+            right = source.slots.targets(targets)
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 

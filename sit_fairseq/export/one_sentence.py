@@ -10,8 +10,9 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.transformer import log_probabilities
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 
 
@@ -93,13 +94,13 @@ class _Entries:
 class _Step:
     """What a decoder takes for its :class:`KeyValueCache`."""
 
-    streams: Streams
+    context: Context
     position: Tensor
     self_attn: Optional[_Entries]
     aggregated_attn: Optional[_Entries]
     encoder_attn: Sequence[_Entries]
 
-    def advance(self) -> None:
+    def advance(self, canonical: Tensor) -> None:
         """Nothing: every step has an object of its own."""
 
 
@@ -132,9 +133,10 @@ class SentenceEncoder(nn.Module):
         decoder, streams = self.model.decoder, _OneSentence.of(slots, sorts=sorts)
         canonical = tokens.unsqueeze(0)
         prepared = None if tree is None else tree.unsqueeze(0)
-        source, target, output = self.model.tables()
+        source, *tables = self.model.tables()
         states = self.model.encoder(canonical, streams, source, prepared=prepared)
-        encoded = EncodedSource(states, None, streams, None, canonical, target, output)
+        slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
+        encoded = EncodedSource(slots, streams, *tables, states, None, canonical)
         views = decoder.project_encoder(encoded)
         memories = []
         for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):
@@ -182,13 +184,11 @@ class SentenceDecoder(nn.Module):
 
         own = [entries(cache) for cache in caches]
         step = _Step(
-            streams,
+            Context(Slots(self.model.vocabulary, tokens), streams, *self.model.tables()[1:]),
             position,
             own[0] if "DP" in pattern else None,
             own[-1] if "DA" in pattern else None,
             [entries(memory.unsqueeze(0)) for memory in memories],
         )
-        _, target, output = self.model.tables()
-        source = EncodedSource(None, None, streams, None, None, target, output)
-        logits = decoder.step(tokens.unsqueeze(1), source, step)
+        logits = decoder.step(tokens.unsqueeze(1), step)
         return (log_probabilities(logits).squeeze(1), *(cache.all() for cache in own))

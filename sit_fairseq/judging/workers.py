@@ -36,13 +36,8 @@ class End(Enum):
 
 
 class Outcome(NamedTuple):
-    """What became of an item.
-
-    Attributes:
-        end: how the work on it ended.
-        value: what the function returned, None without a result.
-        seconds: how long the function worked on it, or was given until it was stopped.
-    """
+    """How the work on an item ended, what the function returned (None without a result), and the
+    seconds that it took or was given."""
 
     end: End
     value: Any
@@ -103,12 +98,8 @@ def _serve(descriptor: int, parent: int) -> None:
 
 
 class _Worker:
-    """A process and the parent's end of its pipe.
-
-    Attributes:
-        ready: whether it can work.
-        started: when it started to work on its item, on the monotonic clock.
-    """
+    """A process and the parent's end of its pipe: whether it is ``ready`` to work, and when it
+    ``started`` on its item, on the monotonic clock."""
 
     def __init__(self, function: Callable[[Any], Any], memory: Optional[float]) -> None:
         self.connection, child = Pipe()
@@ -187,11 +178,7 @@ class WorkerPool:
 
     def imap(self, items: Iterable[Any]) -> Iterator[Outcome]:
         """Works on items, possibly without end, and yields each outcome as soon as those before it
-        are known.
-
-        Raises:
-            RuntimeError: no worker can be started.
-        """
+        are known; a RuntimeError if no worker can be started."""
         if not self._n_workers:
             for item in items:
                 started = time.monotonic()
@@ -214,11 +201,8 @@ class WorkerPool:
                 self.close()
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yields what the function returns for each item, in order.
-
-        Raises:
-            RuntimeError: an item crashed its worker or took too long.
-        """
+        """Yields what the function returns for each item, in order; a RuntimeError if an item crashed
+        its worker or took too long."""
         for number, outcome in enumerate(self.imap(items)):
             if outcome.end is not End.result:
                 raise RuntimeError(f"item {number} ended with a {outcome.end.value}; see above")

@@ -14,8 +14,8 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
+from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
-from sit_fairseq.symbols.streams import Streams, is_identity
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -166,8 +166,7 @@ class KeyValueCache:
     """The memory of a decoder between the steps of a search.
 
     Args:
-        streams: the layout of the first step.
-        padding: (B, U) True at padding of the source, None if there is none.
+        source: the batch at the first step.
         views: for each layer, the keys and values (M, H, U, D) of its cross-attentions.
         cross: the cross-attentions in their order, ``"CP"`` or ``"CA"`` as in the attention
             pattern.
@@ -176,7 +175,7 @@ class KeyValueCache:
 
     Attributes:
         position: of the step.
-        streams: the layout of the rows.
+        context: the batch at this step.
         self_attn: to the row's own stream, an entry for each row over streams.
         aggregated_attn: to the aggregated view, an entry for each hypothesis.
         encoder_attn: to the source.
@@ -184,8 +183,7 @@ class KeyValueCache:
 
     def __init__(
         self,
-        streams: Streams,
-        padding: Optional[Tensor],
+        source: EncodedSource,
         views: Iterable[Sequence[Tuple[Tensor, Tensor]]],
         cross: Sequence[str],
         *,
@@ -193,8 +191,9 @@ class KeyValueCache:
         embed_dim: int,
     ) -> None:
         self.position = -1
-        self.streams = streams
-        self._padding = padding
+        streams = source.streams
+        self.context = Context(source.slots, streams, source.target_table, source.output_table)
+        self._padding = source.padding
         device = streams.sentence.device
         num_streams = streams.sentence.numel()
         self.self_attn, self.aggregated_attn = (
@@ -210,10 +209,17 @@ class KeyValueCache:
         self._stream, self._sentence = torch.arange(num_streams, device=device), streams.sentence
         self._look_up()
 
-    def advance(self) -> None:
-        """Begins a step, at whose end each row has one more entry in each self-attention."""
+    def advance(self, canonical: Tensor) -> None:
+        """Begins a step, at whose end each row has one more entry in each self-attention.
+
+        Args:
+            canonical: (B*K, T) canonical ids so far. Reserved slots that they take get streams.
+        """
         self.position += 1
-        streams, device = self.streams, self._sentence.device
+        own_slots = self.context.own_slots(canonical)
+        if own_slots is not None:
+            self._give_streams(own_slots)
+        streams, device = self.context.streams, self._sentence.device
         rows = streams.sentence.numel() * streams.hypotheses
         self.self_attn.advance(torch.arange(rows, device=device), rows)
         hypotheses = streams.first.numel() * streams.hypotheses
@@ -227,41 +233,38 @@ class KeyValueCache:
         Args:
             order: (B'*K',) the old hypothesis that each new one continues.
         """
-        old = self.streams
-        self.streams, sentences, streams, rows = old.reorder(order)
-        device = self._sentence.device
-        rows = rows.to(device, non_blocking=True)
+        hypotheses = self.context.streams.hypotheses
+        to = self.context.streams.reorder(order)
+        self.context = self.context.moved(to)
+        self.self_attn.select(to.rows)
+        self.aggregated_attn.select(to.rows)
+        if not (to.same_sentences and to.streams.hypotheses == hypotheses):
+            self._continue_from(to.rows_of_streams)
+
+    def _give_streams(self, own_slots: Tensor) -> None:
+        """Gives reserved slots streams of their own, copies of the stream that stood for them."""
+        streams = self.context.streams
+        old = (streams.on_host or streams).num_slots
+        own_slots = torch.maximum(own_slots, old)
+        if torch.equal(own_slots, old):
+            return
+        new, continued = streams.with_own_streams(own_slots)
+        self.context = self.context.extended(new, continued)
+        hypotheses = torch.arange(streams.hypotheses, device=continued.index.device)
+        rows = (continued.index.unsqueeze(1) * streams.hypotheses + hypotheses).flatten()
         self.self_attn.select(rows)
         self.aggregated_attn.select(rows)
-        if self.streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
-            return
-        streams = streams.to(device, non_blocking=True)
+        self._continue_from(continued.index)
+
+    def _continue_from(self, streams: Tensor) -> None:
+        """Notes the (N',) old streams that the new ones continue."""
         self._stream, self._sentence = self._stream[streams], self._sentence[streams]
-        self._look_up()
-
-    def give_streams(self, num_slots: Tensor) -> None:
-        """Gives reserved slots streams of their own, copies of the stream that stood for them.
-
-        Args:
-            num_slots: (B,) on the CPU, the slots that need one.
-        """
-        old = self.streams.on_host or self.streams
-        num_slots = torch.maximum(num_slots, old.num_slots)
-        if torch.equal(num_slots, old.num_slots):
-            return
-        self.streams, continued = self.streams.with_own_streams(num_slots)
-        hypotheses = torch.arange(old.hypotheses, device=continued.index.device)
-        rows = (continued.index.unsqueeze(1) * old.hypotheses + hypotheses).flatten()
-        self.self_attn.select(rows)
-        self.aggregated_attn.select(rows)
-        self._stream = self._stream[continued.index]
-        self._sentence = self._sentence[continued.index]
         self._look_up()
 
     def _look_up(self) -> None:
         """Tells the cross-attentions the view that each row attends to."""
         stream, sentence = (
-            view.repeat_interleave(self.streams.hypotheses)
+            view.repeat_interleave(self.context.streams.hypotheses)
             for view in (self._stream, self._sentence)
         )
         padding = None if self._padding is None else self._padding[sentence]

@@ -112,17 +112,9 @@ class StreamDecoderLayer(_Layer):
         )
         self.encoder_attn_layer_norm = nn.ModuleList(cfg.norm() for _ in cfg.pattern.cross)
 
-    def project_encoder(self, per_stream: Tensor, aggregated: Optional[Tensor]) -> List[KeysValues]:
-        """Keys and values of each cross-attention, once per stream or sentence.
-
-        Args:
-            per_stream: (N, U, C) encoder output.
-            aggregated: (B, U, C) its aggregated view, if the pattern has CA.
-        """
-        return [
-            attention.project(per_stream if letters == "CP" else aggregated)
-            for letters, attention in zip(self.cfg.pattern.cross, self.encoder_attn)
-        ]
+    def project_encoder(self, views: List[Tensor]) -> List[KeysValues]:
+        """Keys and values of each cross-attention, once per stream (CP) or sentence (CA)."""
+        return [attention.project(view) for attention, view in zip(self.encoder_attn, views)]
 
     def forward(
         self,

@@ -129,8 +129,9 @@ class VerifiedGenerator(VerifiedSearch):
         if prefix_tokens is not None or constraints is not None:
             raise UserError("a prefix or constraints are not for verified answers; leave them out")
         text, pattern = self._dictionary.text, self._dictionary.pattern
-        sources = sample["net_input"]["src_tokens"]
-        problems = self.judges.judge.problems(list(map(text, sources)), symbols=pattern)
+        # As they were typed, where the command says so.
+        sources = sample.get("lines") or list(map(text, sample["net_input"]["src_tokens"]))
+        problems = self.judges.judge.problems(sources, symbols=pattern)
         found = self.search(
             problems,
             lambda width, places: self._generators[width].generate(models, _part(sample, places)),
@@ -178,12 +179,10 @@ class StreamSequenceScorer(SequenceScorer):
                 "fairseq-generate --score-reference with data that have"
             )
         BeamSearch(models, SearchOptions())  # refuses models that cannot vote together
-        vocabulary = models[0].vocabulary
-        names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-        slots = vocabulary.slots(names.cpu(), sample["target"].cpu()).to(names.device)
-        target = vocabulary.encode(sample["target"], names)
+        slots = models[0].read(sample["net_input"]["src_tokens"])[1].named(sample["target"])
+        target = slots.encode(sample["target"])
         scored = super().generate(models, {**sample, "target": target}, **kwargs)
-        for hypotheses, own in zip(scored, slots):
+        for place, hypotheses in enumerate(scored):
             for hypothesis in hypotheses:
-                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
+                hypothesis["tokens"] = slots.decode(hypothesis["tokens"], place)
         return scored

@@ -63,8 +63,8 @@ def first_satisfied(
     answers: Sequence[Sequence[str]],
     verdicts: Sequence[Dict[str, Verdict]],
 ) -> List[Optional[int]]:
-    """Judges the answers to each problem until one is accepted: all first ones at once, then the
-    second ones to problems that are left, and so on.
+    """Judges the answers to each problem, best first, until one is accepted: all first ones at once,
+    then the second ones to problems that are left, and so on.
 
     Args:
         judges: have ``verify_all``.
@@ -73,7 +73,7 @@ def first_satisfied(
         verdicts: by answer, those to each problem that are known; new ones are added.
 
     Returns:
-        The place of the first answer to each problem that is satisfied, None if none is.
+        The place of the first satisfied answer to each problem, None if none is.
     """
     found: List[Optional[int]] = [None] * len(problems)
     waiting = list(range(len(problems)))

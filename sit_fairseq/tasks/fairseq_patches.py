@@ -56,10 +56,11 @@ from fairseq.file_io import PathManager
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
-from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
+from sit_fairseq.tasks.options import refuse_given
 from sit_fairseq.tasks.run import current_run
 
 logger = logging.getLogger(__name__)
@@ -307,6 +308,7 @@ class _Service:
         self._first = 0  # id of the buffer's first line
         self._known: Optional[int] = None  # tokens of the dictionary before the first line
         self._number_refused = 0
+        self._batch = command.Batch
         self._refused: Deque[Tuple[int, str, str]] = deque()  # id, line, reason; not yet printed
         command.buffered_read = self._read_buffers
         command.make_batches = partial(self._make_batches, command.make_batches)
@@ -344,21 +346,22 @@ class _Service:
         task.source_dictionary.forget_after(self._known)  # names of the buffer before
         if cfg.dataset.num_shards > 1:
             raise UserError("fairseq-interactive answers every line", "num_shards")
-        answered = []
-        for place, found in enumerate(task.read(lines, args[-1], cfg.dataset.max_tokens)):
-            if not isinstance(found, UnansweredError):
-                answered.append(place)
-            elif task.cfg.strict:
-                raise found
-            else:
-                self._refused.append((self._first + place, lines[place], found.reason))
-        self._number_refused += len(lines) - len(answered)
-        if answered:
-            places, run = torch.tensor(answered), current_run()
-            for batch in fairseqs([lines[place] for place in answered], cfg, task, *args):
-                batch = batch._replace(ids=places[batch.ids])
-                run.ids = batch.ids + self._first
-                yield batch
+        refuse_given(cfg.generation, "constraints")
+        pairs, refused = task.read(lines, args[-1], cfg.dataset.max_tokens)
+        for place, error in refused.items():
+            if task.cfg.strict:
+                raise error
+            self._refused.append((self._first + place, lines[place], error.reason))
+        self._number_refused += len(refused)
+        if not len(pairs):
+            return
+        answered = torch.tensor([place for place in range(len(lines)) if place not in refused])
+        limits = {"max_tokens": cfg.dataset.max_tokens, "max_sentences": cfg.dataset.batch_size}
+        batches, run = task.get_batch_iterator(pairs, **limits), current_run()
+        for batch in batches.next_epoch_itr(shuffle=False):
+            ids, inputs = answered[batch["id"]], batch["net_input"]
+            run.ids, run.lines = ids + self._first, [pairs.lines[i] for i in batch["id"]]
+            yield self._batch(ids, inputs["src_tokens"], inputs["src_lengths"], None)
 
     def _print(self, text: str) -> None:
         if text.startswith("S-"):

@@ -87,21 +87,16 @@ class StreamHubInterface(GeneratorHubInterface):
         def encode(sentence: str) -> str:
             return self.apply_bpe(self.tokenize(sentence))
 
-        found = self.task.read(sentences, encode, self.cfg.dataset.max_tokens)
-        read = [tokens for tokens in found if not isinstance(tokens, UnansweredError)]
-        if strict and len(read) < len(found):
-            raise next(error for error in found if isinstance(error, UnansweredError))
+        pairs, refused = self.task.read(sentences, encode, self.cfg.dataset.max_tokens)
+        if strict and refused:
+            raise refused[min(refused)]
         answers: Iterator[Any] = iter(())
-        if read:
-            answers = iter(self.generate(read, **options))
+        if len(pairs):
+            answers = iter(self.generate(pairs.src, **options))
             self.task.end_run()
         given = [
-            (
-                Unanswered(one.reason)
-                if isinstance(one, UnansweredError)
-                else self._answer(next(answers)[0])
-            )
-            for one in found
+            Unanswered(refused[n].reason) if n in refused else self._answer(next(answers)[0])
+            for n in range(len(sentences))
         ]
         for sentence, answer in zip(sentences, given):
             if strict and isinstance(answer, Unanswered):

@@ -43,7 +43,7 @@ class Run:
         generator: answers batches, as fairseq's generators do.
         scorer: judges answers, which fairseq then prints with their verdicts; None if nobody does.
         check_scored: raises a UserError if what is answered cannot be scored.
-        ids: of the sentences of the next batch, for a command that does not pass them on.
+        ids, lines: of the sentences of the next batch, for a command that does not pass them on.
         reason: why the sentence that is being printed has no answer; None if it has one.
 
     Raises:
@@ -64,6 +64,7 @@ class Run:
         self.scorer: Any = None
         self.check_scored: Callable[[], None] = lambda: None
         self.ids: Sequence[int] = ()
+        self.lines: Sequence[str] = ()
         self._verdicts: Dict[int, str] = {}
         self._reasons: Dict[int, str] = {}
         self.reason: Optional[str] = None

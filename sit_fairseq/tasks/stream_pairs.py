@@ -1,7 +1,7 @@
 """Pairs of sentences whose batches are measured by the streams that are computed."""
 
 from collections import Counter
-from typing import List, Optional
+from typing import List, Optional, Sequence
 
 import numpy
 from fairseq.data import LanguagePairDataset
@@ -21,30 +21,26 @@ class StreamPairDataset(LanguagePairDataset):
         pairs: what fairseq loaded, without buckets.
         name: of the source, for messages.
         num_streams: (n,) the streams of each sentence, at least 1.
+        lines: the sources as text, where they were typed.
 
     Attributes:
         unknown: how many tokens are ``<unk>``.
         most_fresh: for each sort, the most symbols of a target that its source lacks.
     """
 
-    def __init__(self, pairs: LanguagePairDataset, name: str, num_streams: numpy.ndarray) -> None:
+    def __init__(
+        self,
+        pairs: LanguagePairDataset,
+        name: str,
+        num_streams: numpy.ndarray,
+        lines: Sequence[str] = (),
+    ) -> None:
         vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
         self.name = name
         self.num_streams = num_streams
+        self.lines = lines
         self.unknown = 0
         self.most_fresh: Counter = Counter()
-
-    def excess(self, index: int, max_tokens: Optional[int]) -> Optional[str]:
-        """What is too much about a sentence, in words that follow its name; None if nothing is."""
-        if max_tokens is None:
-            return None
-        length, streams = int(self.num_tokens(index)), int(self.num_streams[index])
-        if length * streams <= max_tokens:
-            return None
-        return (
-            f"counts {length * streams} tokens ({length} with </s>; streams: {streams}), more than "
-            f"the {max_tokens} of --max-tokens"
-        )
 
     def batch_by_size(
         self,
@@ -70,10 +66,10 @@ class StreamPairDataset(LanguagePairDataset):
             return []
         lengths, streams = self.num_tokens_vec(indices), self.num_streams[indices]
         worst = indices[(lengths * streams.astype("int64")).argmax()]
-        excess = self.excess(worst, max_tokens)
-        if excess is not None:
+        fault = excess(self.num_tokens(worst), self.num_streams[worst], max_tokens)
+        if fault is not None:
             raise UserError(
-                f"line {worst + 1} of the {self.name} {excess}; raise it (in validation "
+                f"line {worst + 1} of the {self.name} {fault}; raise it (in validation "
                 "--max-tokens-valid), or remove the line"
             )
         cuts, first, longest, total = [], 0, 0, 0
@@ -83,3 +79,13 @@ class StreamPairDataset(LanguagePairDataset):
                 cuts.append(position)
                 first, longest, total = position, length, count
         return numpy.split(indices, cuts)
+
+
+def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:
+    """What is too much about a sentence, in words that follow its name; None if nothing is."""
+    if max_tokens is None or length * streams <= max_tokens:
+        return None
+    return (
+        f"counts {length * streams} tokens ({length} with </s>; streams: {streams}), more than the "
+        f"{max_tokens} of --max-tokens"
+    )

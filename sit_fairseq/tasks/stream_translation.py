@@ -6,7 +6,7 @@ import struct
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Union
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from fairseq import utils
@@ -16,7 +16,6 @@ from fairseq.dataclass.utils import merge_with_parent
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
-from torch import Tensor
 
 from sit_fairseq.datasets.options import JoinLines
 from sit_fairseq.errors import UnansweredError, UserError
@@ -30,6 +29,7 @@ from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, uns
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.sentences import Sentences, lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.stream_pairs import StreamPairDataset
 from sit_fairseq.tasks.validation import (
     JudgedValidation,
     fetch_numbers,
@@ -240,14 +240,9 @@ class StreamTranslationTask(TranslationTask):
         lines: Sequence[str],
         encode: Callable[[str], str] = str,
         max_tokens: Optional[int] = None,
-    ) -> List[Union[Tensor, UnansweredError]]:
+    ) -> Tuple[StreamPairDataset, Dict[int, UnansweredError]]:
         """Reads typed sentences of any names, see :meth:`Sentences.read`."""
         return self._sentences.read(lines, encode, max_tokens)
-
-    def get_interactive_tokens_and_lengths(self, lines: List[str], encode_fn):
-        """Encodes typed lines; symbols may have any name that the pattern matches."""
-        sentences = [self.src_dict.read(encode_fn(line)) for line in lines]
-        return sentences, [sentence.numel() for sentence in sentences]
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
         """Makes typed sentences a data set; an UnansweredError if the model does not read one."""
@@ -355,11 +350,14 @@ class StreamTranslationTask(TranslationTask):
 
     def inference_step(self, generator, models, sample, prefix_tokens=None, constraints=None):
         """As in fairseq; answers of a run may be verified or scored."""
+        ours = self._run is not None and generator is self._run.generator
+        if ours and self._run.lines:
+            sample["lines"] = self._run.lines
         with self._autocast(sample):
             hypotheses = super().inference_step(
                 generator, models, sample, prefix_tokens, constraints
             )
-        if self._run is not None and generator is self._run.generator:
+        if ours:
             if self.cfg.strict:
                 self._refuse_unanswered(sample, hypotheses)
             self._run.note(sample, hypotheses)

@@ -12,7 +12,9 @@ from sit_fairseq.models.baselines import (
     OneStreamEmbedding,
     RandomEmbedding,
     random_codes,
+    read_slots,
 )
+from sit_fairseq.symbols.streams import Streams
 
 C, D = 10, 4
 PLAIN = [
@@ -28,8 +30,8 @@ def dual_part(dictionary=None, *, seed=1, cosine=True, scaled=False):
 
 
 def use(embedding, tokens):
-    canonical, names = embedding.vocabulary.canonicalise(tokens)
-    streams = embedding.vocabulary.streams(names)
+    canonical, slots = read_slots(embedding.vocabulary, tokens)
+    streams = slots.streams()
     return canonical, embedding.table().embed(canonical, streams), streams
 
 
@@ -64,7 +66,7 @@ def test_rows_embed_and_project(vocabulary_class, embedding_class, rows, cosine,
 
 def test_ids_without_a_vector_read_as_unk():
     embedding = OneStreamEmbedding(FixedVocabulary(make_dictionary()), C, cosine=True, scaled=False)
-    streams = embedding.vocabulary.streams(torch.empty(1, 0, dtype=torch.long))
+    streams = Streams.of_slots(torch.tensor([0]))
     found = embedding.table().embed(torch.tensor([[19, 10**6, 3]]), streams)
     assert torch.equal(found[0, 0], found[0, 2]) and torch.equal(found[0, 1], found[0, 2])
 

@@ -65,10 +65,10 @@ def test_steps_equal_teacher_forcing(kind, head):
     net_input = make_sample(dictionary)["net_input"]
     expected = model(**net_input)[0]
     source = model.encode(net_input["src_tokens"])
-    tokens = model.vocabulary.encode(net_input["prev_output_tokens"], source.names)
+    tokens = source.slots.encode(net_input["prev_output_tokens"])
     cache = model.new_cache(source)
     for step in range(tokens.size(1)):
-        found = model.step(tokens[:, : step + 1], source, cache)[:, 0]
+        found = model.step(tokens[:, : step + 1], cache)[:, 0]
         real = tokens[:, step] != dictionary.pad()
         torch.testing.assert_close(found[real], expected[real, step], rtol=1e-10, atol=1e-10)
 
@@ -89,7 +89,7 @@ def symbols_that_can_be_produced(model, source, target):
     dictionary = model.vocabulary.dictionary
     logits, extra = model(**make_sample(dictionary, [source], [target])["net_input"])
     columns = logits[0, 0].isfinite().nonzero().squeeze(1)
-    tokens = model.vocabulary.decode(columns, extra["names"][0]).tolist()
+    tokens = extra["slots"].named().decode(columns, 0).tolist()
     return {token for token in map(dictionary.__getitem__, tokens) if dictionary.is_symbol(token)}
 
 
@@ -182,7 +182,7 @@ def test_scaled_cosine_embedding():
     tokens = encode(dictionary, ["! 0"])
     for scaled, norm in ((False, 1.0), (True, 24**0.5)):
         model = make_model(dictionary, scale_cosine_embedding=scaled)
-        canonical, names = model.vocabulary.canonicalise(tokens)
+        canonical, slots = model.read(tokens)
         table = model.encoder.embed_tokens.table()
-        found = table.embed(canonical, model.vocabulary.streams(names))
+        found = table.embed(canonical, slots.streams())
         torch.testing.assert_close(found.norm(dim=2), torch.full((1, 3), norm))

@@ -80,9 +80,9 @@ def test_dead_hypotheses_take_no_fresh_symbols(monkeypatch):
     model = build(dictionary, fresh_symbols=20)
     streams, step = [], model.step
 
-    def count(tokens, source, cache):
-        logits = step(tokens, source, cache)
-        streams.append(cache.streams.sentence.numel())
+    def count(tokens, cache):
+        logits = step(tokens, cache)
+        streams.append(cache.context.streams.sentence.numel())
         return logits
 
     monkeypatch.setattr(model, "step", count)

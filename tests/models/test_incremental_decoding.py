@@ -34,7 +34,7 @@ class Search:
         self.tokens, self.sentence = self.tokens[order], self.sentence[order]
 
     def step(self):
-        logits = self.model.step(self.tokens, self.encoded, self.cache)
+        logits = self.model.step(self.tokens, self.cache)
         assert logits.size(1) == 1 and not logits.requires_grad
         return logits[:, 0]
 
@@ -126,7 +126,7 @@ def test_streams_of_reserved_slots_are_made_when_they_are_taken():
     next_tokens = [first, torch.where(torch.arange(8) % 2 == 0, first + 1, first), first]
     for taken, tokens in zip((0, 1, 2, 2), [*next_tokens, first]):
         search.check(search.step())
-        assert search.cache.streams.num_slots.tolist() == [n + taken for n in SLOTS]
+        assert search.cache.context.streams.num_slots.tolist() == [n + taken for n in SLOTS]
         search.tokens = torch.cat((search.tokens, tokens.unsqueeze(1)), dim=1)
 
 

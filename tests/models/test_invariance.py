@@ -26,6 +26,7 @@ from conftest import (
 from fairseq.models.transformer import TransformerModel, base_architecture
 
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 from sit_fairseq.testing import (
     assert_symbol_invariant,
@@ -234,23 +235,22 @@ def test_control_other_fresh_symbols_are_no_renaming(what):
     assert abs(losses[0] - losses[1]) > 1e-3 and losses[0] == losses[2]
 
 
-def test_control_fresh_symbols_by_name_fail():
+def test_control_fresh_symbols_by_name_fail(monkeypatch):
     """Reserved slots in the order of the dictionary instead of that in the target."""
     dictionary = make_dictionary()
     model = redraw(make_model(dictionary, fresh_symbols=8).eval())
-    vocabulary, encode_rightly = model.vocabulary, model.vocabulary.encode
+    encode_rightly = Slots.encode
 
-    def encode_by_name(tokens, names):
-        canonical = encode_rightly(tokens, names)
-        fresh = canonical >= vocabulary.first_reserved(names).unsqueeze(1)
-        return torch.where(fresh, vocabulary.num_base + names.size(1) + tokens % 8, canonical)
+    def encode_by_name(slots, tokens):
+        canonical, first = encode_rightly(slots, tokens), slots.first_reserved.unsqueeze(1)
+        return torch.where(canonical >= first, first + tokens % 8, canonical)
 
-    vocabulary.encode = encode_by_name
+    monkeypatch.setattr(Slots, "encode", encode_by_name)
     sample = make_sample(dictionary, ["& a b"], ["g f a"])
     cases = {"fresh": renaming(dictionary, {"f": "g", "g": "f"})}
     with pytest.raises(AssertionError, match="under the renaming 'fresh'"):
         assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
-    vocabulary.encode = encode_rightly
+    monkeypatch.undo()
     assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
 
 
@@ -271,7 +271,7 @@ def test_reserved_slots_leave_weights_and_other_sentences_alone():
 def permuted_streams(dictionary, model):
     """Source streams of one sentence with four slots, and the same with slots permuted."""
     vocabulary = model.vocabulary
-    canonical, _ = vocabulary.canonicalise(encode(dictionary, ["xor & c a | ! h b"]))
+    canonical, _ = model.read(encode(dictionary, ["xor & c a | ! h b"]))
     streams = Streams.of_slots(torch.tensor([4]))
     order = torch.tensor([2, 0, 3, 1])  # slot -> its new slot
     moved = torch.cat((torch.arange(vocabulary.num_base), vocabulary.num_base + order))[canonical]
@@ -292,7 +292,7 @@ def test_modules_are_equivariant_under_permuted_slots():
         embedded.append(x)
         encoded.append(model.encoder.layers[0](x, positions, None))
         aggregated.append(positions.aggregate(encoded[-1]))
-        views = model.decoder.layers[0].project_encoder(encoded[-1], None)
+        views = model.decoder.layers[0].project_encoder(encoded[-1:])
         decoded.append(model.decoder.layers[0](x, positions, views, None))
         logits.append(table.project(decoded[-1], streams))
     assert torch.equal(embedded[0], embedded[1][order])
@@ -312,7 +312,7 @@ def test_control_bias_by_name_fails():
 
     def favour(tokens):
         source = encode_rightly(tokens)
-        streams, names = source.streams, source.names
+        streams, names = source.streams, source.slots.names
         chosen = names[streams.sentence].gather(1, streams.slot.unsqueeze(1)).eq(favoured)
         return replace(source, states=source.states + 0.1 * chosen.unsqueeze(2))
 

@@ -104,8 +104,9 @@ def literal_logits(model, sample, **options):
         num_sorts=vocabulary.num_sorts,
     )
     source = sample["net_input"]["src_tokens"]
-    canonical, names = vocabulary.canonicalise(source)
-    previous = vocabulary.encode(sample["net_input"]["prev_output_tokens"], names)
+    canonical, all_slots = model.read(source)
+    names = all_slots.names
+    previous = all_slots.encode(sample["net_input"]["prev_output_tokens"])
     arities = [ARITY.get(token, 0) for token in vocabulary.row_tokens] + [0] * names.size(1)
     logits = []
     for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
@@ -154,10 +155,8 @@ def test_patterns_are_those_of_the_ablation():
 
 def test_batch_covers_the_numbers_of_symbols():
     dictionary = make_dictionary()
-    _, names = make_model(dictionary).vocabulary.canonicalise(
-        make_sample(dictionary)["net_input"]["src_tokens"]
-    )
-    assert names.ne(dictionary.pad()).sum(1).tolist() == [0, 1, 2, 4]
+    slots = make_model(dictionary).read(make_sample(dictionary)["net_input"]["src_tokens"])[1]
+    assert slots.num_slots.tolist() == [0, 1, 2, 4]
 
 
 SORTS = "odd=[aceg]\neven=[bdfh]"

@@ -11,6 +11,7 @@ from searches import build, generate
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -164,8 +165,8 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
     vocabulary = make_model(
         words, fresh_symbols="column=2,alias=1", fresh_names=names, **ROPE
     ).vocabulary
-    own = encode(words, ["T0 c0"])[:, :2]
-    slots = [words[index] for index in vocabulary.slots(own)[0].tolist()]
+    named = Slots(vocabulary, encode(words, ["T0 c0"])[:, :2]).named()
+    slots = [words[index] for index in named.every[0].tolist()]
     assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
 
 
@@ -225,10 +226,10 @@ def test_canonical_symbols_are_numbered_within_their_sort(caplog):
     model = make_model(words, symbol_embedding="canonical", stream_attention="EP-DP-CP", **ROPE)
     vocabulary = model.vocabulary
     assert vocabulary.rows_of_sorts == [2, 3, 0, 0]
-    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
+    canonical, slots = model.read(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
     base, unk = vocabulary.num_base, words.unk()
     assert canonical[0, :8].tolist() == [base + n for n in (2, 0, 2, 1, 3, 4)] + [unk, unk]
-    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
+    assert [words[i] for i in slots.names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
     assert "has 3 different symbols of a sort" in caplog.text
 
 

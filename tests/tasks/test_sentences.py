@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import SOURCES, TARGETS, make_dictionary, make_model
+from conftest import SOURCES, TARGETS, make_dictionary, make_model, random_formula
 from fairseq.data import LanguagePairDataset
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
+from sit_fairseq.tasks import sentences as module
 from sit_fairseq.tasks.sentences import Sentences
 
 
@@ -104,10 +105,10 @@ def test_a_symbol_is_a_leaf_whatever_it_is_called():
         for tokens in itertools.product(words, repeat=length):
             plain = [{"U": "a", "X": "b", "xor": "c"}.get(token, token) for token in tokens]
             line, renamed = " ".join(tokens), " ".join(plain)
-            found = sentences.read([line, renamed], str.strip, None)
-            reasons = {getattr(one, "reason", "").split("after")[0] for one in found}
-            assert len(reasons) == 1, line
-            assert "" in reasons or "is not one formula" in reasons.pop()
+            _, refused = sentences.read([line, renamed], str.strip, None)
+            reasons = {error.reason.split("after")[0] for error in refused.values()}
+            assert len(refused) in (0, 2) and len(reasons) <= 1, line
+            assert all("is not one formula" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
@@ -120,13 +121,13 @@ def test_what_is_read_can_be_encoded_and_nothing_else(kind, pattern):
     rng = random.Random(3)
     for _ in range(60):
         line = " ".join(rng.choices(tokens, k=rng.randint(1, 4)))
-        (found,) = Sentences(dictionary, 99, model).read([line], str.strip, None)
+        pairs, refused = Sentences(dictionary, 99, model).read([line], str.strip, None)
         indices = dictionary.encode_line(line, add_if_not_exist=False).long()
-        if isinstance(found, UnansweredError):
+        if refused:
             with pytest.raises(ValueError, match="is not one formula"):
                 model.encode(indices.unsqueeze(0))
         else:
-            model.encode(found.unsqueeze(0))
+            model.encode(pairs.src[0].unsqueeze(0))
 
 
 def test_an_operator_that_is_a_symbol_is_named():
@@ -162,6 +163,57 @@ def test_numbers_of_another_dictionary(side, wrong):
         make_sentences(dictionary).split(pairs, "valid")
 
 
+def faulty_pairs(dictionary, rng, number):
+    """Pairs of which a few are at fault, each in another way."""
+    for _ in range(number):
+        source = random_formula(rng, "abcd", 3).split()
+        target = rng.choices(["0", "1", *filter("abcd".__contains__, source)], k=3)
+        fault = rng.choice([None] * 60 + [0, 1, 2, 3, 4])
+        if fault == 0:
+            source.pop(rng.randrange(len(source)))
+        elif fault == 1:
+            source.insert(
+                rng.randrange(len(source)), rng.choice(["a", "!", "xor", "</s>", "<pad>"])
+            )
+        elif fault == 2:
+            target.append("h")
+        sides = [[*map(dictionary.index, side), 2] for side in (source, target)]
+        if fault in (3, 4):
+            rng.choice(sides)[-1] = {3: 4, 4: 999}[fault]
+        yield sides
+
+
+@pytest.mark.parametrize("options", [{}, ROPE, {"fresh_symbols": 1}], ids=str)
+def test_the_first_line_at_fault_is_the_first_that_is_refused_by_itself(options, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 7)
+    dictionary, rng, first_lines = make_dictionary(), random.Random(1), set()
+    sentences = make_sentences(dictionary, **options)
+
+    def refusal(lines):
+        sides = [[torch.tensor(side, dtype=torch.long) for side in sides] for sides in zip(*lines)]
+        arguments = [(side, list(map(len, side)), dictionary) for side in sides]
+        try:
+            sentences.split(
+                LanguagePairDataset(*sum(arguments, ()), left_pad_source=False), "train"
+            )
+        except UserError as error:
+            return str(error)
+
+    for _ in range(40):
+        lines = list(faulty_pairs(dictionary, rng, 30))
+        alone = [refusal([line]) for line in lines]
+        # Too many symbols are told when all lines are known to be sound.
+        kinds = ("holds the symbol" in str(one) for one in alone)
+        found = sorted((kind, n) for n, kind in enumerate(kinds) if alone[n])
+        expected = None
+        if found:
+            line = found[0][1]
+            expected = alone[line].replace("line 1 ", f"line {line + 1} ")
+            first_lines.add(line)
+        assert refusal(lines) == expected
+    assert len(first_lines) > 10
+
+
 def test_a_split_without_sentences():
     with pytest.raises(UserError, match="^the valid split has no sentences"):
         checked([], [], split="valid")
@@ -182,16 +234,16 @@ def test_each_typed_line_is_read_or_refused_for_a_reason_of_its_own():
     dictionary = make_dictionary()
     sentences, size = make_sentences(dictionary, 7), len(dictionary)
     lines = ["! v", *REFUSED, "& a u", "! v"]
-    for line, one in zip(lines, sentences.read(lines, str.strip, 17)):
-        if line in REFUSED:
-            assert isinstance(one, UnansweredError) and REFUSED[line] in one.reason
-            assert len(one.reason) < 200
-        else:
-            assert dictionary.string(one) == line
+    pairs, refused = sentences.read(lines, str.strip, 17)
+    assert [lines[place] for place in refused] == list(REFUSED)
+    for error, reason in zip(refused.values(), REFUSED.values()):
+        assert reason in error.reason and len(error.reason) < 200
+    assert list(map(dictionary.string, pairs.src)) == pairs.lines == ["! v", "& a u", "! v"]
+    assert pairs.num_streams.tolist() == [1, 2, 1]
     # It has learnt the names of the sentences that can be answered, and no others.
     assert dictionary.symbols[size:] == ["v", "u"]
-    (found,) = sentences.read(["& z & y x"], str.strip, None)
-    assert dictionary.string(found) == "& z & y x"
+    pairs, _ = sentences.read([" & z  & y x"], str.strip, None)
+    assert dictionary.string(pairs.src[0]) == pairs.lines[0] == "& z & y x"
 
 
 def test_encoded_lines_are_checked_too():
@@ -207,13 +259,13 @@ def test_encoded_lines_are_checked_too():
 def test_a_model_of_fairseqs_own_knows_no_new_names():
     dictionary = make_dictionary()
     sentences = Sentences(dictionary, 999, SimpleNamespace(max_positions=lambda: (999, 999)))
-    known, new = sentences.read(["& a b", "& a z"], str, None)
-    assert dictionary.string(known) == "& a b"
-    assert new.reason == "the sentence holds 'z', which the model has no embedding for"
+    pairs, refused = sentences.read(["& a b", "& a z"], str, None)
+    assert dictionary.string(pairs.src[0]) == "& a b"
+    assert refused[1].reason == "the sentence holds 'z', which the model has no embedding for"
 
 
 def test_names_that_are_too_few_for_the_answer():
     dictionary = make_dictionary("abc")
     sentences = make_sentences(dictionary, fresh_symbols=2, fresh_names="a,b,c")
-    one, two = sentences.read(["! a", "& b & a b"], str, None)
-    assert dictionary.string(one) == "! a" and "leaves 1 names for the 2" in two.reason
+    pairs, refused = sentences.read(["! a", "& b & a b"], str, None)
+    assert pairs.lines == ["! a"] and "leaves 1 names for the 2" in refused[1].reason

@@ -59,8 +59,9 @@ def test_all_that_fairseq_has_set_is_taken_over():
     assert all(taken[name] is value for name, value in vars(pairs).items())
 
 
-def test_streams_are_those_that_models_compute(tmp_path):
-    """Also of data that fairseq maps into memory."""
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_streams_are_those_that_models_compute(tmp_path, monkeypatch, one_by_one):
+    """Also of a file that is mapped into memory, which is read whole."""
     dictionary = make_dictionary()
     lines = many_pairs(300)
     pairs = loaded(lines, dictionary)
@@ -69,11 +70,13 @@ def test_streams_are_those_that_models_compute(tmp_path):
         builder.add_item(sentence)
     builder.finalize(str(tmp_path / "data.idx"))
     mapped = MMapIndexedDataset(str(tmp_path / "data"))
-    pairs.src = mapped
+    if not one_by_one:
+        pairs.src = mapped
+        monkeypatch.setattr(MMapIndexedDataset, "__getitem__", None)
     model = make_model(dictionary)
     found = Sentences(dictionary, 999, model).split(pairs, "train").num_streams
-    names = model.vocabulary.canonicalise(encode(dictionary, [source for source, _ in lines]))[1]
-    assert found.tolist() == model.vocabulary.streams(names).num_streams.tolist()
+    slots = model.read(encode(dictionary, [source for source, _ in lines]))[1]
+    assert found.tolist() == slots.streams().num_streams.tolist()
     assert len(set(found.tolist())) > 5
     baseline = make_model(dictionary, symbol_embedding="fixed", stream_attention="EP-DP-CP")
     assert set(Sentences(dictionary, 999, baseline).split(pairs, "x").num_streams.tolist()) == {1}

@@ -222,9 +222,9 @@ def test_a_model_brings_its_vocabulary():
     model.load_state_dict(make_model(make_dictionary()).state_dict())
     assert task.source_dictionary.pattern == "[a-z]"
     assert set(make_dictionary().base_tokens()) < set(task.source_dictionary.indices)
-    tokens, lengths = task.get_interactive_tokens_and_lengths(SOURCES, lambda line: line)
-    assert [task.source_dictionary.string(sentence) for sentence in tokens] == SOURCES
-    assert len(task.build_dataset_for_inference(tokens, lengths)) == len(SOURCES)
+    tokens = [task.source_dictionary.read(line) for line in SOURCES]
+    pairs = task.build_dataset_for_inference(tokens, list(map(len, tokens)))
+    assert list(map(task.source_dictionary.string, pairs.src)) == SOURCES
 
 
 def test_options_of_another_version_are_completed():

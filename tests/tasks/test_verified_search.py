@@ -14,7 +14,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
-from sit_fairseq.search.verified_search import beam_widths
+from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks import run as runs
@@ -100,6 +100,16 @@ def test_the_answer_is_the_best_accepted_hypothesis_of_the_narrowest_beam(search
         seen.add((bool(accepted), beam, rank > 0))
     # Answers that were best anyway, chosen ones, ones of the wide beam, and none.
     assert {(True, 2, False), (True, 5, True), (False, 2, False)} <= seen
+
+
+def test_typed_lines_are_judged_as_they_were_typed(searching, monkeypatch):
+    judged = []
+    monkeypatch.setattr(CountingJudge, "problems", lambda _, lines, **options: judged.extend(lines))
+    task = searching.make_task(verify="prop")
+    monkeypatch.setattr(VerifiedSearch, "search", lambda *_: [])
+    searching.answers(task, {**searching.sample(["! a"]), "lines": ["! typed"]})
+    searching.answers(task, searching.sample(["! a"]))
+    assert judged == ["! typed", "! a"]
 
 
 def test_renamed_inputs_get_the_renamed_answers_with_equal_scores(searching):

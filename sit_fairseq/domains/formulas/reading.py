@@ -93,11 +93,6 @@ _ADVICE = {
     ";": "; give each formula by itself",
 }
 
-# The longest token first: <-> is not - and >, xor is not x, o and r.
-_COMPACT = re.compile(
-    "|".join([*map(re.escape, sorted(RESERVED, key=len, reverse=True)), r"[a-z]|(\S)"])
-)
-
 
 class Reading(NamedTuple):
     """A formula that was read.
@@ -192,26 +187,6 @@ def read_infix_trace(text: str) -> Trace:
         if name in RESERVED or name.split() != [name]:
             raise MalformedAnswer(f"{name!r} cannot be the name of a symbol")
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
-
-
-def compact_tokens(text: str) -> List[str]:
-    """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
-
-    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``, ``U a <-> b X
-    c``, ``a ; & a b ; { b }`` and ``a 1 b 0``, as every symbol is one small letter. ``xor`` is
-    always the operator. Whether the tokens make sense together is not looked at.
-
-    Raises:
-        MalformedFormula: a character belongs to no token.
-    """
-    tokens = []
-    for match in _COMPACT.finditer(text):
-        if match[1]:
-            raise MalformedFormula(
-                f"'{match[1]}' is neither an operator nor a symbol, which are the letters a to z"
-            )
-        tokens.append(match[0])
-    return tokens
 
 
 def _numbered(name: str, names: Dict[str, str]) -> str:

@@ -25,9 +25,8 @@ _Weighted = Tuple[List[Any], List[float]]
 class FormulaSampler(Sampler):
     """Formulas in prefix notation.
 
-    A formula grows from its root, as in :func:`~sit_fairseq.domains.prop.propositional.random_formula` and
-    in Spot's ``randltl``. Formulas are drawn from this distribution under the condition that no
-    operand is forbidden.
+    A formula grows from its root, as in :func:`random_formula` and in Spot's ``randltl``. Formulas
+    are drawn from this distribution under the condition that no operand is forbidden.
 
     Args:
         operators: the operators.

@@ -52,13 +52,8 @@ def clauses_of(tokens: Sequence[str]) -> List[Clause]:
 
 
 class _Search:
-    """Variables and what was assigned to them.
-
-    Attributes:
-        value: whether each literal is true; None if that is open.
-        trail: the literals that were made true, in order.
-        ends: how many of them there were before each decision.
-    """
+    """Whether each literal is true (``value``; None if that is open), the literals that were made true
+    in order (``trail``), and how many of them there were before each decision (``ends``)."""
 
     def __init__(self, clauses: Sequence[Clause]) -> None:
         self.variables = range(1, 1 + max(abs(x) for clause in clauses for x in clause))
@@ -159,12 +154,7 @@ class _Search:
 
 
 def satisfiable(tokens: Sequence[str], budget: int = BUDGET) -> Optional[bool]:
-    """Whether a well-formed propositional formula can be true; None if the budget was spent.
-
-    Args:
-        tokens: the formula.
-        budget: conflicts that the search may run into.
-    """
+    """Whether a well-formed propositional formula can be true; None after ``budget`` conflicts."""
     search = _Search(clauses_of(tokens))
     while search.possible:
         conflict = search.propagate()
