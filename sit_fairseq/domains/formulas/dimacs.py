@@ -29,7 +29,7 @@ _FORMATS = {
 }
 # Text in quotes, which stays, and comments: /* */, // and, after a space, # and --.
 _COMMENT = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"?|\\/|(/\*[\s\S]*?\*/|//.*|(?<![^\s;])(?:#(?!#\s*[\d\[])|--(?!-*\s*>)).*)'
+    r'"(?:[^"\\\n]|\\.)*"?|\\/|(/\*[\s\S]*?(?:\*/|\Z)|//.*|(?<![^\s;])(?:#(?!#\s*[\d\[])|--(?!-*\s*>)).*)'
 )
 
 
@@ -68,8 +68,11 @@ def split_problems(text: str) -> List[Tuple[int, str]]:
 
 
 def _without_comment(match: Match) -> str:
-    """A space and the line ends of a comment, so that what follows it keeps its line."""
-    return " " + "\n" * match[1].count("\n") if match[1] else match[0]
+    """A space and the line ends of a comment, so that what follows it keeps its line; one without an
+    end stays, to be refused."""
+    comment = match[1] or ""
+    stays = not comment or comment[:2] == "/*" and not comment.endswith("*/", 2)
+    return match[0] if stays else " " + "\n" * comment.count("\n")
 
 
 def read_dimacs(text: str) -> Reading:
