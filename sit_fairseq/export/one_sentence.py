@@ -143,7 +143,7 @@ class SentenceEncoder(nn.Module):
         source, *tables = self.model.tables()
         states = self.model.encoder(canonical, streams, source, prepared=prepared)
         slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
-        encoded = EncodedSource(slots, streams, *tables, states, None, canonical)
+        encoded = EncodedSource(slots, streams, *tables, states, canonical)
         views = decoder.project_encoder(encoded)
         memories = []
         for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):

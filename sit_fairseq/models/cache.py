@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.models.attention import Kernel, KeysValues
-from sit_fairseq.models.context import Context, EncodedSource
+from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
@@ -168,7 +168,7 @@ class KeyValueCache:
     """The memory of a decoder between the steps of a search.
 
     Args:
-        source: the batch at the first step.
+        batch: at the first step.
         views: for each layer, the keys and values (M, H, U, D) of its cross-attentions.
         cross: the cross-attentions in their order, ``"CP"`` or ``"CA"`` as in the attention
             pattern.
@@ -184,15 +184,15 @@ class KeyValueCache:
 
     def __init__(
         self,
-        source: EncodedSource,
+        batch: Context,
         views: Iterable[Sequence[KeysValues]],
         cross: Sequence[str],
         num_heads: int,
     ) -> None:
         self.position = self._length = 0
-        streams = source.streams
-        self.context = Context(source.slots, streams, source.target_table, source.output_table)
-        self._padding = source.padding
+        streams = batch.streams
+        self.context = Context(batch.slots, streams, batch.target_table, batch.output_table)
+        self._padding = batch.padding
         device = streams.sentence.device
         num_streams = streams.sentence.numel()
         self.self_attn, self.aggregated_attn = (

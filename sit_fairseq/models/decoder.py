@@ -1,4 +1,4 @@
-"""The decoder: canonical ids and encoded sources in, logits over canonical ids out."""
+"""The decoder: canonical ids and a batch's context in, logits over canonical ids out."""
 
 from typing import Iterator, List, Optional, Tuple
 
@@ -9,7 +9,7 @@ from sit_fairseq.models.adacos_scale import AdaCosScale
 from sit_fairseq.models.attention import KeysValues, Sequences
 from sit_fairseq.models.cache import KeyValueCache, LayerMemory
 from sit_fairseq.models.config import StackConfig
-from sit_fairseq.models.context import Context, EncodedSource
+from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import TokenEmbedding
 from sit_fairseq.models.layers import StreamLayer
@@ -44,13 +44,13 @@ class StreamDecoder(nn.Module):
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 
-    def forward(self, canonical: Tensor, source: EncodedSource) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context) -> Tensor:
         """Computes logits for all target positions (teacher forcing).
 
         Args:
             canonical: (B*K, T) canonical ids of the targets. Ids without a stream (beams that
                 are dead anyway hold such) read as placeholders.
-            source: the sources, with K hypotheses.
+            source: the batch, with K hypotheses. Cross-attentions need encoded sources.
 
         Returns:
             (B*K, T, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
@@ -82,7 +82,7 @@ class StreamDecoder(nn.Module):
             x = layer(x, positions, LayerMemory(cache, number))
         return self._project(x, canonical, cache.context)
 
-    def new_cache(self, source: EncodedSource) -> KeyValueCache:
+    def new_cache(self, source: Context) -> KeyValueCache:
         """The empty memory of the steps of a search."""
         return KeyValueCache(
             source,
@@ -91,7 +91,7 @@ class StreamDecoder(nn.Module):
             self.cfg.num_heads,
         )
 
-    def project_encoder(self, source: EncodedSource) -> Iterator[List[KeysValues]]:
+    def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
         """Keys and values of the cross-attentions, layer by layer."""
         views = [source.view(letters) for letters in self.cfg.pattern.cross]
         for layer in self.layers:

@@ -16,7 +16,12 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.search.constraint import Constraint
-from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions
+from sit_fairseq.search.hypotheses import (
+    Hypothesis,
+    NoAnswer,
+    SearchOptions,
+    best_possible,
+)
 from sit_fairseq.search.strategies import Best
 from sit_fairseq.symbols.slots import Slots
 
@@ -387,22 +392,3 @@ class _Search:
             cache.reorder(rows)
         if self._ahead is not None:
             self._ahead = self._ahead[rows]
-
-
-def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
-    """(B,) the best scores that unfinished hypotheses can come to.
-
-    Args:
-        unfinished: (B,) their log-probabilities.
-        step: the last one, from 0.
-        longest: the most tokens without ``</s>``.
-        options: say how scores are divided.
-    """
-    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
-        unfinished = unfinished - options.unk_penalty * (longest - step)
-    if not options.normalize:
-        return unfinished
-    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
-    # rises or falls all the way.
-    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
-    return torch.maximum(shortest, longest)
