@@ -20,6 +20,10 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 # What problems are read over; whatever people call their symbols takes the place afterwards.
 SYMBOLS = r"p\d+"
 
+# Tokens of a problem from which on the rewritten one is asked first, if it has not half as many: the
+# time of a search grows with their square.
+_LONG = 64
+
 # Problems asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
 _QUICK = 5.0
@@ -144,23 +148,35 @@ def _answers(
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
-    found = model.answer(sources, beams=beams, verify=judges)
-    left = [place for place, one in enumerate(found) if one.verdict is not Verdict.satisfied]
-    possible: List[Optional[bool]] = [True] * len(found)
+    rewrite = domain.rewrite or (lambda tokens: (tokens, list))
+    rests = [rewrite(source.split()) for source in sources]
+    texts = [" ".join(tokens) for tokens, _ in rests]
+    found: Dict[int, Answer] = {}
+
+    def ask(places: Iterable[int], widths: Sequence[int], rewritten: bool = False) -> None:
+        left = [p for p in places if p not in found or found[p].verdict is not Verdict.satisfied]
+        asked = [(texts if rewritten else sources)[place] for place in left]
+        for place, one in zip(left, model.answer(asked, beams=widths, verify=judges)):
+            if rewritten and one.verdict is Verdict.satisfied:
+                answer = " ".join(rests[place][1](one.text.split()))
+                (verdict,) = judges.verify_all([(sources[place], answer)])
+                one = replace(one, text=answer, verdict=verdict)
+            if one.verdict is Verdict.satisfied or not rewritten and place not in found:
+                found[place] = one
+
+    places = range(len(sources))
+    sizes = [len(source.split()) for source in sources]
+    long = {p for p in places if sizes[p] > max(_LONG, 2 * len(rests[p][0]))}
+    ask(long, beams, rewritten=True)
+    ask(places, beams[:1])
+    ask([p for p in places if p not in long and texts[p] != sources[p]], beams, rewritten=True)
+    left = [place for place in places if found[place].verdict is not Verdict.satisfied]
+    possible: List[Optional[bool]] = [True] * len(sources)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    rewrite = domain.rewrite or (lambda tokens: tokens)
-    other = {place: " ".join(rewrite(sources[place].split())) for place in left}
-    again = [
-        place for place in left if possible[place] is not False and other[place] != sources[place]
-    ]
-    more = model.answer([other[place] for place in again], beams=beams, verify=judges)
-    right = [(p, one) for p, one in zip(again, more) if one.verdict is Verdict.satisfied]
-    verdicts = judges.verify_all((sources[place], one.text) for place, one in right)
-    for (place, one), verdict in zip(right, verdicts):
-        if verdict is Verdict.satisfied:
-            found[place] = one
-    return list(zip(found, possible))
+    if beams[1:]:
+        ask([place for place in left if possible[place] is not False], beams[1:])
+    return [(found[place], possible[place]) for place in places]
 
 
 def _renamed(sentence: str, names: Mapping[str, str]) -> str:
