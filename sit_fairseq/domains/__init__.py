@@ -116,6 +116,6 @@ def known(name: str) -> Optional[Domain]:
     found = names()
     for folder in [name] if name in found else found:
         domain = import_module(f"{__name__}.{folder}.domain").DOMAIN
-        if name in (domain.name, domain.alias):
+        if name and name in (domain.name, domain.alias):
             return domain
     return None
