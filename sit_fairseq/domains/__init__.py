@@ -27,8 +27,8 @@ class Domain:
         alias: another name of it.
         arity: number of operands of each token that has some, for positions in trees.
         grammar: makes the grammar of its answers.
-        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and ``names``,
-            what the text calls these; a ValueError says why a text is no problem.
+        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and
+            ``names``, what the text calls these; a ValueError says why a text is no problem.
         write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
         split: the problems of a file with their lines, from 1; None for one in each line.
         rewrite: problems, two at most, that models may know better, of the tokens of one, each with
@@ -37,8 +37,8 @@ class Domain:
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the
             default, see :data:`~sit_fairseq.datasets.labelling.Labeller`.
-        cells: a subclass of :class:`~sit_fairseq.datasets.recipes.Cells`, which draws the problems of
-            grids.
+        cells: a subclass of :class:`~sit_fairseq.datasets.recipes.Cells`, which draws the problems
+            of grids.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: finds the solution of a problem where one answer is not enough; None where it is.
@@ -97,8 +97,8 @@ def names() -> List[str]:
 
 
 def find(name: str, parameter: str = "semantics") -> Domain:
-    """The domain of a name: of the package, an alias, or ``MODULE:OBJECT``; a UserError, which names
-    the ``parameter``, if there is none."""
+    """The domain of a name: of the package, an alias, or ``MODULE:OBJECT``; a UserError, which
+    names the ``parameter``, if there is none."""
     domain = known(name)
     if domain is None and ":" in name:
         return own_object(name, parameter, Domain)
