@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 
+import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
@@ -83,3 +84,22 @@ class NoAnswer(list):
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason = reason
+
+
+def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
+    """(B,) the best scores that unfinished hypotheses can come to.
+
+    Args:
+        unfinished: (B,) their log-probabilities.
+        step: the last one, from 0.
+        longest: the most tokens without ``</s>``.
+        options: say how scores are divided.
+    """
+    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
+        unfinished = unfinished - options.unk_penalty * (longest - step)
+    if not options.normalize:
+        return unfinished
+    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
+    # rises or falls all the way.
+    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
+    return torch.maximum(shortest, longest)

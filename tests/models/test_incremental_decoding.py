@@ -33,6 +33,22 @@ def test_reserved_slots_are_taken_step_by_step(hypotheses):
     assert {taken for _, taken in seen} == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("pattern", PATTERNS[::2])
+@pytest.mark.parametrize("reserved", [0, 3])
+def test_a_step_reads_all_tokens_that_are_new(pattern, reserved):
+    """At first, after other steps, and before hypotheses are told apart."""
+    dictionary, model = build(pattern, fresh_symbols=reserved)
+    search = Search(model, dictionary, 1)
+    for length, hypotheses in ((3, 2), (1, 1), (2, 1)):
+        for _ in range(length):
+            search.append(likely_fresh=reserved > 0)
+        logits = model.step(search.tokens, search.cache)
+        search.check(logits[:, -1])
+        forced = model.decoder(search.tokens, search.encoded)[:, -logits.size(1) :]
+        torch.testing.assert_close(logits, forced, rtol=1e-12, atol=1e-12)
+        search.reorder(torch.arange(len(search.tokens)).repeat_interleave(hypotheses))
+
+
 def test_streams_of_reserved_slots_are_made_when_they_are_taken():
     """One stream stands for all that no hypothesis has taken."""
     dictionary, model = build(fresh_symbols=3)

@@ -23,6 +23,7 @@ from conftest import (
 )
 from fairseq.models.transformer import TransformerModel, base_architecture
 
+from sit_fairseq.models.attention import Sequences
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
@@ -217,10 +218,11 @@ def test_modules_are_equivariant_under_permuted_slots():
     for canonical, streams, positions in cases:
         x = table.embed(canonical, streams)
         embedded.append(x)
-        encoded.append(model.encoder.layers[0](x, positions, None))
+        encoded.append(model.encoder.layers[0](x, positions, Sequences(streams)))
         aggregated.append(positions.aggregate(encoded[-1]))
         views = model.decoder.layers[0].project_encoder(encoded[-1:])
-        decoded.append(model.decoder.layers[0](x, positions, views, None))
+        memory = Sequences(streams, None, True, ("CP",), views)
+        decoded.append(model.decoder.layers[0](x, positions, memory))
         logits.append(table.project(decoded[-1], streams))
     assert torch.equal(embedded[0], embedded[1][order])
     assert not torch.equal(embedded[0], embedded[1])
