@@ -84,9 +84,9 @@ class Filling:
 def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
     """Writes problems with their answers, or goes on where this was interrupted.
 
-    ``PREFIX.src`` and ``PREFIX.tgt`` get a line each. If labels take long to find, those of finished
-    rounds are kept in ``PREFIX.journal``, and ``PREFIX.timeouts`` lists the problems given up. A
-    UserError if there are too few problems, or a file cannot be used.
+    ``PREFIX.src`` and ``PREFIX.tgt`` get a line each. If labels take long to find, those of
+    finished rounds are kept in ``PREFIX.journal``, and ``PREFIX.timeouts`` lists the problems given
+    up. A UserError if there are too few problems, or a file cannot be used.
 
     Returns:
         How many problems were left out, by the reason.
@@ -188,8 +188,8 @@ class GridRecipe:
 
 
 def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
-    """Generates a grid and writes it, or goes on where this was interrupted; ``grid.journal`` has the
-    finished cells. A UserError if there are no such samples, or a file cannot be used."""
+    """Generates a grid and writes it, or goes on where this was interrupted; ``grid.journal`` has
+    the finished cells. A UserError if there are no such samples, or a file cannot be used."""
     versions = {"sit_fairseq": __version__, "python": platform.python_version()}
     options = {"domain": domain.versioned, **as_dict(recipe)}
     options["versions"] = {**versions, **_versions(domain)}

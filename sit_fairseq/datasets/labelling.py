@@ -12,8 +12,8 @@ _STOPPED = {End.timeout: "timeout", End.crash: "error"}
 
 
 class Label(NamedTuple):
-    """The text of an answer, empty if there is none; ``fault`` says why it is of no use: ``timeout``,
-    ``error`` or what a domain says."""
+    """The text of an answer, empty if there is none; ``fault`` says why it is of no use:
+    ``timeout``, ``error`` or what a domain says."""
 
     target: str
     fault: Optional[str] = None

@@ -23,8 +23,8 @@ def read_forms(
     name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]] = None
 ) -> Iterator[Tuple[List[str], int]]:
     """Yields the tokens of each line of a file or of ``NAME.src``, with their
-    :func:`~sit_fairseq.symbols.canonical_form.form_key`; a UserError if the file or a line cannot be
-    read, which ``check`` tells by a MalformedFormula."""
+    :func:`~sit_fairseq.symbols.canonical_form.form_key`; a UserError if the file or a line cannot
+    be read, which ``check`` tells by a MalformedFormula."""
     path = source_file(name)
     for number, line in enumerate(read_sentences(path), start=1):
         try:
@@ -37,8 +37,8 @@ def read_forms(
 
 
 def read_pairs(prefix: str) -> List[Pair]:
-    """Reads the pairs of ``PREFIX.src`` and ``PREFIX.tgt``; a UserError if a file cannot be read, or
-    one has more lines than the other."""
+    """Reads the pairs of ``PREFIX.src`` and ``PREFIX.tgt``; a UserError if a file cannot be read,
+    or one has more lines than the other."""
     sources, targets = (read_sentences(f"{prefix}.{side}") for side in ("src", "tgt"))
     if len(sources) != len(targets):
         raise UserError(

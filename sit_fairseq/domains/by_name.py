@@ -51,8 +51,9 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """The default judge of a semantics, which needs nothing but a problem and an answer; a UserError
-    if there is none, it compares with references, or lacks what it needs to decide anything."""
+    """The default judge of a semantics, which needs nothing but a problem and an answer; a
+    UserError if there is none, it compares with references, or lacks what it needs to decide
+    anything."""
     judge = make_judge(semantics, parameter=parameter)
     if judge.on_references:
         raise UserError(

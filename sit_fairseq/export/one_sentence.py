@@ -10,6 +10,7 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
+from sit_fairseq.models.attention import Kernel, KeysValues
 from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.slots import Slots
@@ -63,19 +64,24 @@ class _Entries:
     stored: Tensor  # (K, L, 2, P, S, C)
     new: List[Tensor] = field(default_factory=list)  # (K, 2, S, C) of this step, by layer
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> None:
-        """Adds the entries of this step of the next layer, both (S*K, C) or (K, C)."""
+    def _append(self, new: KeysValues) -> None:
+        """Adds the entries of this step of the next layer, (S*K, H, 1, D) or (K, H, 1, D)."""
+        new = [part.flatten(1) for part in new]
         if self.stored.dim() == 6:
             rows = (self.streams.slot.size(0), self.streams.hypotheses)
-            keys, values = (x.unflatten(0, rows).transpose(0, 1) for x in (keys, values))
-        self.new.append(torch.stack((keys, values), dim=1))
+            new = [part.unflatten(0, rows).transpose(0, 1) for part in new]
+        self.new.append(torch.stack(new, dim=1))
 
     def all(self) -> Tensor:
         """The stored entries, with those of this step after them."""
         return torch.cat((self.stored, torch.stack(self.new, dim=1).unsqueeze(3)), dim=3)
 
-    def attend(self, layer: int, queries: Tensor) -> Tensor:
-        """Attends from (S*K, C) queries, with a result of that shape."""
+    def attend(
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+    ) -> Tensor:
+        """Attends from (S*K, H, 1, D) queries, with a result of that shape."""
+        if new is not None:
+            self._append(new)
         entries = self.stored[:, layer]
         if self.new:
             entries = torch.cat((entries, self.new[layer].unsqueeze(2)), dim=2)
@@ -84,10 +90,10 @@ class _Entries:
         entries = entries.unflatten(4, (self.num_heads, -1))  # K x 2 x P x S x H x D
         keys, values = (entries[:, half].permute(0, 2, 3, 1, 4) for half in (0, 1))
         rows = (self.streams.slot.size(0), self.streams.hypotheses)
-        queries = queries.unflatten(1, (self.num_heads, 1, -1)).unflatten(0, rows).transpose(0, 1)
+        queries = queries.unflatten(0, rows).transpose(0, 1)
         scores = (queries * queries.size(4) ** -0.5) @ keys.transpose(3, 4)
         attended = scores.softmax(4) @ values  # K x S x H x 1 x D
-        return attended.transpose(0, 1).flatten(2).flatten(0, 1)
+        return attended.transpose(0, 1).flatten(0, 1)
 
 
 @dataclass
@@ -100,8 +106,9 @@ class _Step:
     aggregated_attn: Optional[_Entries]
     encoder_attn: Sequence[_Entries]
 
-    def advance(self, canonical: Tensor) -> None:
-        """Nothing: every step has an object of its own."""
+    def advance(self, canonical: Tensor) -> Tensor:
+        """The tokens to read, all of them: every step has an object of its own."""
+        return canonical
 
 
 class SentenceEncoder(nn.Module):
@@ -136,7 +143,7 @@ class SentenceEncoder(nn.Module):
         source, *tables = self.model.tables()
         states = self.model.encoder(canonical, streams, source, prepared=prepared)
         slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
-        encoded = EncodedSource(slots, streams, *tables, states, None, canonical)
+        encoded = EncodedSource(slots, streams, *tables, states, canonical)
         views = decoder.project_encoder(encoded)
         memories = []
         for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):

@@ -64,7 +64,8 @@ class Judge(ABC):
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:
-        """Judges one answer to a problem (see also :class:`Problem`), both tokens separated by spaces.
+        """Judges one answer to a problem (see also :class:`Problem`), both tokens separated by
+        spaces.
 
         One that cannot be read is a verdict too.
         """
@@ -75,8 +76,8 @@ class Judge(ABC):
         references: Optional[Sequence[str]] = None,
         symbols: Optional[str] = None,
     ) -> List[Problem]:
-        """The sources with what is known of each, see :class:`Problem`; a UserError if the judge needs
-        references and there are none."""
+        """The sources with what is known of each, see :class:`Problem`; a UserError if the judge
+        needs references and there are none."""
         if self.on_references and references is None:
             raise UserError(
                 f"{self.semantics} compares answers with references, but the data have none: name "

@@ -3,7 +3,7 @@
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
@@ -80,37 +80,6 @@ class JudgePool(WorkerPool):
         except MalformedFormula:
             return False
         return True
-
-    def first_satisfied(
-        self,
-        problems: Sequence[str],
-        answers: Sequence[Sequence[str]],
-        verdicts: Sequence[Dict[str, Verdict]],
-    ) -> List[Optional[int]]:
-        """Judges the answers to each problem, best first, until one is accepted: all first ones at
-        once, then the second ones to problems that are left, and so on.
-
-        Args:
-            problems: the problems.
-            answers: to each of them, in the order of preference.
-            verdicts: by answer, those to each problem that are known; new ones are added.
-
-        Returns:
-            The place of the first satisfied answer to each problem, None if none is.
-        """
-        found: List[Optional[int]] = [None] * len(problems)
-        waiting = list(range(len(problems)))
-        for rank in range(max(map(len, answers), default=0)):
-            waiting = [place for place in waiting if rank < len(answers[place])]
-            new = [place for place in waiting if answers[place][rank] not in verdicts[place]]
-            judged = self.verify_all((problems[place], answers[place][rank]) for place in new)
-            for place, verdict in zip(new, judged):
-                verdicts[place][answers[place][rank]] = verdict
-            for place in waiting:
-                if verdicts[place][answers[place][rank]] is Verdict.satisfied:
-                    found[place] = rank
-            waiting = [place for place in waiting if found[place] is None]
-        return found
 
     def solvable(self, sources: Iterable[str]) -> List[Optional[bool]]:
         """Whether sources have a right answer at all; None where that cannot be told in time."""

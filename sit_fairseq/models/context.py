@@ -25,6 +25,12 @@ class Context:
     streams: Streams
     target_table: StreamTable
     output_table: StreamTable
+    padding = None  # of sources
+
+    @property
+    def mask(self) -> Optional[Tensor]:
+        """(N, 1, 1, U) True at real tokens of the sources; None if all are real."""
+        return self.streams.mask(self.padding)
 
     @property
     def hypothesis_slots(self) -> Slots:
@@ -72,18 +78,13 @@ class EncodedSource(Context):
 
     Attributes:
         states: (N, U, C) output of the encoder.
-        padding: (B, U) True at padding, None if there is none.
         canonical: (B, U) the sources in canonical ids.
+        padding: (B, U) True at padding, None if there is none.
     """
 
     states: Tensor
-    padding: Optional[Tensor]
     canonical: Tensor
-
-    @property
-    def mask(self) -> Optional[Tensor]:
-        """(N, 1, 1, U) True at real tokens; None if all are real."""
-        return self.streams.mask(self.padding)
+    padding: Optional[Tensor] = None
 
     def view(self, letters: str) -> Tensor:
         """The states that a cross-attention sees: (N, U, C) of each stream (``"CP"``), or (B, U, C)

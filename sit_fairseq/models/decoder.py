@@ -1,4 +1,4 @@
-"""The decoder: canonical ids and encoded sources in, logits over canonical ids out."""
+"""The decoder: canonical ids and a batch's context in, logits over canonical ids out."""
 
 from typing import Iterator, List, Optional, Tuple
 
@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.models.adacos_scale import AdaCosScale
-from sit_fairseq.models.attention import KeysValues
-from sit_fairseq.models.cache import KeyValueCache
+from sit_fairseq.models.attention import KeysValues, Sequences
+from sit_fairseq.models.cache import KeyValueCache, LayerMemory
 from sit_fairseq.models.config import StackConfig
-from sit_fairseq.models.context import Context, EncodedSource
+from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import TokenEmbedding
-from sit_fairseq.models.layers import StreamDecoderLayer
+from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
 from sit_fairseq.symbols.streams import SymbolPositions
 
@@ -37,18 +37,20 @@ class StreamDecoder(nn.Module):
         self.embed_tokens = embed_tokens
         self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
-        self.layers = nn.ModuleList(StreamDecoderLayer(cfg) for _ in range(cfg.num_layers))
+        self.layers = nn.ModuleList(
+            StreamLayer(cfg, "D", cfg.pattern.cross) for _ in range(cfg.num_layers)
+        )
         self.layer_norm = cfg.norm(cfg.final_norm)
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 
-    def forward(self, canonical: Tensor, source: EncodedSource) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context) -> Tensor:
         """Computes logits for all target positions (teacher forcing).
 
         Args:
             canonical: (B*K, T) canonical ids of the targets. Ids without a stream (beams that
                 are dead anyway hold such) read as placeholders.
-            source: the sources, with K hypotheses.
+            source: the batch, with K hypotheses. Cross-attentions need encoded sources.
 
         Returns:
             (B*K, T, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
@@ -57,40 +59,39 @@ class StreamDecoder(nn.Module):
         own_slots = source.own_slots(canonical)
         if own_slots is not None:
             source = source.extended(*source.streams.with_own_streams(own_slots))
-        mask = source.mask
+        mask, cross = source.mask, self.cfg.pattern.cross
         x, positions = self._embed(canonical, source)
         for layer, views in zip(self.layers, self.project_encoder(source)):
-            x = layer(x, positions, views, mask)
+            x = layer(x, positions, Sequences(source.streams, None, True, cross, views, mask))
         return self._project(x, canonical, source)
 
     @torch.no_grad()
     def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
-        """Computes logits for the last target position, without gradients.
+        """Computes logits for the positions that no step has read, without gradients.
 
         Args:
             canonical: (B*K, T) canonical ids of the targets so far.
-            cache: of :meth:`new_cache`; keys and values of the position are appended.
+            cache: of :meth:`new_cache`; keys and values of the P new positions are appended.
 
         Returns:
-            (B*K, 1, V_n + S + R) logits, S of the sentences that are still searched.
+            (B*K, P, V_n + S + R) logits, S of the sentences that are still searched.
         """
-        cache.advance(canonical)
-        x, positions = self._embed(canonical[:, -1:], cache.context, cache.position)
+        new = cache.advance(canonical)
+        x, positions = self._embed(new, cache.context, cache.position)
         for number, layer in enumerate(self.layers):
-            x = layer.step(x, positions, cache, number)
+            x = layer(x, positions, LayerMemory(cache, number))
         return self._project(x, canonical, cache.context)
 
-    def new_cache(self, source: EncodedSource) -> KeyValueCache:
+    def new_cache(self, source: Context) -> KeyValueCache:
         """The empty memory of the steps of a search."""
         return KeyValueCache(
             source,
             self.project_encoder(source),
             self.cfg.pattern.cross,
-            num_heads=self.cfg.num_heads,
-            embed_dim=self.cfg.embed_dim,
+            self.cfg.num_heads,
         )
 
-    def project_encoder(self, source: EncodedSource) -> Iterator[List[KeysValues]]:
+    def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
         """Keys and values of the cross-attentions, layer by layer."""
         views = [source.view(letters) for letters in self.cfg.pattern.cross]
         for layer in self.layers:

@@ -4,10 +4,11 @@ from typing import Optional
 
 from torch import Tensor, nn
 
+from sit_fairseq.models.attention import Sequences
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
-from sit_fairseq.models.layers import StreamEncoderLayer
+from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
@@ -26,7 +27,7 @@ class StreamEncoder(nn.Module):
         self.embed_tokens = embed_tokens
         self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
-        self.layers = nn.ModuleList(StreamEncoderLayer(cfg) for _ in range(cfg.num_layers))
+        self.layers = nn.ModuleList(StreamLayer(cfg, "E") for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)
 
     def forward(
@@ -52,9 +53,9 @@ class StreamEncoder(nn.Module):
         x = self.embed_positions(table.embed(canonical, streams), streams, prepared)
         x = dropout(self.layernorm_embedding(x), self.cfg.options.dropout if self.training else 0.0)
         positions = SymbolPositions.of(canonical, table.vocabulary.num_base, streams)
-        mask = streams.mask(padding)
+        memory = Sequences(streams, streams.mask(padding))
         for layer in self.layers:
-            x = layer(x, positions, mask)
+            x = layer(x, positions, memory)
         return self.layer_norm(x)
 
 

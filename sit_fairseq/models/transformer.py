@@ -105,7 +105,7 @@ class SymbolInvariantTransformer(nn.Module):
         )
         source, *tables = self.tables()
         states = self.encoder(canonical, streams, source, padding, prepared)
-        return EncodedSource(slots, streams, *tables, states, padding, canonical)
+        return EncodedSource(slots, streams, *tables, states, canonical, padding)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""

@@ -16,7 +16,12 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.search.constraint import Constraint
-from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions
+from sit_fairseq.search.hypotheses import (
+    Hypothesis,
+    NoAnswer,
+    SearchOptions,
+    best_possible,
+)
 from sit_fairseq.search.strategies import Best
 from sit_fairseq.symbols.slots import Slots
 
@@ -174,7 +179,8 @@ class _Search:
         left = [place for place in range(len(slots)) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
         self._caches = [m.new_cache(s) for m, s in zip(search.models, encoded)] if left else []
-        self._reorder(self._sentences.repeat_interleave(self._options.beam))
+        self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
+        self._reorder(self._sentences)
         self._device = next(search.models[0].parameters()).device
         self._answers: List[List[Hypothesis]] = [[] for _ in slots]
         # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
@@ -188,6 +194,9 @@ class _Search:
         least, most = least[self._sentences], most[self._sentences]
         prefix = None if prefix is None else prefix[self._sentences]
         beam, longest = self._options.beam, int(most.max())
+        if prefix is not None:
+            self._read(prefix[:, :longest])
+        self._reorder(torch.arange(self._sentences.numel()).repeat_interleave(beam))
         rows = self._sentences.numel() * beam
         tokens = torch.full((rows, longest + 2), self._pad)
         tokens[:, 0] = self._eos
@@ -253,19 +262,33 @@ class _Search:
             nbest.sort(key=lambda answer: -float(answer.score))
         return self._answers
 
+    def _read(self, prefix: Tensor) -> None:
+        """Reads at once those tokens of (B, P) prefixes that no sentence lacks."""
+        length = int(prefix.ne(self._pad).all(0).long().cumprod(0).sum())
+        if length:
+            self._ahead = self._next(F.pad(prefix[:, :length], (1, 0), value=self._eos))
+
     def _log_probs(self, tokens: Tensor) -> Tensor:
-        """(B*K, V) of the next token, on the CPU, where the search decides: a GPU would be waited
-        for many times in each step."""
+        """(B*K, V) of the next token."""
+        if self._ahead is not None and tokens.size(1) <= self._ahead.size(1):
+            return self._ahead[:, tokens.size(1) - 1].clone()
+        self._ahead = None
+        return self._next(tokens)[:, -1]
+
+    def _next(self, tokens: Tensor) -> Tensor:
+        """(rows, P, V) log-probabilities of the tokens after each one that no model has read. They
+        are on the CPU, where the search decides: a GPU would be waited for many times in each step.
+        """
         tokens = tokens.to(self._device, non_blocking=True)
         found = []
         for model, cache in zip(self._search.models, self._caches):
             logits = model.step(tokens, cache)
-            found.append(log_probabilities(logits.div_(self._options.temperature))[:, -1, :])
+            found.append(log_probabilities(logits.div_(self._options.temperature)))
         log_probs = found[0]
         if len(found) > 1:
             log_probs = torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))
         log_probs = log_probs.cpu()
-        return F.pad(log_probs, (0, self._width - log_probs.size(1)), value=-math.inf)
+        return F.pad(log_probs, (0, self._width - log_probs.size(2)), value=-math.inf)
 
     def _restrict(
         self,
@@ -367,22 +390,5 @@ class _Search:
         """Goes on with the hypotheses that continue the given ones."""
         for cache in self._caches:
             cache.reorder(rows)
-
-
-def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
-    """(B,) the best scores that unfinished hypotheses can come to.
-
-    Args:
-        unfinished: (B,) their log-probabilities.
-        step: the last one, from 0.
-        longest: the most tokens without ``</s>``.
-        options: say how scores are divided.
-    """
-    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
-        unfinished = unfinished - options.unk_penalty * (longest - step)
-    if not options.normalize:
-        return unfinished
-    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
-    # rises or falls all the way.
-    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
-    return torch.maximum(shortest, longest)
+        if self._ahead is not None:
+            self._ahead = self._ahead[rows]

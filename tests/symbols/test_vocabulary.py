@@ -4,7 +4,6 @@ import pytest
 import torch
 from conftest import encode, make_dictionary, make_model
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.saved_tokens import buffer_text
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -41,40 +40,11 @@ def test_slots_by_first_appearance():
     assert read.names.tolist() == [[c, a], [pad, pad], [b, pad]]
 
 
-def test_random_sentences_against_a_loop():
-    dictionary, vocabulary = build(symbols=[f"s{i}" for i in range(30)], pattern="s\\d+")
-    tokens = torch.randint(2, len(dictionary), (40, 25))
-    canonical, read = Slots.by_appearance(vocabulary, tokens)
-    for sentence, found, slots in zip(tokens.tolist(), canonical.tolist(), read.names.tolist()):
-        seen = []
-        for token, value in zip(sentence, found):
-            if dictionary.is_symbol(dictionary[token]):
-                if token not in seen:
-                    seen.append(token)
-                assert value == vocabulary.num_base + seen.index(token)
-            else:
-                assert value < vocabulary.num_base
-        assert slots == seen + [dictionary.pad()] * (len(slots) - len(seen))
-
-
 def test_no_symbols_at_all():
     dictionary, vocabulary = build()
     _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["! 0", "1"]))
     assert slots.names.shape == (2, 0)
     assert slots.encode(encode(dictionary, ["a 0", "b"]))[0, 0] == dictionary.unk()
-
-
-def test_encode_with_the_slots_of_the_source_and_back():
-    dictionary, vocabulary = build()
-    _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["& c | a c", "xor b b"]))
-    target = encode(dictionary, ["a 1 c 0", "b 1"])
-    canonical = slots.encode(target)
-    slot = vocabulary.num_base
-    assert canonical[0, [0, 2]].tolist() == [slot + 1, slot] and canonical[1, 0] == slot
-    for row in range(2):
-        assert torch.equal(slots.named().decode(canonical[row], row), target[row])
-    foreign = slots.encode(encode(dictionary, ["b", "h"]))
-    assert foreign[:, 0].tolist() == [dictionary.unk()] * 2
 
 
 def test_padding_is_no_slot():
@@ -117,14 +87,6 @@ def test_checkpoint_of_another_precision(dtype):
     assert loaded.dictionary.pattern == "[a-h]|é" and loaded.same_columns(vocabulary)
 
 
-def test_given_pattern_wins_over_the_checkpoint():
-    _, vocabulary = build()
-    _, loaded = build(pattern="[a-z]|v\\d+")
-    loaded.load_state_dict(vocabulary.state_dict())
-    assert loaded.dictionary.pattern == "[a-z]|v\\d+"
-    assert buffer_text(loaded.symbols) == "[a-z]|v\\d+"
-
-
 def test_loading_leaves_the_callers_weights_as_they_are():
     """Torch copies the dictionary of tensors before it asks modules, but not everybody does."""
     state = dict(build()[1].state_dict())
@@ -143,21 +105,6 @@ def test_model_takes_over_the_number_of_base_tokens():
     assert bare.encoder.embed_tokens.weight.size(0) != 13
     bare.load_state_dict(model.state_dict())
     assert torch.equal(bare.encoder.embed_tokens.weight, model.encoder.embed_tokens.weight)
-
-
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        (dict(base=("!", "&", "->", "U"), pattern=None), "for: '->' 'U'; remove them.*--symbols"),
-        (dict(base=[f"T{i}" for i in range(25)], pattern=None), "'T10' .* and 5 more;"),
-        (dict(pattern="[a-z]|0|1"), "matches '0' '1', which the checkpoint was trained with as ba"),
-    ],
-)
-def test_data_that_do_not_fit_the_checkpoint_are_refused(options, reason):
-    _, vocabulary = build()
-    _, loaded = build(**options)
-    with pytest.raises(UserError, match=reason):
-        loaded.load_state_dict(vocabulary.state_dict())
 
 
 def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():

@@ -16,8 +16,9 @@ def held_out_sets(
     longest: int,
     usable: Callable[[Sequence[str]], Any],
 ) -> Dict[str, List[str]]:
-    """The set ``name`` of formulas that people wrote, of at most ``longest`` tokens, the same negated,
-    and conjunctions of literals: those that are ``usable``, and none a renaming of another."""
+    """The set ``name`` of formulas that people wrote, of at most ``longest`` tokens, the same
+    negated, and conjunctions of literals: those that are ``usable``, and none a renaming of
+    another."""
     plain: Dict[int, List[str]] = {}
     for tokens in written:
         if len(tokens) <= longest and usable(tokens):

@@ -38,7 +38,8 @@ def named(
 def infix(
     tokens: Sequence[str], binding: Optional[Mapping[str, int]] = None, tight: bool = False
 ) -> str:
-    """Writes a formula for people, and in the notation of Spot, however deep it is: ``(a U b) & !X c``.
+    """Writes a formula for people, and in the notation of Spot, however deep it is: ``(a U b) & !X
+    c``.
 
     Every binary operator below another operator is in parentheses, unless ``binding``, how tightly
     operators bind, makes them needless. ``tight`` leaves out the space after a letter; the names

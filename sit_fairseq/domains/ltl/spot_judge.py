@@ -67,10 +67,8 @@ def _renamed(tokens: Sequence[str], names: Mapping[str, str]) -> List[str]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _counterexamples(formula: str) -> Any:
-    """The automaton of all words that violate a formula in infix notation.
-
-    No effort is made to shrink it, which takes longer than intersecting it with a lasso.
-    """
+    """The automaton of all words that violate a formula in infix notation; shrinking it would take
+    longer than intersecting it with a lasso."""
     import spot
 
     negation = spot.formula.Not(spot.formula(formula))
@@ -252,8 +250,8 @@ def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
 
 
 def spots_own_form(tokens: Sequence[str]) -> List[str]:
-    """Rewrites a formula of ``! X U &`` over p0, p1, ... as Spot does whenever it makes one, ``& a 1``
-    as ``a``, its conjuncts sorted."""
+    """Rewrites a formula of ``! X U &`` over p0, p1, ... as Spot does whenever it makes one, ``& a
+    1`` as ``a``, its conjuncts sorted."""
     import spot
 
     return conjuncts_sorted(_spot_tokens(spot.formula(infix(tokens))))

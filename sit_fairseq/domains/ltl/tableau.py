@@ -152,8 +152,8 @@ class _Walk:
 
 
 def depth_first_trace(formula: Sequence[str], budget: int = BUDGET) -> Optional[Trace]:
-    """The trace of the walk; None if the formula is unsatisfiable, or ``budget`` subformulas were taken
-    apart before, counted again in each step. A MalformedFormula if the tokens are not one."""
+    """The trace of the walk; None if the formula is unsatisfiable, or ``budget`` subformulas were
+    taken apart before, counted again in each step. A MalformedFormula if the tokens are not one."""
     check_ltl(formula)
     walk = _Walk(formula)
     for _ in range(budget):

@@ -26,8 +26,8 @@ Step = Tuple[str, ...]
 
 
 class Trace(NamedTuple):
-    """A symbolic trace: steps, each the tokens of a Boolean formula, then those that repeat for ever,
-    at least one."""
+    """A symbolic trace: steps, each the tokens of a Boolean formula, then those that repeat for
+    ever, at least one."""
 
     prefix: Tuple[Step, ...]
     cycle: Tuple[Step, ...]
