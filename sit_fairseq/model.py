@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.domains.by_name import arity_of
-from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.errors import UnansweredError, UserError, excerpt
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.loading import KIND, load_model, portable
@@ -112,9 +112,12 @@ class Model:
             UserError: there is no such file, it holds no model with streams, or the device or
                 another argument cannot be used.
         """
+        for name, text in (("symbols", symbols), ("fresh_names", fresh_names)):
+            if not isinstance(text, (str, type(None))):
+                raise UserError(f"{name} is a text, not {text!r}", name)
         try:
-            torch.zeros(1, device=device)
-        except (RuntimeError, AssertionError) as error:
+            torch.zeros(1, device=device).item()
+        except (RuntimeError, AssertionError, TypeError) as error:
             raise UserError(
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
@@ -166,6 +169,8 @@ class Model:
 
     def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
         """Answers sentences, in order; the options are those of :meth:`answers`."""
+        if isinstance(sentences, str):
+            raise TypeError(f"sentences are a list of texts, not one text: {excerpt(sentences)}")
         sentences = list(sentences)
         found: Dict[int, Answer] = {}
         for batch in self.answers(sentences, **options):
@@ -207,13 +212,15 @@ class Model:
         Raises:
             UserError: an option cannot be used.
         """
-        pool = self._pool(verify)
-        if len(beams) > 1 and pool is None:
+        pool, widths = self._pool(verify), beam_widths(beams, search.beam)
+        if len(widths) > 1 and pool is None:
             raise UserError("beams of several widths need a judge", "beams verify")
+        for name, number in (("batch_size", batch_size), ("max_tokens", max_tokens)):
+            if number is not None and not (isinstance(number, int) and number > 0):
+                raise UserError(f"{name} is a whole number from 1, not {number!r}", name)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
         grammar = self._grammar(constrained, pool)
-        widths = beam_widths(beams, search.beam)
         searches = {
             width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
             for width in widths
@@ -270,6 +277,8 @@ class Model:
 
     def _read(self, sentence: str) -> Union[str, Tuple[int, int]]:
         """The tokens of a sentence with its ``</s>`` and its streams, or why it is not answered."""
+        if not isinstance(sentence, str):
+            raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
             tokens = self._tokens.read(sentence)
         except UnansweredError as error:
@@ -287,6 +296,9 @@ class Model:
 
         if verify is None or isinstance(verify, JudgePool):
             return verify
+        if not (verify and isinstance(verify, (str, Judge))):
+            kinds = "the name of a domain, a judge or a pool of judges"
+            raise UserError(f"verify takes {kinds}, not {verify!r}", "verify")
         key = os.getpid(), verify  # a process that was forked has workers of its own
         if key not in self._judges:
             judge = verify if isinstance(verify, Judge) else accepting_judge(verify)
@@ -300,10 +312,15 @@ class Model:
         domain = domain_of(pool.judge) if constrained is None and pool is not None else None
         if domain is not None and domain.grammar is not None:
             constrained = pool.judge.semantics
-        if not isinstance(constrained, (str, bool, type(None))):
-            return constrained
-        name = "auto" if constrained is True else constrained
-        return make_grammar(name, self.domain, self.base_tokens) if name else None
+        if constrained is None or constrained is False:
+            return None
+        if constrained is True or isinstance(constrained, str):
+            name = "auto" if constrained is True else constrained
+            return make_grammar(name, self.domain, self.base_tokens)
+        if not hasattr(constrained, "start"):
+            kinds = "True, the name of a domain or a grammar"
+            raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")
+        return constrained
 
 
 def _options(model: SymbolInvariantTransformer) -> Dict[str, Any]:
@@ -338,6 +355,8 @@ def _batches(
 
 def _file(path: str) -> str:
     """The file of weights that a path names, of a folder the first there is."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path of a model is a text, not {path!r}")
     if not os.path.isdir(path):
         return path
     files = [os.path.join(path, name) for name in _FILES]

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from sit_fairseq.symbols import renaming as symbol_renaming
 from sit_fairseq.symbols.fresh import numbered
-from sit_fairseq.symbols.renaming import Renaming, rename_sample
+from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.training.alpha_renaming import rename_sample
 
 logger = logging.getLogger(__name__)
 

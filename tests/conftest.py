@@ -27,8 +27,8 @@ from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
-# Rooms whose tests mostly compute, and take seconds.
-FAST_ROOMS = {"domains", "judging", "models", "search", "storage", "symbols", "training"}
+# Fixtures that run a command, or train a model.
+COSTLY = {"once", "binarised"}
 
 PACKAGE = Path(sit_fairseq.__file__).parent
 
@@ -41,13 +41,13 @@ TARGETS = ["1", "a 1", "b 0 d 1", "a 0 b 1 c 1 h 0"]
 
 
 def pytest_collection_modifyitems(items):
-    """Marks as ``fast`` the tests of rooms that compute, but for those marked ``slow`` and those of
-    files with a command line."""
+    """Marks as ``fast`` the tests of all rooms that cost little: those without a command line, another
+    process, a trained model, or the mark ``slow`` of tests that take more than a second."""
     for item in items:
-        room = item.path.relative_to(Path(__file__).parent).parts[0]
         origins = {getattr(value, "__module__", None) for value in vars(item.module).values()}
-        slow = "command_line" in origins or item.get_closest_marker("slow")
-        if room in FAST_ROOMS and not slow:
+        costly = "command_line" in origins or hasattr(item.module, "subprocess")
+        costly = costly or COSTLY & set(getattr(item, "fixturenames", ()))
+        if not costly and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.fast)
 
 

@@ -74,7 +74,7 @@ def test_commands_can_be_read(name, monkeypatch):
         raise SystemExit
 
     monkeypatch.setattr(argparse.ArgumentParser, "error", error)
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir((ROOT / name).parent if "_template" in name else ROOT)
     for shown in calls((ROOT / name).read_text()):
         command, *words = shown
         try:

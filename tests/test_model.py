@@ -170,6 +170,49 @@ def test_other_threads_answer_between_two_batches(prop):
     assert all(found[place].text == one.text for place, one in first.items())
 
 
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("beams", (3, (), (0,), (3.5,), (10**9,), ("a",), (10, 3), (3, 10))),
+        ("verify", (5, True, "", "nothing", print, ["prop"])),
+        ("constrained", (5, "", "nothing", "copying", print, ["prop"])),
+        ("max_length", (-1, "9", 2.5)),
+        ("batch_size", (0, "9", 2.5)),
+        ("max_tokens", (0, "9")),
+    ],
+)
+def test_an_option_of_another_kind_is_named(prop, name, values):
+    for value in values:
+        with pytest.raises(UserError, match="--") as error:
+            prop.answer(["! a"], **{name: value})
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [*(dict(nbest=0), dict(beam=0), dict(beam="3"), dict(len_penalty=float("nan")))],
+)
+def test_options_of_a_search_are_numbers(option):
+    with pytest.raises(UserError, match=next(iter(option)).replace("_", "-")):
+        SearchOptions(**option)
+
+
+@pytest.mark.parametrize("sentences", ["! a", ["! a", None], [b"! a"], [["!", "a"]], None])
+def test_sentences_are_a_list_of_texts(prop, sentences):
+    with pytest.raises(TypeError):
+        prop.answer(sentences)
+
+
+@pytest.mark.parametrize(
+    "option", [dict(symbols=5), dict(symbols="("), dict(fresh_names=5), dict(device="meta")]
+)
+def test_an_argument_of_loading_is_named(option):
+    with pytest.raises(UserError, match="--"):
+        Model.load(str(CHECKPOINTS / "prop"), **option)
+    with pytest.raises(TypeError):
+        Model.load(None)
+
+
 @pytest.mark.parametrize("name", ["nothing", "folder", "text"])
 def test_what_is_no_model_is_one_sentence(tmp_path, name):
     (tmp_path / "folder").mkdir()

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import re
 import shlex
 import subprocess
@@ -9,16 +10,18 @@ import sys
 from unittest import mock
 
 import pytest
-from command_line import ROOT, hydra_train, load_script, run, run_preprocess, sit
+from command_line import ROOT, hydra_train, run, run_preprocess, sit
 from conftest import needs_spot
 from fairseq_cli import generate, train
 
+from examples.paper import figures
+from examples.paper import pace as PACE
+from examples.paper import run as PAPER
+from examples.paper import runs
+from examples.paper.tables import make_runs
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation import experiment_runs
-from sit_fairseq.evaluation.experiments import make_runs
 
-PAPER = load_script("examples/paper/run.py")
-PACE = sys.modules["pace"]
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
 def in_process(folder, words) -> None:
@@ -62,25 +65,25 @@ def command(self, *words, **options):
     """In place of the runner's own: a line of a step in this process, if it is no shell's."""
     line, _, out = words[-1].partition(" >")
     if words[0] == "bash" and line.split()[0] not in ("sit", "fairseq-train", "fairseq-generate"):
-        subprocess.run(words, cwd=self._out, env=self._environment, check=True)
+        subprocess.run(
+            words,
+            cwd=self.out,
+            env={**os.environ, "PATH": PATH, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
         return
     with contextlib.ExitStack() as redirected:
         if words[0] == "bash" and out:
-            file = redirected.enter_context(open(self._out / out, "w"))
+            file = redirected.enter_context(open(self.out / out, "w"))
             redirected.enter_context(contextlib.redirect_stdout(file))
-        in_process(self._out, shlex.split(line) if words[0] == "bash" else words)
+        in_process(self.out, shlex.split(line) if words[0] == "bash" else words)
 
 
-def one_of_each_kind(experiments, folder):
+def one_of_each_kind(table, folder):
     """One run for each set of measurements; the configurations of all have a test of their own."""
     kinds = {}
-    for run in make_runs(experiments, folder):
-        meant = [
-            name
-            for name, measurement in experiments.measurements.items()
-            if run.model in (measurement.models or [run.model])
-            and run.condition in (measurement.conditions or [run.condition])
-        ]
+    for run in make_runs(table, folder):
+        meant = [name for name, measured in table.measurements.items() if measured.of(run)]
         kinds[run.checkpoint, *meant] = run
     return list(kinds.values())
 
@@ -93,8 +96,8 @@ def outputs(tmp_path_factory):
 @pytest.fixture
 def carry_out(outputs, monkeypatch, capsys):
     """Carries out a step and returns its table; the steps of a task share their data."""
-    monkeypatch.setattr(experiment_runs.Runner, "_call", call)
-    monkeypatch.setattr(experiment_runs, "make_runs", one_of_each_kind)
+    monkeypatch.setattr(runs.Runner, "_call", call)
+    monkeypatch.setattr(runs, "make_runs", one_of_each_kind)
     monkeypatch.setattr(PAPER.Paper, "_call", command)
 
     def carry_out(task, step, *words, scale="tiny"):
@@ -141,7 +144,8 @@ def test_every_table_can_be_made(carry_out, task, step):
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
         assert rows and all(any(cell != "—" for cell in row[2:]) or len(row) == 2 for row in cells)
     if step == "figures":
-        assert list(out.glob("runs/*/*/*/heat_map.png"))
+        figures.main(str(out / "maps.png"), *map(str, out.glob("runs/*/*/*/heat_map.json")))
+        assert list(out.glob("runs/*/*/*/heat_map.png")) and (out / "maps.png").is_file()
     if (task, step) == ("ltl", "results"):
         assert (out / "imbalance.png").is_file()
     if (task, step) == ("prop", "shipped"):  # the model itself is no trifle
@@ -151,17 +155,17 @@ def test_every_table_can_be_made(carry_out, task, step):
 def test_what_is_done_is_not_done_again(carry_out, monkeypatch):
     carry_out("copying", "model")
     monkeypatch.setattr(PAPER.Paper, "_call", None)
-    monkeypatch.setattr(experiment_runs.Runner, "_call", None)
+    monkeypatch.setattr(runs.Runner, "_call", None)
     carry_out("copying", "model")
 
 
 def test_a_command_that_is_done_again_has_the_later_ones_follow(tmp_path):
     task = {"steps": {"all": ["first", "echo b >>said"], "first": ["echo a >>said"]}}
     journal = mock.Mock(entries=[{"line": "echo b >>said"}])
-    PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+    PAPER.Paper(task, tmp_path, journal).step("all")
     assert (tmp_path / "said").read_text() == "a\nb\n"
     journal.entries = [call.args[0] for call in journal.append.call_args_list]
-    PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+    PAPER.Paper(task, tmp_path, journal).step("all")
     assert (tmp_path / "said").read_text() == "a\nb\n"
 
 
@@ -169,7 +173,7 @@ def test_a_command_that_fails_is_not_done(tmp_path):
     journal = mock.Mock(entries=[])
     task = {"steps": {"all": ["true", "false | true", "touch later"]}}
     with pytest.raises(UserError, match="the same command goes on"):
-        PAPER.Paper(task, tmp_path, journal, 1, None).step("all")
+        PAPER.Paper(task, tmp_path, journal).step("all")
     journal.append.assert_called_once_with({"line": "true"})
     assert not (tmp_path / "later").exists()
 

@@ -9,17 +9,17 @@ import json
 from typing import List
 
 import pytest
-from command_line import ROOT, load_script
+from command_line import ROOT
 from fairseq import options
 from fairseq.dataclass.configs import FairseqConfig
 from fairseq.dataclass.initialize import add_defaults
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import OmegaConf
 
-from sit_fairseq.evaluation.experiments import Run, make_experiments, make_runs
+from examples.paper import run as PAPER
+from examples.paper.tables import Run, make_runs, make_table
 from sit_fairseq.models.config import AttentionPattern
 
-PAPER = load_script("examples/paper/run.py")
 TASKS = ("copying", "ltl", "prop")
 
 # Where the paper says it.
@@ -152,9 +152,9 @@ def path_of(task: str):
 def runs_of(task: str, table: str) -> List[Run]:
     """The runs of a table at the scale paper, which has no other configuration."""
     content = PAPER.read_task(task, "paper", [], ROOT)["tables"][table]
-    experiments = make_experiments(content, table, PAPER.HERE)
-    assert experiments.hydra == [str(path_of(task))]
-    return make_runs(experiments, ROOT)
+    found = make_table(content, table, PAPER.HERE)
+    assert found.hydra == [str(path_of(task))]
+    return make_runs(found, ROOT)
 
 
 def complete(task: str, *overrides: str) -> dict:
@@ -228,6 +228,7 @@ def test_no_option_is_in_neither_table(task):
     assert names <= known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task, arch", zip(TASKS, ("_copy", "_ltl", "_prop")))
 def test_named_architectures_are_the_papers(task, arch):
     for rows, suffix in ((MODEL, ""), ({**MODEL, **BASELINE}, "_baseline")):
@@ -246,6 +247,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_models_of_the_table_of_results_are_the_papers(task):
     runs = {run.model: run for run in runs_of(task, "results")}
@@ -260,6 +262,7 @@ def test_models_of_the_table_of_results_are_the_papers(task):
         assert cfg["common"]["seed"] == 46
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_patterns_of_the_ablation_are_all_that_differs(task):
     paper, runs = complete(task), runs_of(task, "ablation")

@@ -11,9 +11,9 @@ import pytest
 from generated import read
 
 from examples.paper import published
-from examples.paper.published import read_pickled_heat_map, read_published_pairs
+from examples.paper.published import compact_tokens, read_pickled_heat_map, read_published_pairs
 from sit_fairseq.datasets.grid import Cell, Grid
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
 
 LTL = "&!ab\n&!ab;{1}\nU1Xc\nc;1;{c;!c}\n"
 PROP = "<->a!b\na0b1\nxorab\na1b0\n&ab\na1\n"
@@ -256,3 +256,39 @@ def test_texts_that_are_stored_once_and_used_often_are_counted_each_time(monkeyp
     assert len(published.unpickle(data)) == 900
     monkeypatch.setattr(published, "_MAX_CHARACTERS", 50_000)
     assert published.unpickle(data) == "its texts have more than 50000 characters"
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("&!ab", "& ! a b"),
+        ("UaXb", "U a X b"),
+        ("xor<->ab->c1", "xor <-> a b -> c 1"),
+        ("<->xor!x0|or", "<-> xor ! x 0 | o r"),
+        ("GFWRMaabc", "G F W R M a a b c"),
+        ("a;&ab;{b}", "a ; & a b ; { b }"),
+        ("{1;!a}", "{ 1 ; ! a }"),
+        ("a1b0", "a 1 b 0"),
+        (" & a\tb ", "& a b"),
+        ("x o r", "x o r"),
+        ("", ""),
+    ],
+)
+def test_compact_notation(text, tokens):
+    assert compact_tokens(text) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    "text, character",
+    [
+        ("&aQ", "Q"),
+        ("a-b", "-"),
+        ("&a&b<>c", "<"),
+        ("a2", "2"),
+        ("&a\u00e9", "\u00e9"),
+        ("=ab", "="),
+    ],
+)
+def test_unknown_characters_are_named(text, character):
+    with pytest.raises(MalformedFormula, match=f"^'{character}' is neither"):
+        compact_tokens(text)

@@ -155,7 +155,6 @@ def test_a_task_is_begun(elsewhere, tmp_path):
     "package, words",
     [
         ("fairseq", ("options",)),
-        ("fairseq", ("experiments", "x.yaml", "out")),
         (
             "fairseq",
             *[("convert", "in", "out", "--symbols", "a", "--actual", "a", "--placeholder", "b")],

@@ -15,4 +15,4 @@ if ! [ -d "$out/bin.control" ]; then
         mv "$out/new" "$out/bin.$name"
     done
 fi
-sit experiments examples/binding/results.yaml "$out"
+python examples/paper/run.py examples/binding/results.yaml --out "$out"

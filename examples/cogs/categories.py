@@ -1,4 +1,4 @@
-"""The generalisation set of COGS by category, of the answers that `sit experiments` measured.
+"""The generalisation set of COGS by category, of the answers that `run.sh` measured.
 
     python -m examples.cogs.categories outputs/cogs
 

@@ -14,5 +14,5 @@ if ! [ -d "$out/data" ]; then
         --validpref "$out/new/dev" --destdir "$out/new"
     mv "$out/new" "$out/data"
 fi
-sit experiments examples/cogs/results.yaml "$out"
+python examples/paper/run.py examples/cogs/results.yaml --out "$out"
 python -m examples.cogs.categories "$out" | tee "$out/categories.md"

@@ -16,4 +16,4 @@ if ! [ -d "$out/bin" ]; then
         --validpref "$data/valid" --destdir "$out/new"
     mv "$out/new" "$out/bin"
 fi
-sit experiments examples/entities/results.yaml "$out"
+python examples/paper/run.py examples/entities/results.yaml --out "$out"

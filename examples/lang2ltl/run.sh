@@ -16,4 +16,4 @@ if ! [ -d "$out/data" ]; then
     done
     mv "$out/new" "$out/data"
 fi
-sit experiments examples/lang2ltl/results.yaml "$out"
+python examples/paper/run.py examples/lang2ltl/results.yaml --out "$out"

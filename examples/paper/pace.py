@@ -7,9 +7,9 @@ from typing import Any, Dict, Sequence
 
 from omegaconf import OmegaConf
 
+from examples.paper.runs import run_table
+from examples.paper.tables import make_runs, make_table, settings
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.experiment_runs import run_experiments
-from sit_fairseq.evaluation.experiments import make_experiments, make_runs
 from sit_fairseq.storage.journal import Journal
 
 # A trial, which is thrown away, ends with the first of these.
@@ -20,7 +20,7 @@ _FEWEST = 100
 
 
 def updates_within(
-    minutes: float, table: Dict[str, Any], folder: Path, base: Path, journal: Journal
+    minutes: float, content: Dict[str, Any], folder: Path, beside: Path, journal: Journal
 ) -> str:
     """Measures the speed of a training and says, in overrides, how much of it fits a time.
 
@@ -29,26 +29,21 @@ def updates_within(
 
     Args:
         minutes: for the training.
-        table: with one run; its training is measured.
+        content: of a table's file, with one run.
         folder: has the data.
-        base: has the hydra configurations.
+        beside: has the hydra configurations.
         journal: of the folder.
-
-    Returns:
-        Overrides of hydra; none if all updates fit.
     """
-    experiments = make_experiments(table, "the trial", base)
-    run = make_runs(experiments, folder)[0]
-    configuration = OmegaConf.merge(
-        *map(OmegaConf.load, experiments.hydra), OmegaConf.from_dotlist(run.overrides)
-    )
-    most = configuration.optimization.max_update
+    table = make_table(content, "the trial", beside)
+    base = OmegaConf.merge(*map(OmegaConf.load, table.hydra))
+    plan = settings(make_runs(table, folder)[0], base)
+    most = plan.optimization.max_update
     known = [entry["updates"] for entry in journal.entries if "updates" in entry]
     if known:
         updates = known[0]
         print(f"\nTraining has {updates:,} of {most:,} updates, as it was begun.", flush=True)
     else:
-        times = _trial(table, folder, base)
+        times = _trial(content, folder, beside)
         updates = fitting(times, 60 * minutes, most)
         print(
             f"\n{len(times) - 1} updates took {times[-1] - times[0]:.1f} seconds: training has "
@@ -58,7 +53,7 @@ def updates_within(
         journal.append({"updates": updates})
     if updates == most:
         return ""
-    warmup = configuration.lr_scheduler.warmup_updates * updates // most
+    warmup = plan.lr_scheduler.warmup_updates * updates // most
     return (
         f"optimization.max_update={updates} lr_scheduler.warmup_updates={warmup} "
         f"lr_scheduler.lr_period_updates={updates - warmup}"
@@ -66,35 +61,28 @@ def updates_within(
 
 
 def fitting(times: Sequence[float], seconds: float, most: int) -> int:
-    """How many updates fit.
+    """How many updates, ``most`` at most, fit some seconds; fewer than 100 teach nothing.
 
-    Args:
-        times: the seconds at which updates ended, at least two.
-        seconds: for the training.
-        most: no more than these.
-
-    Returns:
-        A number of updates, which may take longer than the time if it is the least that teaches
-        anything.
+    ``times`` are the seconds at which updates ended, at least two.
     """
     each = (times[-1] - times[0]) / (len(times) - 1)
     fit = int(_SHARE_OF_UPDATES * seconds / max(each, 1e-6)) // 50 * 50
     return min(most, max(_FEWEST, fit))
 
 
-def _trial(table: Dict[str, Any], folder: Path, base: Path) -> Sequence[float]:
+def _trial(content: Dict[str, Any], folder: Path, beside: Path) -> Sequence[float]:
     """Trains for a few seconds and returns when each update ended."""
     overrides = (
-        f"{table['overrides']} optimization.max_update={_UPDATES} "
+        f"{content['overrides']} optimization.max_update={_UPDATES} "
         f"optimization.stop_time_hours={_SECONDS / 3600} common.log_interval=1 "
         "dataset.disable_validation=true checkpoint.no_save=true"
     )
-    [(_, condition)] = table["conditions"].items()
+    [condition] = content["conditions"].values()
     changed = {"overrides": overrides, "conditions": {"Trial": condition}, "measurements": {}}
-    experiments = make_experiments({**table, **changed}, "the trial", base)
+    table = make_table({**content, **changed}, "the trial", beside)
     runs = folder / "runs" / "Trial"
     shutil.rmtree(runs, ignore_errors=True)
-    _, failed = run_experiments(experiments, folder, "trial", jobs=1)
+    _, failed = run_table(table, folder, "trial", jobs=1)
     if failed:
         raise UserError("the trial failed, see above")
     [log] = runs.glob("*/*/train.log")

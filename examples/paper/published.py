@@ -17,17 +17,17 @@ import argparse
 import logging
 import os
 import pickle
+import re
 from collections import defaultdict
 from io import BytesIO
 from typing import Any, Iterator, List, Sequence, Union
 
 from sit_fairseq.datasets.grid import grid_of_pairs
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
-from sit_fairseq.domains.formulas.reading import compact_tokens
-from sit_fairseq.domains.formulas.syntax import formula_symbols
+from sit_fairseq.domains.formulas.syntax import RESERVED, formula_symbols
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.domains.prop.propositional import check_propositional, parse_assignment
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.workers import End, WorkerPool
 from sit_fairseq.storage.files import read_sentences
 
@@ -44,6 +44,32 @@ _MAX_CHARACTERS = 2**28
 
 # What a pickled heat map may name: a dictionary that fills itself with lists.
 _NAMES = {"collections.defaultdict": defaultdict, "builtins.list": list, "__builtin__.list": list}
+
+
+# The longest token first: <-> is not - and >, xor is not x, o and r.
+_COMPACT = re.compile(
+    "|".join([*map(re.escape, sorted(RESERVED, key=len, reverse=True)), r"[a-z]|(\S)"])
+)
+
+
+def compact_tokens(text: str) -> List[str]:
+    """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
+
+    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``, ``U a <-> b X
+    c``, ``a ; & a b ; { b }`` and ``a 1 b 0``, as every symbol is one small letter. ``xor`` is
+    always the operator. Whether the tokens make sense together is not looked at.
+
+    Raises:
+        MalformedFormula: a character belongs to no token.
+    """
+    tokens = []
+    for match in _COMPACT.finditer(text):
+        if match[1]:
+            raise MalformedFormula(
+                f"'{match[1]}' is neither an operator nor a symbol, which are the letters a to z"
+            )
+        tokens.append(match[0])
+    return tokens
 
 
 def compact_formula(text: str, semantics: str) -> List[str]:

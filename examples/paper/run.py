@@ -1,11 +1,37 @@
-"""Makes the tables and figures of the paper: data, trainings, measurements.
+"""Makes tables of experiments: data, trainings, measurements.
 
+    python examples/paper/run.py examples/binding/results.yaml --out outputs/binding
     python examples/paper/run.py TASK [SCALE] [STEP] [NAME=VALUE ...] [--out DIR]
     python examples/paper/run.py prop mini results
 
-TASK is a YAML file beside this one, STEP one of its steps, ``model`` by default, and NAME=VALUE
-changes one of its values, as in ``labels=aiger``. Results go to ``outputs/TASK-SCALE``. What is
-done is not done again: a command that was interrupted goes on when it is given again.
+FILE.yaml is a table. Each of its models is trained under every condition with every seed, then
+measured by ``sit evaluate``. The table is written to ``DIR/FILE.md`` after each run::
+
+    hydra: [hydra.yaml]                         # settings of fairseq-hydra-train; beside the file
+    overrides: optimization.max_update=2500     # of all runs
+    seeds: [1, 2, 3]
+    heading: [Training data, Model]
+    conditions:                                 # folders of fairseq-preprocess in DIR
+      Normal: {data: bin}
+      Wide: {data: "bin.wide{seed}", models: [Baseline], seeds: [1]}
+    models:                                     # each with overrides of its own
+      Baseline: model.symbol_embedding=fixed model.stream_attention=EP-DP-CP
+      Proposed: ""
+    checkpoints: {Shipped: model.pt}            # models that need no training
+    measurements:
+      test:
+        command: prop data/test                 # of sit evaluate; {data} is that of the condition
+        columns: {Correct: correct.share}       # a path in its result
+      training:                                 # needs no command
+        columns: {After 500: validation.500.correct, CPU minutes: cpu_minutes}
+
+Files are data: ``${...}``, aliases, ``_target_`` and settings of ``hydra`` are refused.
+
+TASK is one of the paper's, a YAML file beside this one. STEP is one of its steps, ``model`` by
+default, and NAME=VALUE changes one of its values, as in ``labels=aiger``.
+
+Results go to ``outputs/TASK-SCALE``, or to ``outputs`` and the folder of the file. The same command
+goes on after an interruption. It does not repeat what is finished.
 """
 
 import argparse
@@ -14,6 +40,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -22,34 +49,26 @@ from omegaconf.errors import ConfigKeyError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(ROOT)]
+sys.path.insert(0, str(ROOT))
 
-from pace import updates_within  # noqa: E402
-
-from sit_fairseq.commands._options import at_least  # noqa: E402
+from examples.paper.pace import updates_within  # noqa: E402
+from examples.paper.runs import import_path, run_table  # noqa: E402
+from examples.paper.tables import make_table, read_yaml  # noqa: E402
+from sit_fairseq.datasets.options import at_least  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
-from sit_fairseq.evaluation.experiment_runs import import_path, run_experiments  # noqa: E402
-from sit_fairseq.evaluation.experiments import make_experiments  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
 
 def read_task(task: str, scale: str, settings: List[str], out: Path) -> Dict[str, Any]:
-    """What a task says at a scale.
-
-    Args:
-        task: name of a YAML file beside this one.
-        scale: which of its ``scales`` is merged into the rest.
-        settings: ``NAME=VALUE``, merged after that.
-        out: the folder of the results, ``${out}`` in the file.
+    """The content of a task, with ``scales[scale]``, ``NAME=VALUE`` and ``${out}`` merged into it.
 
     Raises:
         UserError: there is no such task, scale or value.
     """
-    path = HERE / f"{task}.yaml"
-    if not path.is_file() or task == "logic":
-        known = sorted({path.stem for path in HERE.glob("*.yaml")} - {"logic"})
+    known = sorted({path.stem for path in HERE.glob("*.yaml")} - {"logic"})
+    if task not in known:
         raise UserError(f"there is no task {task}, but {', '.join(known)}")
-    found = OmegaConf.load(path)
+    found = OmegaConf.load(HERE / f"{task}.yaml")
     defaults = [OmegaConf.load(HERE / f"{name}.yaml") for name in found.pop("defaults", [])]
     found = OmegaConf.merge(*defaults, found)
     scales = found.pop("scales")
@@ -62,40 +81,24 @@ def read_task(task: str, scale: str, settings: List[str], out: Path) -> Dict[str
         found = OmegaConf.merge(found, OmegaConf.from_dotlist(settings), places)
     except ConfigKeyError as error:
         raise UserError(f"{task} has no value {error.full_key}")
-    content = OmegaConf.to_container(found, resolve=True)
-    for step, lines in content["steps"].items():
-        content["steps"][step] = [" ".join(line.split()) for line in lines]
-    return content
+    return OmegaConf.to_container(found, resolve=True)
 
 
+@dataclass
 class Paper:
-    """The steps of a task.
+    """The steps of a task; the journal has the commands that are done."""
 
-    Args:
-        task: what :func:`read_task` has found.
-        out: the folder of the results.
-        journal: has the commands that are done.
-        jobs: trainings at a time.
-        minutes: for the training of the step ``model``; None for all of its updates.
-    """
+    task: Dict[str, Any]
+    out: Path
+    journal: Journal
+    jobs: int = 2
+    minutes: Optional[float] = None  # for the training of the step ``model``
 
-    def __init__(
-        self,
-        task: Dict[str, Any],
-        out: Path,
-        journal: Journal,
-        jobs: int,
-        minutes: Optional[float],
-    ) -> None:
-        self._task, self._out, self._journal = task, out, journal
-        self._jobs, self._minutes = jobs, minutes
-        self._done = {entry["line"] for entry in journal.entries if "line" in entry}
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        self._environment = {**os.environ, "PATH": path, "PYTHONPATH": import_path(str(ROOT))}
-        self._environment["PYTHONWARNINGS"] = "ignore"
+    def __post_init__(self) -> None:
+        self._done = {entry.get("line") for entry in self.journal.entries}
 
     def step(self, name: str) -> bool:
-        """Does what of a step is not done; a command that is done again has the later ones follow.
+        """Does the rest of a step; once a command is done, the later ones follow.
 
         Returns:
             Whether there was anything to do but tables.
@@ -104,20 +107,19 @@ class Paper:
             UserError: a command failed.
         """
         changed = False
-        for line in self._task["steps"][name]:
+        for line in (" ".join(line.split()) for line in self.task["steps"][name]):
             first, *rest = shlex.split(line)
-            if line in self._task["steps"]:
+            if line in self.task["steps"]:
                 changed |= self.step(line)
             elif first == "table":
                 self.table(*rest)
             elif changed or line not in self._done:
                 print(f"\n== {line}", flush=True)
-                (
+                if first == "binarise":
                     self.binarise(*rest)
-                    if first == "binarise"
-                    else self._call("bash", "-eo", "pipefail", "-c", line)
-                )
-                self._journal.append({"line": line})
+                else:
+                    self._call("bash", "-eo", "pipefail", "-c", line)
+                self.journal.append({"line": line})
                 self._done.add(line)
                 changed = True
         return changed
@@ -127,28 +129,34 @@ class Paper:
         words = ["--source-lang", "src", "--target-lang", "tgt", "--joined-dictionary"]
         words += ["--srcdict", f"{dictionary}/dict.src.txt"] if dictionary else []
         words += ["--trainpref", train, "--validpref", valid, "--destdir", destination]
-        shutil.rmtree(self._out / destination, ignore_errors=True)
+        shutil.rmtree(self.out / destination, ignore_errors=True)
         self._call("fairseq-preprocess", *words, capture_output=True)
 
     def table(self, name: str) -> None:
         """Trains and measures what a table needs, and prints it."""
-        content = self._task["tables"][name]
-        if name == "model" and self._minutes is not None:
-            paced = updates_within(self._minutes, content, self._out, HERE, self._journal)
+        content = self.task["tables"][name]
+        if name == "model" and self.minutes is not None:
+            paced = updates_within(self.minutes, content, self.out, HERE, self.journal)
             content = {**content, "overrides": f"{content['overrides']} {paced}"}
-        experiments = make_experiments(content, name, HERE)
-        text, failed = run_experiments(experiments, self._out, name, self._jobs)
-        print(f"\n{text}\n")
-        if "labels" in self._task:
-            print(f"Exact: the answer is the label; labels are {self._task['labels']}.")
-        if failed:
-            raise UserError(f"{failed} runs failed, see above; the same command goes on")
+        show_table(content, name, HERE, self.out, self.jobs)
+        if "labels" in self.task:
+            print(f"Exact: the answer is the label; labels are {self.task['labels']}.")
 
     def _call(self, *words: str, **options: Any) -> None:
-        done = subprocess.run(words, cwd=self._out, env=self._environment, **options)
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        more = {"PATH": path, "PYTHONPATH": import_path(str(ROOT)), "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(words, cwd=self.out, env={**os.environ, **more}, **options)
         if done.returncode:
             sys.stderr.buffer.write(done.stderr or b"")
             raise UserError(f"{words[0]} failed; the same command goes on from there")
+
+
+def show_table(content: Any, name: str, beside: Path, out: Path, jobs: int) -> None:
+    """Trains and measures what the content of a table's file says, and prints the table."""
+    text, failed = run_table(make_table(content, name, beside), out, name, jobs)
+    print(f"\n{text}\n")
+    if failed:
+        raise UserError(f"{failed} runs failed, see above; the same command goes on")
 
 
 def main() -> None:
@@ -156,27 +164,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("task", metavar="TASK")
-    parser.add_argument("scale", metavar="SCALE", nargs="?", default="mini")
-    parser.add_argument("step", metavar="STEP", nargs="?", default="model")
-    parser.add_argument("settings", metavar="NAME=VALUE", nargs="*")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="(default: outputs/TASK-SCALE)")
-    parser.add_argument(
-        "--jobs", type=at_least(1), default=2, help="trainings at a time (default: 2)"
-    )
-    parser.add_argument("--minutes", type=float, help="train the model for so long at most")
+    add = parser.add_argument
+    add("task", metavar="TASK|FILE.yaml")
+    add("scale", metavar="SCALE", nargs="?", default="mini")
+    add("step", metavar="STEP", nargs="?", default="model")
+    add("settings", metavar="NAME=VALUE", nargs="*")
+    add("--out", type=Path, metavar="DIR", help="folder of the data and the results")
+    add("--jobs", type=at_least(1), help="trainings at a time (default: 2; of a FILE.yaml: 1)")
+    add("--minutes", type=float, help="train the task's model for so long at most")
     args = parser.parse_intermixed_args()
+    file = Path(args.task).resolve()
+    if file.suffix == ".yaml":
+        out = (args.out or ROOT / "outputs" / file.parent.name).absolute()
+        show_table(read_yaml(str(file)), file.stem, file.parent, out, args.jobs or 1)
+        return
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
     task = read_task(args.task, args.scale, args.settings, out)
     if args.step not in task["steps"]:
         raise UserError(f"{args.task} has no step {args.step}, but {', '.join(task['steps'])}")
     depends = {"task": args.task, "scale": args.scale, "settings": args.settings}
-    advice = "name another folder by --out"
-    with Journal(
-        str(out / "steps.jsonl"), "steps", depends, advice=advice, where="--out"
-    ) as journal:
-        Paper(task, out, journal, args.jobs, args.minutes).step(args.step)
+    messages = {"advice": "name another folder by --out", "where": "--out"}
+    with Journal(str(out / "steps.jsonl"), "steps", depends, **messages) as journal:
+        Paper(task, out, journal, args.jobs or 2, args.minutes).step(args.step)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

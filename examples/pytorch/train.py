@@ -55,7 +55,7 @@ for update, batch in zip(range(UPDATES), batches(data)):
     sources, targets = map(tokens.encode, zip(*batch))
     encoded = model.encode(sources)
     logits = model.decode(F.pad(targets, (1, -1), value=tokens.eos()), encoded)
-    right = model.vocabulary.targets(targets, encoded.names)
+    right = encoded.slots.targets(targets)
     logits, right = logits[right != tokens.pad()], right[right != tokens.pad()]
     loss = F.cross_entropy(logits, right)
     loss.backward()

@@ -13,4 +13,4 @@ if ! [ -d "$out/bin" ]; then
         --validpref "$out/data/valid" --destdir "$out/new"
     mv "$out/new" "$out/bin"
 fi
-sit experiments examples/sql/results.yaml "$out"
+python examples/paper/run.py examples/sql/results.yaml --out "$out"

@@ -25,6 +25,7 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.positions import TreePositions
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -162,7 +163,8 @@ class _Embedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
         """(B, T) dictionary indices to (B, S, T, C) views and (B, S, T) masks."""
         base, num_symbols = self.vocabulary.num_base, self.symbols.numel()
-        ids = self.vocabulary.encode(tokens, self.symbols.expand(tokens.size(0), -1))
+        slots = Slots(self.vocabulary, self.symbols.expand(tokens.size(0), -1))
+        ids = slots.encode(tokens)
         stream = torch.arange(num_symbols, device=ids.device).view(-1, 1)
         ids = ids.unsqueeze(1).expand(-1, num_symbols, -1)
         own = ids == base + stream

@@ -18,6 +18,10 @@ Each formula gets one line, in order: its answer; or *no answer exists*, where t
 that; or *not verified*, where the search found nothing that the judge accepts; or why it cannot be
 read. The exit status is 0 if every formula has its answer or can have none, and 1 otherwise.
 
+An LTL formula without a verified answer is asked again without the requirements that hold if some
+symbols are false (or true) for ever, and what happens stands before the rules. A long formula that
+gets half as long is asked so first. The judge accepts the answer to the whole formula.
+
 With ``--prefix`` and in data, a formula with a name that is no single word is over p0, p1, ..., by
 first appearance. With ``--json``, ``names`` says what the formula calls each symbol, and ``line``
 is its line in the file, or its place among the arguments, from 1.

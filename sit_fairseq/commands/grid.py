@@ -69,7 +69,11 @@ def _drawn(args: argparse.Namespace) -> Grid:
     if args.symbols is not None:
         raise UserError("drawn samples have symbols of their own", "symbols")
     domain = find(args.domain, "domain")
-    for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.grid):
+    if domain.cells is None:
+        raise UserError(
+            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
+        )
+    for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.cells.usual):
         if getattr(args, name) is None:
             setattr(args, name, usual)
     return generate_grid(domain, from_options(GridRecipe, args), args.folder)

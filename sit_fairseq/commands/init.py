@@ -1,12 +1,10 @@
-"""Begins a task of your own: a folder that runs as it is, on a toy with two sorts of symbols.
+"""Begins a domain of your own: a folder that runs as it is, on a toy with two sorts of symbols.
 
-    sit init my_task
-    bash my_task/run.sh
+    sit init my_domain
+    bash my_domain/run.sh
 
-``data.py`` makes pairs and ``judge.py`` decides which answers are right: put your own there.
-``training.yaml`` says how models are trained and what is a symbol, ``table.yaml`` which models are
-trained and measured. ``run.sh`` does it all, for this model and for a transformer that learns a
-vector for each name, and prints one table.
+``domain.py`` says what a symbol is, how problems are drawn, which answers are right, and which are
+well-formed. ``run.sh`` makes data, trains a model, measures it and prints a table.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Models of other kinds behind the interface of stream models, to compare them."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Tuple
 
 import torch
 from fairseq.data import Dictionary
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from sit_fairseq.conversion.original import Original
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
@@ -16,27 +17,22 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 class _Encoded:
     """Sources that were encoded by a model of either kind."""
 
-    model: nn.Module
-    names: Tensor  # of the sources at the beginning of a search
+    slots: Slots
+    canonical: Tensor
     states: Any
-
-    def reorder(self, order: Tensor) -> "_Encoded":
-        if hasattr(self.states, "reorder"):
-            return replace(self, states=self.states.reorder(order))
-        order = order.to(next(self.model.parameters()).device)
-        return replace(self, states=self.model.encoder.reorder_encoder_out(self.states, order))
 
 
 class _Cache(dict):
-    """The incremental state of fairseq's decoder."""
+    """The incremental state of fairseq's decoder, with the encoder's output."""
 
-    def __init__(self, decoder: nn.Module) -> None:
+    def __init__(self, model: nn.Module, states: Any) -> None:
         super().__init__()
-        self._decoder = decoder
+        self._model, self.states = model, states
 
     def reorder(self, order: Tensor) -> None:
-        order = order.to(next(self._decoder.parameters()).device)
-        self._decoder.reorder_incremental_state_scripting(self, order)
+        order = order.to(next(self._model.parameters()).device)
+        self.states = self._model.encoder.reorder_encoder_out(self.states, order)
+        self._model.decoder.reorder_incremental_state_scripting(self, order)
 
 
 class SlotSpaceTransformer(nn.Module):
@@ -70,22 +66,34 @@ class SlotSpaceTransformer(nn.Module):
         self.register_buffer("lacking", lacking)
 
     def forward(self, src_tokens: Tensor, src_lengths: Any, prev_output_tokens: Tensor, **unused):
-        names = self.vocabulary.canonicalise(src_tokens)[1]
-        canonical = self.vocabulary.encode(prev_output_tokens, names)
-        return self._logits(canonical, self.encode(src_tokens).states, None), {}
+        source = self.encode(src_tokens)
+        tokens = self._tokens(source.slots.encode(prev_output_tokens))
+        if self._is_baseline:
+            logits = self.model.decode(tokens, source.states)
+        else:
+            logits, _ = self.model.decoder(tokens, encoder_out=source.states)
+        return self._columns(logits), {}
+
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        return Slots.by_appearance(self.vocabulary, tokens)
 
     def encode(self, tokens: Tensor) -> _Encoded:
-        canonical, names = self.vocabulary.canonicalise(tokens.to(self.source_indices.device))
+        canonical, slots = self.read(tokens.to(self.source_indices.device))
         encode = self.model.encode if self._is_baseline else self.model.encoder
-        return _Encoded(self.model, names, encode(self.source_indices[canonical]))
+        return _Encoded(slots, canonical, encode(self.source_indices[canonical]))
 
     def new_cache(self, source: _Encoded) -> Any:
         if self._is_baseline:
             return self.model.new_cache(source.states)
-        return _Cache(self.model.decoder)
+        return _Cache(self.model, source.states)
 
-    def step(self, canonical: Tensor, source: _Encoded, cache: Any) -> Tensor:
-        return self._logits(canonical, source.states, cache)
+    def step(self, canonical: Tensor, cache: Any) -> Tensor:
+        tokens = self._tokens(canonical)
+        if self._is_baseline:
+            own = cache.context.hypothesis_slots.encode(tokens)
+            return self._columns(self.model.step(own, cache))
+        logits, _ = self.model.decoder(tokens, encoder_out=cache.states, incremental_state=cache)
+        return self._columns(logits)
 
     def max_decoder_positions(self) -> int:
         return self.model.max_decoder_positions()
@@ -93,16 +101,11 @@ class SlotSpaceTransformer(nn.Module):
     def unreadable(self, tokens: Tensor) -> None:
         """Nothing keeps it from reading a sentence that its conversion reads."""
 
-    def _logits(self, canonical: Tensor, states: Any, cache: Any) -> Tensor:
+    def _tokens(self, canonical: Tensor) -> Tensor:
         # Beams that are dead anyway hold arbitrary ids.
-        tokens = self.target_indices[canonical.clamp(max=self.target_indices.numel() - 1)]
-        if not self._is_baseline:
-            logits, _ = self.model.decoder(tokens, encoder_out=states, incremental_state=cache)
-        elif cache is None:
-            logits = self.model.decode(tokens, states)
-        else:
-            own = self.model.vocabulary.encode(tokens, states.hypothesis_names)
-            logits = self.model.step(own, states, cache)
+        return self.target_indices[canonical.clamp(max=self.target_indices.numel() - 1)]
+
+    def _columns(self, logits: Tensor) -> Tensor:
         return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf)
 
 

@@ -196,9 +196,9 @@ def compare(
     comparison = Comparison(sentences=len(pairs))
     for first in range(0, len(pairs), _BATCH):
         sample = _sample(dictionary, pairs[first : first + _BATCH], device)
-        names = converted.vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
+        slots = converted.read(sample["net_input"]["src_tokens"])[1]
         real = sample["target"].ne(dictionary.pad())
-        target = converted.vocabulary.encode(sample["target"], names)[real]
+        target = slots.encode(sample["target"])[real]
         models = (reference, converted)
         expected, found = (model(**sample["net_input"])[0][real] for model in models)
         possible = expected.isfinite()

@@ -33,11 +33,7 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 class Filling:
-    """A set or a cell in the making.
-
-    Args:
-        symbols: pattern of symbols.
-        excluded: keys of problems that must not occur.
+    """A set or a cell in the making, without problems of the keys ``excluded``.
 
     Attributes:
         left_out: how many problems were left out, by the reason.
@@ -53,12 +49,8 @@ class Filling:
     def fill(
         self, quota: Quota, label: Callable[[int, List[str]], Iterable[Label]]
     ) -> Iterator[Pair]:
-        """Yields pairs until the quota is met.
-
-        Args:
-            quota: what is drawn.
-            label: the labels of a round's problems, given its number.
-        """
+        """Yields pairs until the quota is met; ``label`` labels the problems of a round, given its
+        number."""
         seen: Set[int] = set()
         for number in count():
             if not quota.open():
@@ -92,18 +84,15 @@ class Filling:
 def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
     """Writes problems with their answers, or goes on where this was interrupted.
 
-    ``PREFIX.src`` and ``PREFIX.tgt`` get a line each. Problems whose labelling was given up are
-    listed in ``PREFIX.timeouts``. The labels of finished rounds are kept in ``PREFIX.journal``, if
-    they take long to find.
+    ``PREFIX.src`` and ``PREFIX.tgt`` get a line each. If labels take long to find, those of
+    finished rounds are kept in ``PREFIX.journal``, and ``PREFIX.timeouts`` lists the problems given
+    up. A UserError if there are too few problems, or a file cannot be used.
 
     Returns:
         How many problems were left out, by the reason.
-
-    Raises:
-        UserError: there are too few such problems, or a file cannot be used.
     """
     label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
-    versions = domain.versions()
+    versions = _versions(domain)
     filling = Filling(domain.symbols, _excluded(domain, recipe.exclude))
     with ExitStack() as stack:
         journal: Optional[Journal] = None
@@ -143,6 +132,14 @@ def _kept_labels(
     labels = list(pool.labels(sources))
     journal.append(dict(zip(sources, labels)))
     return labels
+
+
+def _versions(domain: Any) -> Dict[str, Optional[str]]:
+    """The versions of the libraries of a domain, of which none may be missing."""
+    judge = domain.judge()
+    if judge.missing is not None:
+        raise UserError(f"Data of {domain.name} need what is not installed: {judge.missing}")
+    return judge.versions()
 
 
 def _excluded(domain: Any, names: Sequence[str]) -> Set[int]:
@@ -191,20 +188,11 @@ class GridRecipe:
 
 
 def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
-    """Generates a grid and writes it, or goes on where this was interrupted.
-
-    Finished cells are kept in ``grid.journal``.
-
-    Raises:
-        UserError: there are no such samples, or a file cannot be used.
-    """
-    if domain.cells is None:
-        raise UserError(
-            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
-        )
+    """Generates a grid and writes it, or goes on where this was interrupted; ``grid.journal`` has
+    the finished cells. A UserError if there are no such samples, or a file cannot be used."""
     versions = {"sit_fairseq": __version__, "python": platform.python_version()}
     options = {"domain": domain.versioned, **as_dict(recipe)}
-    options["versions"] = {**versions, **domain.versions()}
+    options["versions"] = {**versions, **_versions(domain)}
     grid = Grid([], [], [], options, options.pop("seed"))
     cells = domain.cells(recipe.max_symbols, recipe.max_length)
     excluded = _excluded(domain, recipe.exclude)
@@ -215,7 +203,7 @@ def generate_grid(domain: Any, recipe: GridRecipe, folder: str) -> Grid:
         raise UserError("the grid has no cell with samples", "max_symbols max_length step")
     label = next(iter(domain.labels.values()))
     seed = f"{recipe.seed} {domain.alias or domain.name}"
-    filling = partial(Filling, domain.symbols, excluded, domain.faults)
+    filling = partial(Filling, domain.symbols, excluded, cells.faults)
     with ExitStack() as stack:
         depends = {**options, "seed": recipe.seed}
         journal = stack.enter_context(_journal(f"{folder}/grid", "cells", recipe, depends))

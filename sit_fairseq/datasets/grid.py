@@ -4,7 +4,7 @@ A grid is a folder of three files: ``grid.src`` and ``grid.tgt``, one sentence p
 which fairseq-preprocess takes as ``--testpref FOLDER/grid``, and ``manifest.json``, which
 says which lines belong to which cell::
 
-    {"seed": 42, "options": {"domain": "ltl@1"}, "cells": [
+    {"seed": 42, "options": {"domain": "copying@1"}, "cells": [
         {"symbols": 0, "length": 1, "first": 0, "count": 1},
         {"symbols": 1, "length": 1, "first": 1, "count": 10, "timeout": 2}]}
 """
@@ -25,14 +25,8 @@ FILES = ("grid.src", "grid.tgt", MANIFEST)
 
 @dataclass
 class Cell:
-    """The samples of one number of symbols and one length, the latter in tokens of the source.
-
-    Attributes:
-        first: index of its first line in the files, from 0.
-        count: number of its lines, possibly none.
-        extra: other counts by name, for example of formulas given up; in the manifest they stand
-            beside the four above.
-    """
+    """The samples of one number of symbols and one length, in tokens of the source: ``count`` lines
+    from ``first`` on, from 0. In the manifest ``extra`` counts stand beside these four."""
 
     symbols: int
     length: int
@@ -43,15 +37,9 @@ class Cell:
 
 @dataclass
 class Grid:
-    """A grid of test data.
-
-    Attributes:
-        cells: the cells, whose lines follow each other without a gap.
-        sources: the lines of ``grid.src``.
-        targets: the lines of ``grid.tgt``.
-        options: what the data were made with, as JSON.
-        seed: the seed they were drawn from, None if it is unknown.
-    """
+    """Cells, whose lines follow each other without a gap, the lines of ``grid.src`` and
+    ``grid.tgt``, the options that the data were made with, as JSON, and their seed, None if it is
+    unknown."""
 
     cells: List[Cell]
     sources: List[str]
@@ -82,11 +70,8 @@ class Grid:
 
     @classmethod
     def read(cls, folder: str) -> "Grid":
-        """Reads the three files of a folder.
-
-        Raises:
-            UserError: a file is missing or damaged, or they do not belong together.
-        """
+        """Reads the three files of a folder; a UserError if one is missing or damaged, or they do
+        not belong together."""
         path = os.path.join(folder, MANIFEST)
         text = "\n".join(read_sentences(path))
         try:
@@ -127,12 +112,8 @@ def grid_of_pairs(
     """A grid of the pairs of any task, with a cell for each number of symbols and length that
     occurs.
 
-    Args:
-        pairs: the pairs.
-        symbols_of: lists the symbols of a source.
-        options: what the pairs were made with, as JSON.
-        per_cell: most pairs of a cell, None for all; of more, a random choice in their order.
-        seed: the same seed gives the same choice.
+    ``symbols_of`` lists the symbols of a source. Of more than ``per_cell`` pairs of a cell a random
+    choice is taken, in their order.
     """
     cells: Dict[Tuple[int, int], List[Pair]] = {}
     for pair in pairs:

@@ -1,6 +1,5 @@
 """Answers to many problems at once, in processes that can be stopped."""
 
-from contextlib import closing
 from typing import Callable, Iterable, Iterator, NamedTuple, Optional
 
 from sit_fairseq.judging.workers import End, WorkerPool
@@ -13,13 +12,8 @@ _STOPPED = {End.timeout: "timeout", End.crash: "error"}
 
 
 class Label(NamedTuple):
-    """What came of labelling a problem.
-
-    Attributes:
-        target: the text of the answer, empty if there is none.
-        fault: why it is of no use: ``timeout``, ``error`` or what a domain says; None for a label
-            of use.
-    """
+    """The text of an answer, empty if there is none; ``fault`` says why it is of no use:
+    ``timeout``, ``error`` or what a domain says."""
 
     target: str
     fault: Optional[str] = None
@@ -42,6 +36,5 @@ class LabelPool(WorkerPool):
 
     def labels(self, problems: Iterable[str]) -> Iterator[Label]:
         """Yields the label of each problem, in order."""
-        with closing(self.imap(problems)) as outcomes:
-            for end, label, _ in outcomes:
-                yield label if end is End.result else Label("", _STOPPED[end])
+        for end, label, _ in self.imap(problems):
+            yield label if end is End.result else Label("", _STOPPED[end])

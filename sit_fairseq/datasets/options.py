@@ -7,13 +7,8 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 
 def option(default: Any, help_: str, **more: Any) -> Any:
-    """A field of a recipe that is an option of the command line.
-
-    Args:
-        default: its default; a list or a tuple is not shown, so ``help_`` says what it is.
-        help_: of the option.
-        more: what :meth:`argparse.ArgumentParser.add_argument` takes beside that.
-    """
+    """A field of a recipe that is an option of the command line; ``more`` is for
+    :meth:`argparse.ArgumentParser.add_argument`. Help does not show a default that is a list."""
     metadata = {"help": help_, **more}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)

@@ -1,7 +1,7 @@
 """Sentences of some files that occur in others, verbatim or up to renaming."""
 
 from array import array
-from typing import Callable, List, NamedTuple, Optional, Sequence
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.pair_files import Pair, read_forms, read_pairs, source_file
 from sit_fairseq.symbols.canonical_form import text_key
@@ -9,6 +9,9 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 # The place of lines that occur earlier in their own file.
 ITSELF = "itself"
+
+# Raises MalformedFormula if a line cannot be read.
+Check = Optional[Callable[[str], None]]
 
 
 class Overlap(NamedTuple):
@@ -21,80 +24,51 @@ class Overlap(NamedTuple):
     renamed: int
 
 
-class _Keys(NamedTuple):
-    """A file, with a key for each line as it is and a key for each line up to renaming."""
-
-    path: str
-    texts: array
-    forms: array
-
-    def found_in(self, other: "_Keys") -> Overlap:
-        counts = [sum(map(set(b).__contains__, a)) for a, b in zip(self[1:], other[1:])]
-        return Overlap(self.path, len(self.texts), other.path, *counts)
-
-    def repeated(self) -> Overlap:
-        counts = [len(keys) - len(set(keys)) for keys in self[1:]]
-        return Overlap(self.path, len(self.texts), ITSELF, *counts)
-
-
-def _read(name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]]) -> _Keys:
-    keys = _Keys(source_file(name), array("Q"), array("Q"))
+def _keys(name: str, pattern: SymbolPattern, check: Check) -> Tuple[array, array]:
+    """A key for each line of a file as it is, and one for each line up to renaming."""
+    texts, forms = array("Q"), array("Q")
     for tokens, form in read_forms(name, pattern, check):
-        keys.texts.append(text_key(" ".join(tokens)))
-        keys.forms.append(form)
-    return keys
+        texts.append(text_key(" ".join(tokens)))
+        forms.append(form)
+    return texts, forms
 
 
 def measure_overlap(
-    tests: Sequence[str],
-    train: Sequence[str],
-    symbols: str,
-    check: Optional[Callable[[str], None]] = None,
+    tests: Sequence[str], train: Sequence[str], symbols: str, check: Check = None
 ) -> List[Overlap]:
-    """Compares files or data sets, which are named by their prefix.
+    """Compares each file or data set of ``tests`` with itself, and with each of ``train``.
 
-    Args:
-        tests: what to look for.
-        train: what to look in.
-        symbols: pattern of the symbols.
-        check: raises MalformedFormula if a line cannot be read.
-
-    Returns:
-        An overlap for each file in itself and for each test in each training file.
-
-    Raises:
-        UserError: a file cannot be used.
+    Data sets are named by their prefix; ``symbols`` is a pattern. A UserError if a file cannot be
+    used.
     """
+
+    def repeated(name: str, keys: Tuple[array, array]) -> Overlap:
+        counts = [len(column) - len(set(column)) for column in keys]
+        return Overlap(source_file(name), len(keys[0]), ITSELF, *counts)
+
     pattern = SymbolPattern(symbols)
-    files = [_read(name, pattern, check) for name in tests]
-    overlaps = [file.repeated() for file in files]
-    for name in train:
-        other = _read(name, pattern, check)
-        overlaps += [file.found_in(other) for file in files]
-        overlaps.append(other.repeated())
+    files = {name: _keys(name, pattern, check) for name in tests}
+    overlaps = [repeated(name, files[name]) for name in tests]
+    for place in train:
+        other = _keys(place, pattern, check)
+        for name in tests:
+            columns = zip(files[name], other)
+            counts = [sum(map(set(known).__contains__, column)) for column, known in columns]
+            lines = len(files[name][0])
+            overlaps.append(Overlap(source_file(name), lines, source_file(place), *counts))
+        overlaps.append(repeated(place, other))
     return overlaps
 
 
 def without_renamings(
-    test: str,
-    train: Sequence[str],
-    symbols: str,
-    check: Optional[Callable[[str], None]] = None,
+    test: str, train: Sequence[str], symbols: str, check: Check = None
 ) -> List[Pair]:
-    """The pairs of a data set whose source is no renaming of a training sentence, nor of a pair
-    before it.
-
-    Args:
-        test: prefix of the data set.
-        train, symbols, check: see :func:`measure_overlap`.
-
-    Raises:
-        UserError: a file cannot be used.
-    """
+    """The pairs of a data set whose source renames no training sentence and no pair before it, see
+    :func:`measure_overlap`."""
     pattern = SymbolPattern(symbols)
-    known = {form for name in train for form in _read(name, pattern, check).forms}
+    known = {form for name in train for form in _keys(name, pattern, check)[1]}
     found = []
-    for pair, form in zip(read_pairs(test), _read(f"{test}.src", pattern, check).forms):
+    for pair, form in zip(read_pairs(test), _keys(f"{test}.src", pattern, check)[1]):
         if form not in known:
             known.add(form)
             found.append(pair)

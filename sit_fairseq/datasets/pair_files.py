@@ -22,19 +22,9 @@ def source_file(name: str) -> str:
 def read_forms(
     name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]] = None
 ) -> Iterator[Tuple[List[str], int]]:
-    """Reads the sentences of a file.
-
-    Args:
-        name: the file, or the prefix of a pair of files.
-        pattern: which tokens are symbols.
-        check: raises MalformedFormula if a line cannot be read.
-
-    Yields:
-        The tokens of each line, with their :func:`~sit_fairseq.symbols.canonical_form.form_key`.
-
-    Raises:
-        UserError: the file or a line cannot be read.
-    """
+    """Yields the tokens of each line of a file or of ``NAME.src``, with their
+    :func:`~sit_fairseq.symbols.canonical_form.form_key`; a UserError if the file or a line cannot
+    be read, which ``check`` tells by a MalformedFormula."""
     path = source_file(name)
     for number, line in enumerate(read_sentences(path), start=1):
         try:
@@ -47,11 +37,8 @@ def read_forms(
 
 
 def read_pairs(prefix: str) -> List[Pair]:
-    """Reads the pairs of ``PREFIX.src`` and ``PREFIX.tgt``.
-
-    Raises:
-        UserError: a file cannot be read, or one has more lines than the other.
-    """
+    """Reads the pairs of ``PREFIX.src`` and ``PREFIX.tgt``; a UserError if a file cannot be read,
+    or one has more lines than the other."""
     sources, targets = (read_sentences(f"{prefix}.{side}") for side in ("src", "tgt"))
     if len(sources) != len(targets):
         raise UserError(

@@ -58,12 +58,7 @@ class Quota(ABC):
 
 
 class BySize(Quota):
-    """So many problems, which other processes draw and label in chunks.
-
-    Args:
-        size: how many.
-        chunks: the problems, with their labels.
-    """
+    """So many problems, which come in chunks with their labels."""
 
     def __init__(self, size: int, chunks: Iterator[List[Tuple[str, Label]]]) -> None:
         self._size, self._chunks = size, chunks

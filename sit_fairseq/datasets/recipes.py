@@ -40,13 +40,8 @@ class Recipe:
         raise NotImplementedError
 
     def draws(self, rng: Random, wanted: Dict[int, int]) -> Iterator[List[str]]:
-        """Draws problems for as long as some are wanted.
-
-        Args:
-            rng: decides what is drawn.
-            wanted: how many problems of which length are wanted; it may change meanwhile. Without
-                ``lengths`` all have length 0.
-        """
+        """Draws problems for as long as some are wanted: so many of each length, which may change
+        meanwhile. Without ``lengths`` all have length 0."""
         while any(wanted.values()):
             yield self.draw(rng)
 
@@ -89,19 +84,25 @@ class SizedRecipe(Recipe):
 
 
 class Cells:
-    """Draws the problems of grids, by number of symbols and length.
-
-    Args:
-        sampler: draws them.
+    """Draws the problems of grids, by number of symbols and length, up to some number of each.
 
     Attributes:
+        usual: most symbols, tokens and problems of a cell of the usual grid.
+        faults: reasons to leave a problem out that the manifest counts in each cell.
         fewest: the number of symbols that a grid begins with.
     """
 
+    usual: ClassVar[Tuple[int, int, int]] = (10, 50, 100)
+    faults: ClassVar[Sequence[str]] = ()
+
     fewest = 1
 
-    def __init__(self, sampler: Sampler) -> None:
-        self.sampler = sampler
+    def __init__(self, max_symbols: int, max_length: int) -> None:
+        self.sampler = self.samples(max_symbols, max_length)
+
+    def samples(self, max_symbols: int, max_length: int) -> Optional[Sampler]:
+        """What the two methods below draw from, unless they do without."""
+        return None
 
     def feasible(self, k: int, length: int) -> bool:
         """Whether there are problems with exactly k symbols, of a length."""

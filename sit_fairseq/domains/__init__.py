@@ -27,20 +27,18 @@ class Domain:
         alias: another name of it.
         arity: number of operands of each token that has some, for positions in trees.
         grammar: makes the grammar of its answers.
-        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and ``names``,
-            what the text calls these; a ValueError says why a text is no problem.
+        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and
+            ``names``, what the text calls these; a ValueError says why a text is no problem.
         write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
         split: the problems of a file with their lines, from 1; None for one in each line.
-        rewrite: an equal problem that models may know better, of the tokens of one; asked where the
-            problem itself has no accepted answer.
+        rewrite: problems, two at most, that models may know better, of the tokens of one, each with
+            a function that makes its answers those of the first one.
         recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the
             default, see :data:`~sit_fairseq.datasets.labelling.Labeller`.
-        faults: reasons to leave a problem out of a grid.
-        cells: draws the problems of grids, made of the most symbols and the most tokens.
-        grid: most symbols, tokens and problems of a cell of the usual grid.
-        versions: of the libraries that its data depend on.
+        cells: a subclass of :class:`~sit_fairseq.datasets.recipes.Cells`, which draws the problems
+            of grids.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: finds the solution of a problem where one answer is not enough; None where it is.
@@ -57,13 +55,12 @@ class Domain:
     read: Optional[Callable[[str], Any]] = None
     write: Optional[Callable[[Sequence[str], Mapping[str, str]], str]] = None
     split: Optional[Callable[[str], List[Tuple[int, str]]]] = None
-    rewrite: Optional[Callable[[Sequence[str]], Sequence[str]]] = None
+    rewrite: Optional[
+        Callable[[Sequence[str]], List[Tuple[List[str], Callable[[Sequence[str]], List[str]]]]]
+    ] = None
     recipe: Optional[Type[Any]] = None
     labels: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    faults: Sequence[str] = ()
-    cells: Optional[Callable[[int, int], Any]] = None
-    grid: Tuple[int, int, int] = (10, 50, 100)
-    versions: Callable[[], Dict[str, str]] = dict
+    cells: Optional[Type[Any]] = None
     held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
     equal: Optional[Callable[[str, str], bool]] = None
     solve: Optional[Callable[..., Any]] = None
@@ -100,15 +97,8 @@ def names() -> List[str]:
 
 
 def find(name: str, parameter: str = "semantics") -> Domain:
-    """The domain of a name.
-
-    Args:
-        name: of a domain of the package, its alias, or ``MODULE:OBJECT``.
-        parameter: names the domain in messages.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The domain of a name: of the package, an alias, or ``MODULE:OBJECT``; a UserError, which
+    names the ``parameter``, if there is none."""
     domain = known(name)
     if domain is None and ":" in name:
         return own_object(name, parameter, Domain)
@@ -126,6 +116,6 @@ def known(name: str) -> Optional[Domain]:
     found = names()
     for folder in [name] if name in found else found:
         domain = import_module(f"{__name__}.{folder}.domain").DOMAIN
-        if name in (domain.name, domain.alias):
+        if name and name in (domain.name, domain.alias):
             return domain
     return None

@@ -17,17 +17,13 @@ SEMANTICS = (*names(), *_COMPARING)
 
 
 def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
-    """Makes a judge by name.
+    """Makes a judge by name; a UserError, which names the ``parameter``, if there is none.
 
     Args:
         semantics: a domain, ``exact``, ``alpha``, or ``MODULE:CLASS``, a subclass of
             :class:`~sit_fairseq.judging.judge.Judge` in a module that Python finds from the working
             directory.
         judge: a judge of the domain; None for the first one.
-        parameter: names the semantics in messages.
-
-    Raises:
-        UserError: there is no such semantics, judge or class.
     """
     if ":" in semantics:
         own = own_object(semantics, parameter, Judge, Domain)
@@ -55,12 +51,9 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """The default judge of a semantics, which needs nothing but a problem and an answer.
-
-    Raises:
-        UserError: there is no such semantics, it compares with references, or its judge lacks what
-            it needs to decide anything.
-    """
+    """The default judge of a semantics, which needs nothing but a problem and an answer; a
+    UserError if there is none, it compares with references, or lacks what it needs to decide
+    anything."""
     judge = make_judge(semantics, parameter=parameter)
     if judge.on_references:
         raise UserError(
@@ -88,11 +81,8 @@ def domain_named(name: Optional[str]) -> Optional[Domain]:
 
 
 def arity_of(domain: Optional[str]) -> Mapping[str, int]:
-    """The numbers of operands of tokens, for the positions of a model in trees.
-
-    Args:
-        domain: that the model names; without one of the package, operators are those of formulas.
-    """
+    """The numbers of operands of tokens, for the positions of a model in trees; formulas' if the
+    model names no domain of the package."""
     found = domain_named(domain)
     return ARITY if found is None else found.arity
 
@@ -106,16 +96,13 @@ def check_domain(domain: Optional[str]) -> None:
 def make_grammar(
     name: str, domain: Optional[str] = None, base_tokens: Optional[Iterable[str]] = None
 ) -> Grammar:
-    """Makes the grammar of a model's answers.
+    """Makes the grammar of a model's answers; a UserError if there is none, or it cannot be theirs.
 
     Args:
         name: a domain; ``auto`` for the model's; or ``MODULE:CLASS``, a subclass of
             :class:`~sit_fairseq.search.grammar.Grammar` of your own, or a domain.
         domain: what the model's sentences are about, None if nobody has said it.
         base_tokens: the model's tokens that are no symbols; None if there is no model.
-
-    Raises:
-        UserError: there is no such grammar, or it cannot be of the model's answers.
     """
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):

@@ -34,7 +34,7 @@ def versions(others: Iterable[str] = ()) -> Dict[str, Optional[str]]:
         "python": platform.python_version(),
     }
     for name in names():
-        known.update(find(name).versions())
+        known.update(find(name).judge().versions())
     return {**versions_of(name for name in others if name not in known), **known}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.domains import Domain
@@ -19,6 +19,10 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 # What problems are read over; whatever people call their symbols takes the place afterwards.
 SYMBOLS = r"p\d+"
+
+# Tokens of a problem from which on the rewritten one is asked first, if it has not half as many: the
+# time of a search grows with their square.
+_LONG = 64
 
 # Problems asked at once, at most; and the seconds under which a batch is followed by a larger one.
 _BATCH = 64
@@ -144,23 +148,40 @@ def _answers(
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
-    found = model.answer(sources, beams=beams, verify=judges)
-    left = [place for place, one in enumerate(found) if one.verdict is not Verdict.satisfied]
-    possible: List[Optional[bool]] = [True] * len(found)
+    forms = []
+    for source in sources:
+        made: Dict[str, Callable] = {source: list}
+        for tokens, whole in domain.rewrite(source.split()) if domain.rewrite else ():
+            made.setdefault(" ".join(tokens), whole)
+        forms.append(list(made.items()))
+    found: Dict[int, Answer] = {}
+
+    def ask(places: Iterable[int], form: int, widths: Sequence[int]) -> None:
+        left = [p for p in places if p not in found or found[p].verdict is not Verdict.satisfied]
+        left = [place for place in left if form < len(forms[place])]
+        asked = [forms[place][form][0] for place in left]
+        for place, one in zip(left, model.answer(asked, beams=widths, verify=judges)):
+            if form and one.verdict is Verdict.satisfied:
+                answer = " ".join(forms[place][form][1](one.text.split()))
+                (verdict,) = judges.verify_all([(sources[place], answer)])
+                one = replace(one, text=answer, verdict=verdict)
+            if one.verdict is Verdict.satisfied or not form and place not in found:
+                found[place] = one
+
+    places = range(len(sources))
+    sizes = [[len(text.split()) for text, _ in some] for some in forms]
+    long = {place for place in places if sizes[place][0] > max(_LONG, 2 * min(sizes[place]))}
+    ask(long, 1, beams)
+    ask(places, 0, beams[:1])
+    ask(set(places) - long, 1, beams)
+    ask(places, 2, beams)
+    left = [place for place in places if found[place].verdict is not Verdict.satisfied]
+    possible: List[Optional[bool]] = [True] * len(sources)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
-    rewrite = domain.rewrite or (lambda tokens: tokens)
-    other = {place: " ".join(rewrite(sources[place].split())) for place in left}
-    again = [
-        place for place in left if possible[place] is not False and other[place] != sources[place]
-    ]
-    more = model.answer([other[place] for place in again], beams=beams, verify=judges)
-    right = [(p, one) for p, one in zip(again, more) if one.verdict is Verdict.satisfied]
-    verdicts = judges.verify_all((sources[place], one.text) for place, one in right)
-    for (place, one), verdict in zip(right, verdicts):
-        if verdict is Verdict.satisfied:
-            found[place] = one
-    return list(zip(found, possible))
+    if beams[1:]:
+        ask([place for place in left if possible[place] is not False], 0, beams[1:])
+    return [(found[place], possible[place]) for place in places]
 
 
 def _renamed(sentence: str, names: Mapping[str, str]) -> str:

@@ -8,7 +8,19 @@ import contextlib
 import logging
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import torch
 import torch.nn.functional as F
@@ -28,7 +40,7 @@ from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
 from sit_fairseq.search.strategies import Sampling
-from sit_fairseq.search.verified_search import VerifiedSearch
+from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
@@ -168,14 +180,15 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            device = source.names.device
+            device = source.slots.names.device
             if labels is None:
-                previous = self._read_targets(decoder_input_ids).to(device)
+                previous = self._read_targets(decoder_input_ids, len(source.names)).to(device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
-            targets = self._read_targets(labels.masked_fill(labels.eq(_IGNORED), PAD)).to(device)
+            right = labels.masked_fill(labels.eq(_IGNORED), PAD)
+            targets = self._read_targets(right, len(source.names)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
-            right = self.core.vocabulary.targets(targets, source.names)
+            right = source.slots.targets(targets)
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 
@@ -255,7 +268,8 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             if name not in _WITHOUT_EFFECT and not (
                 known and (not value or value in (usual.get(name), own, [own]))
             ):
-                raise ValueError(f"generate has no {name}={value!r}; it has {', '.join(ours)}")
+                shown = " ".join(repr(value).split())[:80]
+                raise ValueError(f"generate has no {name}={shown}; it has {', '.join(ours)}")
             del chosen[name]
         return chosen
 
@@ -281,15 +295,15 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         return_dict_in_generate: bool = False,
     ) -> Union[Tensor, Answers]:
         """See :meth:`generate`."""
-        widths = list(verify_beams or [num_beams])
-        if verify_beams and (verify is None or widths != sorted(set(widths)) or widths[0] < 1):
-            raise ValueError("verify_beams go from narrow to wide, and need verify")
+        widths = beam_widths(verify_beams, num_beams)
+        if verify_beams is not None and verify is None:
+            raise ValueError("verify_beams need verify")
+        if verify is not None and not callable(verify):
+            raise ValueError(f"verify is a function of a sentence and an answer, not {verify!r}")
         if do_sample and (num_beams > 1 or verify_beams):
             raise ValueError("samples have no beam; num_return_sequences says how many there are")
         if do_sample:
-            widths = [num_return_sequences]
-        if num_return_sequences > widths[0]:
-            raise ValueError(f"a beam of {widths[0]} has no {num_return_sequences} answers")
+            widths = beam_widths(None, num_return_sequences)
         options = SearchOptions(
             nbest=num_return_sequences,
             max_len_b=max_new_tokens,
@@ -298,6 +312,8 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             temperature=temperature,
             no_repeat_ngram_size=no_repeat_ngram_size,
         )
+        if options.nbest > widths[0]:
+            raise ValueError(f"a beam of {widths[0]} has no {options.nbest} answers")
         grammar = self._grammar(constrained, verify)
         strategy = Sampling(top_k, top_p) if do_sample else None
         searches = {
@@ -308,7 +324,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             sources = self._read(input_ids, attention_mask, limited=False)
             prefix = None
             if decoder_input_ids is not None and decoder_input_ids.size(1) > 1:
-                prefix = self._read_targets(decoder_input_ids[:, 1:])
+                prefix = self._read_targets(decoder_input_ids[:, 1:], len(sources))
             found, verified = self._search(searches, sources, prefix, verify)
             answers = self._spell(found, num_return_sequences)
         answers.reasons = [getattr(nbest, "reason", None) for nbest in found]
@@ -325,7 +341,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         if constrained is True and name is None or isinstance(name, str) and name not in GRAMMARS:
             known = ", ".join(GRAMMARS) or "none"
             raise ValueError(f"name a grammar, as constrained=NAME; known here: {known}")
-        return GRAMMARS[name]() if isinstance(name, str) else name or None
+        if name is None or name is False:
+            return None
+        if not isinstance(name, str) and not hasattr(name, "start"):
+            raise ValueError(f"constrained takes True, a name or a grammar, not {name!r}")
+        return GRAMMARS[name]() if isinstance(name, str) else name
 
     def _search(
         self,
@@ -359,8 +379,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             finally:
                 self._dictionary.spelled.clear()
 
-    def _read_targets(self, ids: Tensor) -> Tensor:
-        return self._read(ids, longest=self.core.max_decoder_positions())
+    def _read_targets(self, ids: Tensor, count: int) -> Tensor:
+        targets = self._read(ids, longest=self.core.max_decoder_positions())
+        if len(targets) != count or not targets.size(1):
+            raise ValueError(f"{count} sentences need as many targets, with some token")
+        return targets
 
     def _read(
         self,
@@ -371,6 +394,10 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
     ) -> Tensor:
         """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
         of sources."""
+        if not isinstance(ids, Tensor) or ids.dim() != 2 or not len(ids) or ids.is_floating_point():
+            raise ValueError("ids are a tensor (B, L) of whole numbers, of one sentence or more")
+        if mask is not None and mask.shape != ids.shape:
+            raise ValueError("attention_mask needs the shape of input_ids")
         longest = longest or self.core.encoder.cfg.max_positions
         rows = []
         for number, row in enumerate(ids.tolist()):
@@ -412,26 +439,10 @@ class _Function:
         """Whether it is asked about a sentence."""
         return True
 
-    def first_satisfied(
-        self,
-        problems: Sequence[str],
-        answers: Sequence[Sequence[str]],
-        verdicts: Sequence[Dict[str, Verdict]],
-    ) -> List[Optional[int]]:
-        """See :meth:`~sit_fairseq.judging.pool.JudgePool.first_satisfied`."""
-        return [
-            next(
-                (rank for rank, answer in enumerate(nbest) if self._right(problem, answer, seen)),
-                None,
-            )
-            for problem, nbest, seen in zip(problems, answers, verdicts)
-        ]
-
-    def _right(self, problem: str, answer: str, seen: Dict[str, Verdict]) -> bool:
-        if answer not in seen:
-            accepted = self._accepts(problem, answer)
-            seen[answer] = Verdict.satisfied if accepted else Verdict.violated
-        return seen[answer] is Verdict.satisfied
+    def verify_all(self, pairs: Iterable[Tuple[str, str]]) -> List[Verdict]:
+        """Judges pairs of problem and answer."""
+        accepted = (self._accepts(*pair) for pair in pairs)
+        return [Verdict.satisfied if one else Verdict.violated for one in accepted]
 
 
 def _padded(rows: List[List[int]]) -> Tensor:

@@ -47,9 +47,9 @@ class Spelling:
         found: List[Tuple[Any, Optional[int]]] = []
         for number in ids:
             sort, byte = divmod(number - len(self.tokens), 256)
-            if number < len(self.tokens):
+            if 0 <= number < len(self.tokens):
                 found.append((self.tokens[number], None))
-            elif number < self.further:
+            elif 0 <= number < self.further:
                 found.append((bytearray([byte]), sort))
             elif found and isinstance(found[-1][0], bytearray) and number < self.size:
                 found[-1][0].append(byte)
@@ -90,6 +90,8 @@ class SymbolTokenizer(PreTrainedTokenizer):
         pieces: Optional[Dict[str, float]] = None,
         **options: Any,
     ) -> None:
+        if not isinstance(symbols, str):
+            raise ValueError(f"symbols is a regular expression, not {symbols!r}")
         self._pattern, self._pieces = SymbolPattern(symbols), pieces
         if self._pattern.sorts != list(sorts):
             raise ValueError(

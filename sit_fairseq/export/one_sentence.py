@@ -10,8 +10,10 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.attention import Kernel, KeysValues
+from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.transformer import log_probabilities
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 
 
@@ -62,19 +64,24 @@ class _Entries:
     stored: Tensor  # (K, L, 2, P, S, C)
     new: List[Tensor] = field(default_factory=list)  # (K, 2, S, C) of this step, by layer
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> None:
-        """Adds the entries of this step of the next layer, both (S*K, C) or (K, C)."""
+    def _append(self, new: KeysValues) -> None:
+        """Adds the entries of this step of the next layer, (S*K, H, 1, D) or (K, H, 1, D)."""
+        new = [part.flatten(1) for part in new]
         if self.stored.dim() == 6:
             rows = (self.streams.slot.size(0), self.streams.hypotheses)
-            keys, values = (x.unflatten(0, rows).transpose(0, 1) for x in (keys, values))
-        self.new.append(torch.stack((keys, values), dim=1))
+            new = [part.unflatten(0, rows).transpose(0, 1) for part in new]
+        self.new.append(torch.stack(new, dim=1))
 
     def all(self) -> Tensor:
         """The stored entries, with those of this step after them."""
         return torch.cat((self.stored, torch.stack(self.new, dim=1).unsqueeze(3)), dim=3)
 
-    def attend(self, layer: int, queries: Tensor) -> Tensor:
-        """Attends from (S*K, C) queries, with a result of that shape."""
+    def attend(
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+    ) -> Tensor:
+        """Attends from (S*K, H, 1, D) queries, with a result of that shape."""
+        if new is not None:
+            self._append(new)
         entries = self.stored[:, layer]
         if self.new:
             entries = torch.cat((entries, self.new[layer].unsqueeze(2)), dim=2)
@@ -83,24 +90,25 @@ class _Entries:
         entries = entries.unflatten(4, (self.num_heads, -1))  # K x 2 x P x S x H x D
         keys, values = (entries[:, half].permute(0, 2, 3, 1, 4) for half in (0, 1))
         rows = (self.streams.slot.size(0), self.streams.hypotheses)
-        queries = queries.unflatten(1, (self.num_heads, 1, -1)).unflatten(0, rows).transpose(0, 1)
+        queries = queries.unflatten(0, rows).transpose(0, 1)
         scores = (queries * queries.size(4) ** -0.5) @ keys.transpose(3, 4)
         attended = scores.softmax(4) @ values  # K x S x H x 1 x D
-        return attended.transpose(0, 1).flatten(2).flatten(0, 1)
+        return attended.transpose(0, 1).flatten(0, 1)
 
 
 @dataclass
 class _Step:
     """What a decoder takes for its :class:`KeyValueCache`."""
 
-    streams: Streams
+    context: Context
     position: Tensor
     self_attn: Optional[_Entries]
     aggregated_attn: Optional[_Entries]
     encoder_attn: Sequence[_Entries]
 
-    def advance(self) -> None:
-        """Nothing: every step has an object of its own."""
+    def advance(self, canonical: Tensor) -> Tensor:
+        """The tokens to read, all of them: every step has an object of its own."""
+        return canonical
 
 
 class SentenceEncoder(nn.Module):
@@ -132,9 +140,10 @@ class SentenceEncoder(nn.Module):
         decoder, streams = self.model.decoder, _OneSentence.of(slots, sorts=sorts)
         canonical = tokens.unsqueeze(0)
         prepared = None if tree is None else tree.unsqueeze(0)
-        source, target, output = self.model.tables()
+        source, *tables = self.model.tables()
         states = self.model.encoder(canonical, streams, source, prepared=prepared)
-        encoded = EncodedSource(states, None, streams, None, canonical, target, output)
+        slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
+        encoded = EncodedSource(slots, streams, *tables, states, canonical)
         views = decoder.project_encoder(encoded)
         memories = []
         for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):
@@ -182,13 +191,11 @@ class SentenceDecoder(nn.Module):
 
         own = [entries(cache) for cache in caches]
         step = _Step(
-            streams,
+            Context(Slots(self.model.vocabulary, tokens), streams, *self.model.tables()[1:]),
             position,
             own[0] if "DP" in pattern else None,
             own[-1] if "DA" in pattern else None,
             [entries(memory.unsqueeze(0)) for memory in memories],
         )
-        _, target, output = self.model.tables()
-        source = EncodedSource(None, None, streams, None, None, target, output)
-        logits = decoder.step(tokens.unsqueeze(1), source, step)
+        logits = decoder.step(tokens.unsqueeze(1), step)
         return (log_probabilities(logits).squeeze(1), *(cache.all() for cache in own))

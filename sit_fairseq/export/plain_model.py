@@ -5,14 +5,13 @@ tables.
 """
 
 from copy import deepcopy
-from types import MethodType
-from typing import Optional, Union
+from typing import Any, Union
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sit_fairseq.models.attention import KeysValues, Rotary, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.attention import Rotary, StreamSelfAttention, ViewAttention
 
 
 class _RotaryTable(nn.Module):
@@ -34,12 +33,9 @@ class _RotaryTable(nn.Module):
         return x * self.cos[positions] + swapped * self.sin[positions]
 
 
-def _attend(
-    self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
-) -> Tensor:
+def _kernel(queries: Tensor, keys: Tensor, values: Tensor, **unmasked: Any) -> Tensor:
     """Attends by torch's operator, whatever the lengths."""
-    attended = F.scaled_dot_product_attention(queries, memory.keys, memory.values, mask)
-    return self.out_proj(attended.transpose(1, 2).flatten(2))
+    return F.scaled_dot_product_attention(queries, keys, values)
 
 
 def plain_copy(model: nn.Module) -> nn.Module:
@@ -55,7 +51,7 @@ def plain_copy(model: nn.Module) -> nn.Module:
         table = None
         for module in list(side.modules()):
             if isinstance(module, (StreamSelfAttention, ViewAttention)):
-                module._attend = MethodType(_attend, module)
+                module._kernel = _kernel
             if isinstance(getattr(module, "rotary", None), Rotary):
                 table = table or _RotaryTable(module.rotary, length)
                 module.rotary = table

@@ -64,11 +64,10 @@ class Judge(ABC):
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:
-        """Judges one answer; a problem or answer that cannot be read is a verdict too.
+        """Judges one answer to a problem (see also :class:`Problem`), both tokens separated by
+        spaces.
 
-        Args:
-            problem: the source, tokens separated by spaces; see also :class:`Problem`.
-            answer: tokens separated by spaces.
+        One that cannot be read is a verdict too.
         """
 
     def problems(
@@ -77,16 +76,8 @@ class Judge(ABC):
         references: Optional[Sequence[str]] = None,
         symbols: Optional[str] = None,
     ) -> List[Problem]:
-        """Puts together what answers are judged against.
-
-        Args:
-            sources: the sentences.
-            references: a right answer to each, None if they are not known.
-            symbols: regular expression of the interchangeable tokens, if it is known.
-
-        Raises:
-            UserError: the judge needs references and there are none.
-        """
+        """The sources with what is known of each, see :class:`Problem`; a UserError if the judge
+        needs references and there are none."""
         if self.on_references and references is None:
             raise UserError(
                 f"{self.semantics} compares answers with references, but the data have none: name "
@@ -121,7 +112,7 @@ class Judge(ABC):
         return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
 
     def signature(self) -> str:
-        """One line that names who judges: ``ltl|judge:spot|code:1a2b3c4d|spot:2.13``.
+        """One line that names who judges: ``sort|judge:rules|code:1a2b3c4d|numpy:2.4``.
 
         Verdicts of equal signatures are equal, but for judges that read files of data.
         """
@@ -133,15 +124,10 @@ class Judge(ABC):
 
 
 def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
-    """Finds a user's own object, or makes one of a user's own class.
+    """Finds a user's own object of one of some kinds, or makes one of a user's own class.
 
-    Args:
-        place: ``MODULE:OBJECT``, in a module that Python finds from the working directory.
-        parameter: names the object in messages.
-        kinds: what it may be an object or a subclass of.
-
-    Raises:
-        UserError: there is no such object, or its code fails.
+    ``place`` is ``MODULE:OBJECT``, in a module that Python finds from the working directory. A
+    UserError, which names the ``parameter``, if there is none or its code fails.
     """
     module, _, name = place.partition(":")
     folder = os.environ.get(OWN_MODULES, os.getcwd())

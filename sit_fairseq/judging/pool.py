@@ -3,7 +3,7 @@
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
@@ -30,15 +30,10 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
 
 
 class JudgePool(WorkerPool):
-    """Judges pairs in parallel; one that hangs or crashes the judge costs only itself.
+    """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
-    Use it as a context manager, or close it. Its methods take and give all pairs in order.
-
-    Args:
-        judge: a picklable judge.
-        workers: number of processes; None is 0 for a judge that is always quick, and 2 for others.
-        timeout: seconds after which an item is given up.
-        memory: GiB that each process may allocate; an item that needs more is an error.
+    The arguments are those of :class:`WorkerPool`. ``workers=None`` is 0 for a quick judge, and 2
+    for others.
 
     Attributes:
         number: answers judged so far.
@@ -86,38 +81,6 @@ class JudgePool(WorkerPool):
             return False
         return True
 
-    def first_satisfied(
-        self,
-        problems: Sequence[str],
-        answers: Sequence[Sequence[str]],
-        verdicts: Sequence[Dict[str, Verdict]],
-    ) -> List[Optional[int]]:
-        """Judges the answers to each problem until one is accepted: all first ones at once, then
-        the second ones to problems that are left, and so on.
-
-        Args:
-            problems: the problems.
-            answers: to each of them, in the order of preference.
-            verdicts: by answer, those to each problem that are known; new ones are added.
-
-        Returns:
-            The place of the first answer to each problem that is satisfied, None if none is.
-        """
-        found: List[Optional[int]] = [None] * len(problems)
-        waiting = list(range(len(problems)))
-        for rank in range(max(map(len, answers), default=0)):
-            waiting = [place for place in waiting if rank < len(answers[place])]
-            new = [place for place in waiting if answers[place][rank] not in verdicts[place]]
-            judged = self.verify_all((problems[place], answers[place][rank]) for place in new)
-            for place, verdict in zip(new, judged):
-                verdicts[place][answers[place][rank]] = verdict
-            for place in waiting:
-                if verdicts[place][answers[place][rank]] is Verdict.satisfied:
-                    found[place] = rank
-            waiting = [place for place in waiting if found[place] is None]
-        return found
-
     def solvable(self, sources: Iterable[str]) -> List[Optional[bool]]:
         """Whether sources have a right answer at all; None where that cannot be told in time."""
-        with closing(self.imap((source,) for source in sources)) as outcomes:
-            return [outcome.value for outcome in outcomes]
+        return [outcome.value for outcome in self.imap((source,) for source in sources)]

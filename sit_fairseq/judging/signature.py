@@ -31,11 +31,8 @@ def versions_of(distributions: Iterable[str]) -> Dict[str, Optional[str]]:
 
 
 def code_of(module: str) -> Tuple[List[Path], List[str]]:
-    """Follows the imports of a module within its own package, folder and folders below.
-
-    Returns:
-        The source files, and the distributions of other packages that they import.
-    """
+    """Follows the imports of a module within its own package, folder and folders below: the source
+    files, and the distributions of other packages that they import."""
     first, top = _place(module), module.partition(".")[0]
     files: Dict[str, Optional[Path]] = {}
     foreign, todo = set(), [module]

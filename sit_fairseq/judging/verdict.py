@@ -34,11 +34,8 @@ class Verdict(str, Enum):
 
 
 class VerdictCounts(Counter):
-    """How often each verdict was given; every judged item is in the denominator.
-
-    Attributes:
-        distance: sum of the distances from the right answers; None if none was measured.
-    """
+    """How often each verdict was given; every judged item is in the denominator. ``distance`` is
+    the sum of the distances from the right answers, None if none was measured."""
 
     distance: Optional[int] = None
 

@@ -1,10 +1,10 @@
 """Calls a function on many items at once, in processes that can be stopped.
 
-What was tried: :mod:`concurrent.futures` and :class:`multiprocessing.Pool` cannot stop one item, and
-lose the pool or the item in a crash. pebble's ``ProcessPool`` can do both, but starts processes as
-:mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the caller's script a second time, and
-``fork`` copies the locks of torch's threads, what CUDA has set up and locked files. So a worker here
-is an interpreter of its own, which imports what the function needs and nothing else.
+What was tried: :mod:`concurrent.futures` and :class:`multiprocessing.Pool` cannot stop one item,
+and lose the pool or the item in a crash. pebble's ``ProcessPool`` can do both, but starts processes
+as :mod:`multiprocessing` does: ``spawn`` and ``forkserver`` run the caller's script a second time,
+and ``fork`` copies the locks of torch's threads, what CUDA has set up and locked files. So a worker
+here is an interpreter of its own, which imports what the function needs and nothing else.
 """
 
 import ctypes
@@ -36,13 +36,8 @@ class End(Enum):
 
 
 class Outcome(NamedTuple):
-    """What became of an item.
-
-    Attributes:
-        end: how the work on it ended.
-        value: what the function returned, None without a result.
-        seconds: how long the function worked on it, or was given until it was stopped.
-    """
+    """How the work on an item ended, what the function returned (None without a result), and the
+    seconds that it took or was given."""
 
     end: End
     value: Any
@@ -103,12 +98,8 @@ def _serve(descriptor: int, parent: int) -> None:
 
 
 class _Worker:
-    """A process and the parent's end of its pipe.
-
-    Attributes:
-        ready: whether it can work.
-        started: when it started to work on its item, on the monotonic clock.
-    """
+    """A process and the parent's end of its pipe: whether it is ``ready`` to work, and when it
+    ``started`` on its item, on the monotonic clock."""
 
     def __init__(self, function: Callable[[Any], Any], memory: Optional[float]) -> None:
         self.connection, child = Pipe()
@@ -141,8 +132,8 @@ class WorkerPool:
     """Calls a function on items in parallel; an item it hangs or crashes on costs only itself.
 
     Use it as a context manager, or close it; it also ends with its last reference. Workers start
-    with the first items. They find modules
-    where this process does, but know nothing of its script: what is pickled must come from modules.
+    with the first items. They find modules where this process does, but know nothing of its script:
+    what is pickled must come from modules.
 
     Args:
         function: takes one item; it, the items and what it returns can be pickled.
@@ -187,11 +178,7 @@ class WorkerPool:
 
     def imap(self, items: Iterable[Any]) -> Iterator[Outcome]:
         """Works on items, possibly without end, and yields each outcome as soon as those before it
-        are known.
-
-        Raises:
-            RuntimeError: no worker can be started.
-        """
+        are known; a RuntimeError if no worker can be started."""
         if not self._n_workers:
             for item in items:
                 started = time.monotonic()
@@ -214,11 +201,8 @@ class WorkerPool:
                 self.close()
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yields what the function returns for each item, in order.
-
-        Raises:
-            RuntimeError: an item crashed its worker or took too long.
-        """
+        """Yields what the function returns for each item, in order; a RuntimeError if an item
+        crashed its worker or took too long."""
         for number, outcome in enumerate(self.imap(items)):
             if outcome.end is not End.result:
                 raise RuntimeError(f"item {number} ended with a {outcome.end.value}; see above")

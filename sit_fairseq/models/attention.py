@@ -4,13 +4,17 @@ Shapes: R rows (streams or hypotheses), T query positions, U key positions, C ch
 H heads, D = C / H channels of a head. Masks are True where attention is allowed.
 """
 
-from typing import NamedTuple, Optional, Tuple, Union
+from dataclasses import dataclass
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
 from sit_fairseq.models.cpu_kernels import Linear, attention
+from sit_fairseq.symbols.streams import Streams
+
+# (R, H, T, D) queries, (R, H, U, D) keys and values, and a mask -> (R, H, T, D).
+Kernel = Callable[..., Tensor]
 
 
 class KeysValues(NamedTuple):
@@ -18,6 +22,56 @@ class KeysValues(NamedTuple):
 
     keys: Tensor
     values: Tensor
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """What the attentions of a layer see where all positions are there at once.
+
+    A memory says which keys and values each row attends to. It has the ``position`` of the first
+    query, and three methods, which attend from (N*K, H, T, D) queries by a ``kernel``.
+    :class:`~sit_fairseq.models.cache.LayerMemory` is that of a step of a search.
+
+    Attributes:
+        streams: the layout of the rows.
+        mask: (N, 1, 1, T) True at real tokens; None if all are real.
+        causal: whether later positions are hidden; not together with ``mask``.
+        cross: the cross-attentions in their order, ``"CP"`` or ``"CA"``.
+        views: keys and values of each, over streams (CP) or sentences (CA).
+        view_mask: (N, 1, 1, U) True at real tokens of the source; None if all are real.
+    """
+
+    streams: Streams
+    mask: Optional[Tensor] = None
+    causal: bool = False
+    cross: Sequence[str] = ()
+    views: Sequence[KeysValues] = ()
+    view_mask: Optional[Tensor] = None
+    position = 0
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends within each row."""
+        return kernel(queries, *new, mask=self.mask, causal=self.causal)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each hypothesis."""
+        return kernel(queries, *self._expand(new), mask=self.mask, causal=self.causal)
+
+    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
+        """Attends to the view of the cross-attention of this number."""
+        view, hypotheses = self.views[number], self.streams.hypotheses
+        if self.cross[number] == "CA":
+            view = self._expand(view)
+        if hypotheses == 1:
+            return kernel(queries, *view, mask=self.view_mask)
+        # The hypotheses of a stream become query positions: no copy of keys and values.
+        length = queries.size(2)
+        queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
+        attended = kernel(queries, *view, mask=self.view_mask)  # N x H x K*T x D
+        return attended.unflatten(2, (hypotheses, length)).transpose(1, 2).flatten(0, 1)
+
+    def _expand(self, view: KeysValues) -> KeysValues:
+        return KeysValues(*map(self.streams.expand, view))
 
 
 class _Attention(nn.Module):
@@ -36,19 +90,20 @@ class _Attention(nn.Module):
     def _rotate(self, x: Tensor, offset: int) -> Tensor:
         return x if self.rotary is None else self.rotary(x, offset)
 
-    def _attend(
-        self, queries: Tensor, memory: KeysValues, mask: Optional[Tensor], causal: bool
+    def _kernel(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        *,
+        mask: Optional[Tensor] = None,
+        causal: bool = False,
     ) -> Tensor:
-        """(R, H, T, D) queries against (R, H, U, D) keys and values -> (R, T, C)."""
         rate = self.dropout if self.training else 0.0
-        attended = attention(queries, *memory, mask=mask, causal=causal, dropout_rate=rate)
-        return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
+        return attention(queries, keys, values, mask=mask, causal=causal, dropout_rate=rate)
 
-    def _attend_once(
-        self, queries: Tensor, cache: Union[SelfAttentionCache, CrossAttentionCache], layer: int
-    ) -> Tensor:
-        """(R, H, 1, D) queries of one decoding step -> (R, 1, C)."""
-        return self.out_proj(cache.attend(layer, queries.flatten(1))).unsqueeze(1)
+    def _output(self, attended: Tensor) -> Tensor:
+        return self.out_proj(attended.transpose(1, 2).flatten(2))  # -> R x T x C
 
 
 class StreamSelfAttention(_Attention):
@@ -58,27 +113,12 @@ class StreamSelfAttention(_Attention):
         super().__init__(embed_dim, num_heads, dropout=dropout, rotary=rotary)
         self.qkv_proj = Linear(embed_dim, 3 * embed_dim)
 
-    def forward(self, x: Tensor, *, mask: Optional[Tensor] = None, causal: bool = False) -> Tensor:
-        """Attends within each row of ``x`` (R, T, C); mask (R, 1, 1, T)."""
-        queries, memory = self._project(x, 0)
-        return self._attend(queries, memory, mask, causal)
-
-    def step(self, x: Tensor, cache: SelfAttentionCache, layer: int, position: int) -> Tensor:
-        """One decoding step: (R, 1, C) at ``position`` against all positions so far.
-
-        Args:
-            x: (R, 1, C).
-            cache: earlier keys and values; the step appends those of ``x``.
-            layer: this attention's number in the cache.
-            position: of ``x``.
-        """
-        queries, new = self._project(x, position)
-        cache.append(layer, new.keys.flatten(1), new.values.flatten(1))
-        return self._attend_once(queries, cache, layer)
-
-    def _project(self, x: Tensor, offset: int) -> Tuple[Tensor, KeysValues]:
-        queries, keys, values = (self._heads(p) for p in self.qkv_proj(x).chunk(3, dim=2))
-        return self._rotate(queries, offset), KeysValues(self._rotate(keys, offset), values)
+    def forward(self, x: Tensor, memory: Any) -> Tensor:
+        """Attends within each row of ``x`` (R, T, C), see :class:`Sequences`."""
+        queries, keys, values = (self._heads(part) for part in self.qkv_proj(x).chunk(3, dim=2))
+        queries = self._rotate(queries, memory.position)
+        new = KeysValues(self._rotate(keys, memory.position), values)
+        return self._output(memory.own(queries, new, self._kernel))
 
 
 class ViewAttention(_Attention):
@@ -101,43 +141,17 @@ class ViewAttention(_Attention):
         keys, values = (self._heads(p) for p in self.kv_proj(view).chunk(2, dim=2))
         return KeysValues(self._rotate(keys, offset), values)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: KeysValues,
-        *,
-        mask: Optional[Tensor] = None,
-        causal: bool = False,
-        hypotheses: int = 1,
-    ) -> Tensor:
-        """Attends from streams to a projected view.
+    def to_aggregate(self, x: Tensor, view: Tensor, memory: Any) -> Tensor:
+        """Attends from (N*K, T, C) streams to their aggregated view (B*K, T, C)."""
+        new = self.project(view, memory.position)
+        return self._output(memory.aggregated(self._queries(x, memory), new, self._kernel))
 
-        Args:
-            x: (N*K, T, C) streams.
-            memory: the view, (N, H, U, D) if shared by the K hypotheses, else N*K rows.
-            mask: (N, 1, 1, U) or (N*K, 1, 1, U) to match ``memory``.
-            causal: forbid later positions; needs T = U and K = 1.
-            hypotheses: K if ``memory`` is shared by them.
-        """
-        queries = self._rotate(self._heads(self.q_proj(x)), 0)
-        if hypotheses == 1:
-            return self._attend(queries, memory, mask, causal)
-        # The hypotheses of a stream become query positions: no copy of keys and values.
-        length = queries.size(2)
-        queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
-        attended = self._attend(queries, memory, mask, causal)  # N x K*T x C
-        return attended.unflatten(1, (hypotheses, length)).flatten(0, 1)
+    def to_source(self, x: Tensor, number: int, memory: Any) -> Tensor:
+        """Attends from (N*K, T, C) streams to the source, by the cross-attention of this number."""
+        return self._output(memory.source(number, self._queries(x, memory), self._kernel))
 
-    def step(
-        self,
-        x: Tensor,
-        cache: Union[SelfAttentionCache, CrossAttentionCache],
-        layer: int,
-        position: int,
-    ) -> Tensor:
-        """One decoding step: (R, 1, C) at ``position`` against the layer's entries in the cache."""
-        queries = self._rotate(self._heads(self.q_proj(x)), position)
-        return self._attend_once(queries, cache, layer)
+    def _queries(self, x: Tensor, memory: Any) -> Tensor:
+        return self._rotate(self._heads(self.q_proj(x)), memory.position)
 
 
 class Rotary(nn.Module):

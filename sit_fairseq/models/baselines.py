@@ -1,6 +1,6 @@
 """The baselines: one stream per sentence, one vector per canonical id.
 
-Shapes as in :mod:`sit_fairseq.symbols.vocabulary`; J symbols in the dictionary.
+Shapes as in :mod:`sit_fairseq.symbols.slots`; J symbols in the dictionary.
 """
 
 import logging
@@ -16,6 +16,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -29,27 +30,12 @@ class _OneStreamVocabulary(Vocabulary):
     one_stream = True
     num_symbol_rows = 0
 
-    def streams(self, names: Tensor) -> Streams:
-        """One stream per sentence."""
-        return Streams.of_slots(names.new_zeros(names.size(0)))
-
 
 class FixedVocabulary(_OneStreamVocabulary):
     """Every symbol has a row of its own, like any other token; checkpoints list it among
     ``base_tokens``."""
 
     produces_any_symbol = True
-
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """The row of each token, and no slots; nothing is renamed.
-
-        Raises:
-            UserError: a symbol has no row.
-        """
-        fault = self.unreadable(tokens)
-        if fault is not None:
-            raise UserError(f"a sentence {fault}")
-        return self.rows(tokens), tokens.new_empty(tokens.size(0), 0)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
@@ -94,20 +80,8 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         """Q, the number of symbols that a sentence may hold."""
         return sum(self.rows_of_sorts)
 
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Numbers the symbols of each sort in order of first appearance.
-
-        Returns:
-            (B, T) canonical ids, and (B, Q) the dictionary index of the symbol that each row
-            stands for, ``<unk>`` where there is none.
-        """
-        canonical, slots = super().canonicalise(tokens)
-        counts, unk = torch.tensor(self.rows_of_sorts, device=tokens.device), self.dictionary.unk()
-        sorts = self._sorts(slots.cpu())
-        sorts = torch.zeros_like(slots) if sorts is None else sorts.to(slots.device)
-        earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
-        exists, has_row = slots.ne(self.dictionary.pad()), earlier < counts[sorts]
-        lost = earlier[exists & ~has_row]
+    def warn_of_lost_symbols(self, lost: Tensor) -> None:
+        """Warns once of symbols without a row, given how many of their sort came before each."""
         if lost.numel() and not self._warned:
             self._warned = True
             logger.warning(
@@ -115,13 +89,6 @@ class CanonicalVocabulary(_OneStreamVocabulary):
                 "was trained with: further ones read as <unk> and cannot be produced",
                 int(lost.max()) + 1,
             )
-        row = (counts.cumsum(0) - counts)[sorts] + earlier
-        names = tokens.new_full((tokens.size(0), self.num_symbol_rows), unk)
-        sentence, slot = (exists & has_row).nonzero(as_tuple=True)
-        names[sentence, row[sentence, slot]] = slots[sentence, slot]
-        ids = F.pad(torch.where(has_row, self.num_base + row, unk), (0, 1))  # one slot at least
-        ids = ids.gather(1, (canonical - self.num_base).clamp(min=0))
-        return torch.where(canonical >= self.num_base, ids, canonical), names
 
     def same_columns(self, other: Vocabulary) -> bool:
         """Compares as for streams, and the number of rows for symbols."""
@@ -142,7 +109,7 @@ class NamedVocabulary(_OneStreamVocabulary):
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Tells of more symbols than vectors; see :meth:`Vocabulary.unreadable`."""
-        number = self._symbols().numel()
+        number = self.symbols_known().numel()
         if self.most_symbols is None or number <= self.most_symbols:
             return None
         return (
@@ -150,20 +117,12 @@ class NamedVocabulary(_OneStreamVocabulary):
             f"which the model tells {self.most_symbols} apart"
         )
 
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Replaces every symbol by its place among the J symbols of the dictionary.
-
-        Returns:
-            (B, T) canonical ids, and (B, J) the dictionary index of each slot.
-        """
-        names = self._symbols().to(tokens).expand(tokens.size(0), -1)
-        return self.encode(tokens, names), names
-
     def symbol_names(self) -> List[str]:
         """The J symbols of the dictionary."""
-        return [self.dictionary[index] for index in self._symbols().tolist()]
+        return [self.dictionary[index] for index in self.symbols_known().tolist()]
 
-    def _symbols(self) -> Tensor:
+    def symbols_known(self) -> Tensor:
+        """(J,) the dictionary indices of all symbols."""
         tokens = torch.arange(len(self.dictionary), device=self.row_of_index.device)
         return tokens[self.rows(tokens) < 0]
 
@@ -174,6 +133,45 @@ class NamedVocabulary(_OneStreamVocabulary):
                 "random vectors tell no sorts of symbols apart; give one pattern without names",
                 "symbols symbol_embedding",
             )
+
+
+def _fixed_slots(vocabulary: FixedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """The row of each token. No token is a symbol, so no sentence has slots.
+
+    Raises:
+        UserError: a symbol has no row.
+    """
+    fault = vocabulary.unreadable(tokens)
+    if fault is not None:
+        raise UserError(f"a sentence {fault}")
+    return Slots.by_appearance(vocabulary, tokens)
+
+
+def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
+    the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
+    canonical, slots = Slots.by_appearance(vocabulary, tokens)
+    rows, unk = vocabulary.rows_of_sorts, vocabulary.dictionary.unk()
+    counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
+    sorts = torch.zeros_like(symbols) if sorts is None else sorts.to(tokens.device)
+    earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
+    exists, has_row = symbols.ne(vocabulary.dictionary.pad()), earlier < counts[sorts]
+    vocabulary.warn_of_lost_symbols(earlier[exists & ~has_row])
+    row = (counts.cumsum(0) - counts)[sorts] + earlier
+    names = tokens.new_full((tokens.size(0), sum(rows)), unk)
+    sentence, slot = (exists & has_row).nonzero(as_tuple=True)
+    names[sentence, row[sentence, slot]] = symbols[sentence, slot]
+    ids = torch.where(has_row, vocabulary.num_base + row, unk)
+    ids = F.pad(ids, (0, 1)).gather(1, (canonical - vocabulary.num_base).clamp(min=0))
+    canonical = torch.where(canonical >= vocabulary.num_base, ids, canonical)
+    return canonical, Slots(vocabulary, names)
+
+
+def _slots_of_names(vocabulary: NamedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """Replaces every symbol by its place among the J symbols of the dictionary."""
+    names = vocabulary.symbols_known().to(tokens).expand(tokens.size(0), -1)
+    slots = Slots(vocabulary, names)
+    return slots.encode(tokens), slots
 
 
 class _OneStreamTable(StreamTable):
@@ -291,6 +289,12 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
     return torch.tensor(bits).view(len(names), code_dim)
 
 
+_SLOTS = {
+    Vocabulary: Slots.by_appearance,
+    FixedVocabulary: _fixed_slots,
+    CanonicalVocabulary: _canonical_slots,
+    NamedVocabulary: _slots_of_names,
+}
 # By the choices of symbol_embedding.
 VOCABULARIES = {
     "streams": Vocabulary,
@@ -325,3 +329,8 @@ def make_embedding(
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
     return _EMBEDDINGS[kind](vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
+
+
+def read_slots(vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
+    """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
+    return _SLOTS[type(vocabulary)](vocabulary, tokens)

@@ -9,13 +9,15 @@ channels of a head; M views of sources (of streams, or aggregated) that the sear
 """
 
 import math
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
+from sit_fairseq.models.attention import Kernel, KeysValues
+from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
-from sit_fairseq.symbols.streams import Streams, is_identity
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -31,66 +33,78 @@ class SelfAttentionCache:
         rows: R at the start.
         num_heads: H.
         device: of the keys and values.
-
-    Attributes:
-        entries: (R, T) the table; its last column is of the present step.
     """
 
     def __init__(self, rows: int, num_heads: int, device: torch.device) -> None:
-        self.entries = torch.empty(rows, 0, dtype=torch.long, device=device)
+        self._entries = torch.empty(rows, 0, dtype=torch.long, device=device)
         self._num_heads = num_heads
         self._size = 0
-        self._keys: Dict[int, Tensor] = {}
-        self._values: Dict[int, Tensor] = {}
+        self._stored: Dict[int, List[Tensor]] = {}  # keys and values of each layer, both E x C
         self._heads: Optional[Tensor] = None
 
-    def advance(self, new: Tensor, count: int) -> None:
-        """Begins a step, in which each layer appends as many entries.
+    def advance(self, row: Tensor, count: int, length: int) -> None:
+        """Begins a step, in which each layer appends ``count`` rows of ``length`` positions.
 
         Args:
-            new: (R,) the new entry of each row.
-            count: the number of new entries; rows may share them.
+            row: (R,) the appended row that each row has; several may share one.
         """
-        self.entries = torch.cat((self.entries, (self._size + new).unsqueeze(1)), dim=1)
-        self._size += count
+        positions = torch.arange(length, device=row.device)
+        new = self._size + row.unsqueeze(1) * length + positions
+        self._entries = torch.cat((self._entries, new), dim=1)
+        self._size += count * length
         self._heads = None
 
     def select(self, rows: Tensor) -> None:
         """Goes on with the given rows, in that order."""
-        self.entries = self.entries.index_select(0, rows)
+        self._entries = self._entries.index_select(0, rows)
         self._heads = None
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> None:
-        """Stores a layer's entries of this step, both (count, C)."""
-        start = self._size - keys.size(0)
-        for stored, new in ((self._keys, keys), (self._values, values)):
-            stored[layer] = _room(stored.get(layer), start, self._size, new)
-            stored[layer][start : self._size] = new
-
-    def attend(self, layer: int, queries: Tensor) -> Tensor:
-        """Attends from one query per row to the entries of that row.
+    def attend(self, layer: int, queries: Tensor, kernel: Kernel, new: KeysValues) -> Tensor:
+        """Stores a layer's new entries, and attends from each row to all of its entries.
 
         Args:
             layer: the number of the layer.
-            queries: (R, C).
+            queries: (R, H, P, D) of the new positions.
+            kernel: attends from several positions at once.
+            new: (count, H, P, D) keys and values.
 
         Returns:
-            (R, C).
+            (R, H, P, D).
         """
-        head_dim = queries.size(1) // self._num_heads
-        scores = self._scores(self._keys[layer], queries * head_dim**-0.5)
+        new = [part.transpose(1, 2).flatten(2).flatten(0, 1) for part in new]
+        start, stored = self._size - new[0].size(0), self._stored.get(layer, (None, None))
+        stored = self._stored[layer] = [
+            _room(old, start, self._size, part) for old, part in zip(stored, new)
+        ]
+        for whole, part in zip(stored, new):
+            whole[start : self._size] = part
+        if queries.size(2) > 1:
+            return self._attend_at_once(queries, kernel, *stored)
+        keys, values = stored
+        scores = self._scores(keys, queries.flatten(1) * queries.size(3) ** -0.5)
         if scores.size(1) < SHORT_AXIS:
             weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
         else:
             weights = scores.transpose(1, 2).flatten(0, 1).softmax(1)
         if self._heads is None:
-            self._heads = _heads(self.entries, self._num_heads)
-        attended = weighted_sums(self._values[layer].view(-1, head_dim), self._heads, weights)
-        return attended.view_as(queries)
+            self._heads = _heads(self._entries, self._num_heads)
+        attended = weighted_sums(values.view(-1, queries.size(3)), self._heads, weights)
+        return attended.view(queries.shape)
+
+    def _attend_at_once(
+        self, queries: Tensor, kernel: Kernel, keys: Tensor, values: Tensor
+    ) -> Tensor:
+        keys, values = (
+            part[self._entries].unflatten(2, (self._num_heads, -1)).transpose(1, 2)
+            for part in (keys, values)
+        )
+        before = keys.size(2) - queries.size(2)
+        mask = torch.ones(queries.size(2), keys.size(2), dtype=torch.bool, device=keys.device)
+        return kernel(queries, keys, values, mask=mask.tril(before))
 
     def _scores(self, stored: Tensor, queries: Tensor) -> Tensor:
-        """(R, T, H) products of queries with the keys of their entries."""
-        entries = self.entries
+        """(R, T, H) products of (R, C) queries with the keys of their entries."""
+        entries = self._entries
         scores = queries.new_empty(*entries.shape, self._num_heads)
         # A product with ones is faster than a sum along so short an axis.
         ones = queries.new_ones(queries.size(1) // self._num_heads)
@@ -108,57 +122,45 @@ class CrossAttentionCache:
     """The encoder's keys and values of one cross-attention in each layer.
 
     They are stored once per view of a source, and looked up by row.
-
-    Args:
-        num_heads: H.
-        head_dim: D.
     """
 
-    def __init__(self, num_heads: int, head_dim: int) -> None:
-        self._num_heads = num_heads
-        self._head_dim = head_dim
-        self._keys: List[Tensor] = []
-        self._values: List[Tensor] = []
+    def __init__(self) -> None:
+        self._stored: List[KeysValues] = []  # of each layer, (M, H, D, U) and (M, H, U, D)
 
-    def add_layer(self, keys: Tensor, values: Tensor) -> None:
+    def add_layer(self, view: KeysValues) -> None:
         """Stores the keys and values of the next layer, both (M, H, U, D)."""
-        self._keys.append(keys.transpose(2, 3).flatten(0, 2))  # -> M*H*D x U
-        self._values.append(values.transpose(1, 2).flatten(0, 2))  # -> M*U*H x D
+        self._stored.append(
+            KeysValues(view.keys.transpose(2, 3).contiguous(), view.values.contiguous())
+        )
 
-    def look_up(self, views: Tensor, padding: Optional[Tensor]) -> None:
-        """From now on each row attends to the given view.
+    def look_up(self, view: Tensor, padding: Optional[Tensor]) -> None:
+        """Notes the view that each row attends to.
 
         Args:
-            views: (R,) indices of views.
-            padding: (R, U) True where a view has no token; None if all have as many.
+            view: (R,) the number of a view.
+            padding: (R, U) True at padding of that view, None if there is none.
         """
-        device = views.device
-        channels = torch.arange(self._num_heads * self._head_dim, device=device)
-        channels = views.unsqueeze(1) * channels.numel() + channels
-        self._channels = channels.view(-1, self._head_dim)  # R*H x D, among M*H*D
-        length = self._keys[0].size(1)
-        positions = torch.arange(length, device=device)
-        self._heads = _heads(views.unsqueeze(1) * length + positions, self._num_heads)
+        self._view, self._padding = view, padding
+        _, num_heads, head_dim, length = self._stored[0].keys.shape
+        heads = _heads(view.unsqueeze(1), num_heads)
+        self._channels = heads * head_dim + torch.arange(head_dim, device=view.device)
+        self._positions = heads * length + torch.arange(length, device=view.device)
         self._bias = None
         if padding is not None:
-            bias = torch.zeros(padding.shape, device=device).masked_fill_(padding, -math.inf)
-            self._bias = bias.unsqueeze(1)  # R x 1 x U
+            bias = torch.zeros(padding.shape, device=view.device)
+            self._bias = bias.masked_fill_(padding, -math.inf).unsqueeze(1)  # R x 1 x U
 
-    def attend(self, layer: int, queries: Tensor) -> Tensor:
-        """Attends from one query per row to the view of that row.
-
-        Args:
-            layer: the number of the layer.
-            queries: (R, C).
-
-        Returns:
-            (R, C).
-        """
-        by_head = queries.reshape(self._channels.shape) * self._head_dim**-0.5
-        scores = weighted_sums(self._keys[layer], self._channels, by_head)
+    def attend(self, layer: int, queries: Tensor, kernel: Kernel) -> Tensor:
+        """Attends from (R, H, P, D) queries to the view of their row."""
+        keys, values = self._stored[layer]
+        if queries.size(2) > 1:
+            mask = None if self._padding is None else ~self._padding[:, None, None]
+            return kernel(queries, keys[self._view].mT, values[self._view], mask=mask)
+        by_head = queries.reshape(self._channels.shape) * queries.size(3) ** -0.5
+        scores = weighted_sums(keys.flatten(0, 2), self._channels, by_head)
         if self._bias is not None:
             scores.view(self._bias.size(0), -1, scores.size(1)).add_(self._bias)
-        attended = weighted_sums(self._values[layer], self._heads, scores.softmax(1))
+        attended = weighted_sums(values.flatten(0, 2), self._positions, scores.softmax(1))
         return attended.view(queries.shape)
 
 
@@ -166,17 +168,15 @@ class KeyValueCache:
     """The memory of a decoder between the steps of a search.
 
     Args:
-        streams: the layout of the first step.
-        padding: (B, U) True at padding of the source, None if there is none.
+        batch: at the first step.
         views: for each layer, the keys and values (M, H, U, D) of its cross-attentions.
         cross: the cross-attentions in their order, ``"CP"`` or ``"CA"`` as in the attention
             pattern.
         num_heads: H.
-        embed_dim: C.
 
     Attributes:
-        position: of the step.
-        streams: the layout of the rows.
+        position: of the first token that the step reads.
+        context: the batch at this step.
         self_attn: to the row's own stream, an entry for each row over streams.
         aggregated_attn: to the aggregated view, an entry for each hypothesis.
         encoder_attn: to the source.
@@ -184,17 +184,15 @@ class KeyValueCache:
 
     def __init__(
         self,
-        streams: Streams,
-        padding: Optional[Tensor],
-        views: Iterable[Sequence[Tuple[Tensor, Tensor]]],
+        batch: Context,
+        views: Iterable[Sequence[KeysValues]],
         cross: Sequence[str],
-        *,
         num_heads: int,
-        embed_dim: int,
     ) -> None:
-        self.position = -1
-        self.streams = streams
-        self._padding = padding
+        self.position = self._length = 0
+        streams = batch.streams
+        self.context = Context(batch.slots, streams, batch.target_table, batch.output_table)
+        self._padding = batch.padding
         device = streams.sentence.device
         num_streams = streams.sentence.numel()
         self.self_attn, self.aggregated_attn = (
@@ -202,24 +200,34 @@ class KeyValueCache:
             for _ in range(2)
         )
         self._cross = cross
-        self.encoder_attn = [CrossAttentionCache(num_heads, embed_dim // num_heads) for _ in cross]
+        self.encoder_attn = [CrossAttentionCache() for _ in cross]
         for of_layer in views:
-            for cache, (keys, values) in zip(self.encoder_attn, of_layer):
-                cache.add_layer(keys, values)
+            for cache, view in zip(self.encoder_attn, of_layer):
+                cache.add_layer(view)
         # The stream and the sentence, at the start, of each stream.
         self._stream, self._sentence = torch.arange(num_streams, device=device), streams.sentence
         self._look_up()
 
-    def advance(self) -> None:
-        """Begins a step, at whose end each row has one more entry in each self-attention."""
-        self.position += 1
-        streams, device = self.streams, self._sentence.device
+    def advance(self, canonical: Tensor) -> Tensor:
+        """Begins a step, at whose end each row has its new entries in each self-attention.
+
+        Args:
+            canonical: (B*K, T) canonical ids so far. Reserved slots that they take get streams.
+
+        Returns:
+            (B*K, P) those that no step has read.
+        """
+        new = canonical[:, self._length :]
+        self.position, self._length = self._length, canonical.size(1)
+        own_slots = self.context.own_slots(canonical)
+        if own_slots is not None:
+            self._give_streams(own_slots)
+        streams, device = self.context.streams, self._sentence.device
         rows = streams.sentence.numel() * streams.hypotheses
-        self.self_attn.advance(torch.arange(rows, device=device), rows)
-        hypotheses = streams.first.numel() * streams.hypotheses
-        self.aggregated_attn.advance(
-            streams.expand(torch.arange(hypotheses, device=device)), hypotheses
-        )
+        self.self_attn.advance(torch.arange(rows, device=device), rows, new.size(1))
+        hypotheses = torch.arange(new.size(0), device=device)
+        self.aggregated_attn.advance(streams.expand(hypotheses), new.size(0), new.size(1))
+        return new
 
     def reorder(self, order: Tensor) -> None:
         """Follows fairseq's beams: each hypothesis takes all its streams along.
@@ -227,46 +235,68 @@ class KeyValueCache:
         Args:
             order: (B'*K',) the old hypothesis that each new one continues.
         """
-        old = self.streams
-        self.streams, sentences, streams, rows = old.reorder(order)
-        device = self._sentence.device
-        rows = rows.to(device, non_blocking=True)
+        hypotheses = self.context.streams.hypotheses
+        to = self.context.streams.reorder(order)
+        self.context = self.context.moved(to)
+        self.self_attn.select(to.rows)
+        self.aggregated_attn.select(to.rows)
+        if not (to.same_sentences and to.streams.hypotheses == hypotheses):
+            self._continue_from(to.rows_of_streams)
+
+    def _give_streams(self, own_slots: Tensor) -> None:
+        """Gives reserved slots streams of their own, copies of the stream that stood for them."""
+        streams = self.context.streams
+        old = (streams.on_host or streams).num_slots
+        own_slots = torch.maximum(own_slots, old)
+        if torch.equal(own_slots, old):
+            return
+        new, continued = streams.with_own_streams(own_slots)
+        self.context = self.context.extended(new, continued)
+        hypotheses = torch.arange(streams.hypotheses, device=continued.index.device)
+        rows = (continued.index.unsqueeze(1) * streams.hypotheses + hypotheses).flatten()
         self.self_attn.select(rows)
         self.aggregated_attn.select(rows)
-        if self.streams.hypotheses == old.hypotheses and is_identity(sentences, old.first.numel()):
-            return
-        streams = streams.to(device, non_blocking=True)
+        self._continue_from(continued.index)
+
+    def _continue_from(self, streams: Tensor) -> None:
+        """Notes the (N',) old streams that the new ones continue."""
         self._stream, self._sentence = self._stream[streams], self._sentence[streams]
-        self._look_up()
-
-    def give_streams(self, num_slots: Tensor) -> None:
-        """Gives reserved slots streams of their own, copies of the stream that stood for them.
-
-        Args:
-            num_slots: (B,) on the CPU, the slots that need one.
-        """
-        old = self.streams.on_host or self.streams
-        num_slots = torch.maximum(num_slots, old.num_slots)
-        if torch.equal(num_slots, old.num_slots):
-            return
-        self.streams, continued = self.streams.with_own_streams(num_slots)
-        hypotheses = torch.arange(old.hypotheses, device=continued.index.device)
-        rows = (continued.index.unsqueeze(1) * old.hypotheses + hypotheses).flatten()
-        self.self_attn.select(rows)
-        self.aggregated_attn.select(rows)
-        self._stream = self._stream[continued.index]
-        self._sentence = self._sentence[continued.index]
         self._look_up()
 
     def _look_up(self) -> None:
         """Tells the cross-attentions the view that each row attends to."""
         stream, sentence = (
-            view.repeat_interleave(self.streams.hypotheses)
+            view.repeat_interleave(self.context.streams.hypotheses)
             for view in (self._stream, self._sentence)
         )
         padding = None if self._padding is None else self._padding[sentence]
         for letters, cache in zip(self._cross, self.encoder_attn):
             cache.look_up(stream if letters == "CP" else sentence, padding)
+
+
+@dataclass(frozen=True)
+class LayerMemory:
+    """What the attentions of a layer see in a step, as :class:`Sequences` has it."""
+
+    cache: Any
+    layer: int
+
+    @property
+    def position(self) -> int:
+        """Of the first query."""
+        return self.cache.position
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends within each row."""
+        return self.cache.self_attn.attend(self.layer, queries, kernel, new)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each hypothesis."""
+        return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new)
+
+    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
+        """Attends to the view of the cross-attention of this number."""
+        return self.cache.encoder_attn[number].attend(self.layer, queries, kernel)
 
 
 def _heads(entries: Tensor, num_heads: int) -> Tensor:

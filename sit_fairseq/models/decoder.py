@@ -1,20 +1,20 @@
-"""The decoder: canonical ids and encoded sources in, logits over canonical ids out."""
+"""The decoder: canonical ids and a batch's context in, logits over canonical ids out."""
 
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
 from sit_fairseq.models.adacos_scale import AdaCosScale
-from sit_fairseq.models.attention import KeysValues
-from sit_fairseq.models.cache import KeyValueCache
+from sit_fairseq.models.attention import KeysValues, Sequences
+from sit_fairseq.models.cache import KeyValueCache, LayerMemory
 from sit_fairseq.models.config import StackConfig
+from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import TokenEmbedding
-from sit_fairseq.models.encoder import EncodedSource
-from sit_fairseq.models.layers import StreamDecoderLayer
+from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import SymbolPositions
 
 
 class StreamDecoder(nn.Module):
@@ -37,101 +37,80 @@ class StreamDecoder(nn.Module):
         self.embed_tokens = embed_tokens
         self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
         self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
-        self.layers = nn.ModuleList(StreamDecoderLayer(cfg) for _ in range(cfg.num_layers))
+        self.layers = nn.ModuleList(
+            StreamLayer(cfg, "D", cfg.pattern.cross) for _ in range(cfg.num_layers)
+        )
         self.layer_norm = cfg.norm(cfg.final_norm)
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 
-    def forward(self, canonical: Tensor, source: EncodedSource) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context) -> Tensor:
         """Computes logits for all target positions (teacher forcing).
 
         Args:
             canonical: (B*K, T) canonical ids of the targets. Ids without a stream (beams that
                 are dead anyway hold such) read as placeholders.
-            source: the sources, with K hypotheses.
+            source: the batch, with K hypotheses. Cross-attentions need encoded sources.
 
         Returns:
             (B*K, T, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
             that are neither taken nor next.
         """
-        if self.embed_tokens.vocabulary.fresh is not None:
-            source = source.with_own_streams(self._slots_needed(canonical, source))
-        streams, mask = source.streams, source.mask
-        x = self._embed(canonical, source, streams)
-        positions = self._positions(canonical, streams)
+        own_slots = source.own_slots(canonical)
+        if own_slots is not None:
+            source = source.extended(*source.streams.with_own_streams(own_slots))
+        mask, cross = source.mask, self.cfg.pattern.cross
+        x, positions = self._embed(canonical, source)
         for layer, views in zip(self.layers, self.project_encoder(source)):
-            x = layer(x, positions, views, mask)
-        return self._project(x, canonical, source, streams)
+            x = layer(x, positions, Sequences(source.streams, None, True, cross, views, mask))
+        return self._project(x, canonical, source)
 
     @torch.no_grad()
-    def step(self, canonical: Tensor, source: EncodedSource, cache: KeyValueCache) -> Tensor:
-        """Computes logits for the last target position, without gradients.
+    def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
+        """Computes logits for the positions that no step has read, without gradients.
 
         Args:
             canonical: (B*K, T) canonical ids of the targets so far.
-            source: as in :meth:`forward`.
-            cache: of :meth:`new_cache`; keys and values of the position are appended.
+            cache: of :meth:`new_cache`; keys and values of the P new positions are appended.
 
         Returns:
-            (B*K, 1, V_n + S + R) logits, S of the sentences that are still searched.
+            (B*K, P, V_n + S + R) logits, S of the sentences that are still searched.
         """
-        if self.embed_tokens.vocabulary.fresh is not None:
-            cache.give_streams(self._slots_needed(canonical, source))
-        cache.advance()
-        x = self._embed(canonical[:, -1:], source, cache.streams, cache.position)
-        positions = self._positions(canonical[:, -1:], cache.streams)
+        new = cache.advance(canonical)
+        x, positions = self._embed(new, cache.context, cache.position)
         for number, layer in enumerate(self.layers):
-            x = layer.step(x, positions, cache, number)
-        return self._project(x, canonical, source, cache.streams)
+            x = layer(x, positions, LayerMemory(cache, number))
+        return self._project(x, canonical, cache.context)
 
-    def new_cache(self, source: EncodedSource) -> KeyValueCache:
+    def new_cache(self, source: Context) -> KeyValueCache:
         """The empty memory of the steps of a search."""
         return KeyValueCache(
-            source.streams,
-            source.padding,
+            source,
             self.project_encoder(source),
             self.cfg.pattern.cross,
-            num_heads=self.cfg.num_heads,
-            embed_dim=self.cfg.embed_dim,
+            self.cfg.num_heads,
         )
 
-    def project_encoder(self, source: EncodedSource) -> Iterator[List[KeysValues]]:
+    def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
         """Keys and values of the cross-attentions, layer by layer."""
-        aggregated = source.aggregated() if "CA" in self.cfg.pattern else None
+        views = [source.view(letters) for letters in self.cfg.pattern.cross]
         for layer in self.layers:
-            yield layer.project_encoder(source.states, aggregated)
+            yield layer.project_encoder(views)
 
     def _embed(
-        self, canonical: Tensor, source: EncodedSource, streams: Streams, offset: int = 0
-    ) -> Tensor:
-        """(N*K, T, C) input of the first layer, whose first position is ``offset``."""
-        x = source.target_table.embed(canonical, streams)
+        self, canonical: Tensor, context: Context, offset: int = 0
+    ) -> Tuple[Tensor, SymbolPositions]:
+        """(N*K, T, C) input of the first layer, whose first position is ``offset``, and the places
+        of its symbols."""
+        streams, num_base = context.streams, self.embed_tokens.vocabulary.num_base
+        x = context.target_table.embed(canonical, streams)
         x = self.layernorm_embedding(self.embed_positions(x, streams, offset=offset))
-        return dropout(x, self.cfg.options.dropout if self.training else 0.0)
+        x = dropout(x, self.cfg.options.dropout if self.training else 0.0)
+        return x, SymbolPositions.of(canonical, num_base, streams)
 
-    def _positions(self, canonical: Tensor, streams: Streams) -> SymbolPositions:
-        return SymbolPositions.of(canonical, self.embed_tokens.vocabulary.num_base, streams)
-
-    def _project(
-        self, x: Tensor, canonical: Tensor, source: EncodedSource, streams: Streams
-    ) -> Tensor:
+    def _project(self, x: Tensor, canonical: Tensor, context: Context) -> Tensor:
         """(N*K, T, C) output of the last layer to (B*K, T, V_n + S + R) logits."""
-        logits = source.output_table.project(self.layer_norm(x), streams)
+        logits = context.output_table.project(self.layer_norm(x), context.streams)
         if self.output_scale is not None:
             logits = self.output_scale(logits)
-        vocabulary = self.embed_tokens.vocabulary
-        if vocabulary.fresh is None:
-            return logits
-        first = vocabulary.first_reserved(source.hypothesis_names)
-        taken = vocabulary.fresh.taken(canonical, first)[:, -x.size(1) :]
-        return vocabulary.fresh.close(logits, first, taken)
-
-    def _slots_needed(self, canonical: Tensor, source: EncodedSource) -> Tensor:
-        """(B,) on the CPU, the number of slots that need streams of their own, with the reserved
-        slots that any hypothesis has taken."""
-        vocabulary, streams = self.embed_tokens.vocabulary, source.streams
-        first = vocabulary.first_reserved(source.hypothesis_names)
-        taken = vocabulary.fresh.taken(canonical, first)[:, -1]
-        needed = vocabulary.fresh.own_streams(taken)
-        of_sentence = needed.view(-1, streams.hypotheses).amax(1)
-        return (streams.on_host or streams).num_slots + of_sentence.cpu()
+        return context.close(logits, canonical)

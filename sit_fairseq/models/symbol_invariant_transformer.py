@@ -17,7 +17,7 @@ from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
-from sit_fairseq.models.encoder import EncodedSource
+from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.hub_folder import weights_file
 from sit_fairseq.tasks.python_interface import StreamHubInterface
@@ -102,8 +102,8 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
 
         Returns:
-            (B, T, V_n + S + R) logits over canonical ids, and ``names``, (B, S) the dictionary
-            index of each slot.
+            (B, T, V_n + S + R) logits over canonical ids, and ``slots``, the
+            :class:`~sit_fairseq.symbols.slots.Slots` of the sentences.
         """
         return self.net_output(prev_output_tokens, self.encode(src_tokens))
 
@@ -112,7 +112,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """The result of :meth:`forward`, for K targets of each encoded source."""
         # fairseq's scorer insists on an "attn" entry.
-        extra = {"attn": [None], "names": source.hypothesis_names}
+        extra = {"attn": [None], "slots": source.hypothesis_slots}
         return self.decode(prev_output_tokens, source), extra
 
     def get_normalized_probs(
@@ -124,7 +124,7 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""
-        return self.vocabulary.targets(sample["target"], net_output[1]["names"])
+        return net_output[1]["slots"].targets(sample["target"])
 
     def max_positions(self) -> Tuple[int, int]:
         """The longest source and target in tokens."""

@@ -6,12 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.baselines import make_embedding
+from sit_fairseq.models.baselines import make_embedding, read_slots
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import ModelConfig, StackConfig, check
+from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
-from sit_fairseq.models.encoder import EncodedSource, StreamEncoder, left_align
+from sit_fairseq.models.encoder import StreamEncoder, left_align
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
@@ -86,24 +88,28 @@ class SymbolInvariantTransformer(nn.Module):
         Raises:
             ValueError: positions are those of trees, and a source is not one formula.
         """
-        vocabulary, dictionary = self.vocabulary, self.vocabulary.dictionary
+        dictionary = self.vocabulary.dictionary
         # A GPU waits for the CPU whenever a size depends on what it computed: hence sizes and
         # layout are computed on the CPU, which then says them once.
         tokens, padding = left_align(tokens.cpu(), dictionary.pad())
-        canonical, names = vocabulary.canonicalise(tokens)
-        streams = vocabulary.streams(names)
+        canonical, slots = self.read(tokens)
+        streams = slots.streams()
         length = (~padding & tokens.ne(dictionary.eos())).sum(1)
         prepared = self.encoder.embed_positions.prepare(canonical, length)
         padding = padding if bool(padding.any()) else None
         device = self.encoder.embed_tokens.weight.device
-        streams = streams.to(device)
-        canonical, names, padding, prepared = (
+        slots, streams = slots.to(device), streams.to(device)
+        canonical, padding, prepared = (
             None if part is None else part.to(device, non_blocking=True)
-            for part in (canonical, names, padding, prepared)
+            for part in (canonical, padding, prepared)
         )
-        source, target, output = self.tables()
+        source, *tables = self.tables()
         states = self.encoder(canonical, streams, source, padding, prepared)
-        return EncodedSource(states, padding, streams, names, canonical, target, output)
+        return EncodedSource(slots, streams, *tables, states, canonical, padding)
+
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
+        return read_slots(self.vocabulary, tokens)
 
     def tables(self) -> Tuple[StreamTable, StreamTable, StreamTable]:
         """The vectors of a batch for sources, targets and output; one for all if they share it."""
@@ -122,16 +128,15 @@ class SymbolInvariantTransformer(nn.Module):
         Returns:
             (B*K, T, V_n + S + R) logits over canonical ids.
         """
-        canonical = self.vocabulary.encode(targets, source.hypothesis_names)
-        return self.decoder(canonical, source)
+        return self.decoder(source.hypothesis_slots.encode(targets), source)
 
     def new_cache(self, source: EncodedSource) -> KeyValueCache:
         """The empty memory of the steps of a search."""
         return self.decoder.new_cache(source)
 
-    def step(self, canonical: Tensor, source: EncodedSource, cache: KeyValueCache) -> Tensor:
-        """(B*K, 1, V_n + S + R) logits of the next token, see :meth:`StreamDecoder.step`."""
-        return self.decoder.step(canonical, source, cache)
+    def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
+        """(B*K, P, V_n + S + R) logits of the next tokens, see :meth:`StreamDecoder.step`."""
+        return self.decoder.step(canonical, cache)
 
     def max_decoder_positions(self) -> int:
         """The longest target in tokens."""

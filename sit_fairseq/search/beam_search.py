@@ -16,8 +16,14 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.search.constraint import Constraint
-from sit_fairseq.search.hypotheses import Hypothesis, NoAnswer, SearchOptions
+from sit_fairseq.search.hypotheses import (
+    Hypothesis,
+    NoAnswer,
+    SearchOptions,
+    best_possible,
+)
 from sit_fairseq.search.strategies import Best
+from sit_fairseq.symbols.slots import Slots
 
 
 class BeamSearch:
@@ -95,36 +101,35 @@ class BeamSearch:
         return answers
 
     def _search(self, sources: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        vocabulary = self.models[0].vocabulary
         encoded = [model.encode(sources) for model in self.models]
-        names = encoded[0].names.cpu()
+        slots = encoded[0].slots.to("cpu")
         least, most, refused = self._lengths(sources)
         if prefix is not None:
-            prefix = self._begin(prefix, names, refused)
-        slots = vocabulary.slots(names, prefix)
+            prefix = self._begin(prefix, slots, refused)
+        slots = slots.named(prefix)
         # The first step takes 2 K candidates out of one row; some strategies take more.
         fewest = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
-        width = max(vocabulary.num_columns(names), fewest)
+        width = max(slots.num_columns, fewest)
         if prefix is not None:
-            prefix = vocabulary.encode(prefix, names)
+            prefix = slots.encode(prefix)
         if self.constraint is not None:
-            self.constraint.begin(encoded[0].canonical.cpu(), slots, width, most)
+            self.constraint.begin(encoded[0].canonical.cpu(), slots.every, width, most)
             refused.update(self.constraint.failures)
-        search = _Search(self, encoded, slots, width, refused)
+        search = _Search(self, encoded, slots.every, width, refused)
         return [
             found
             and [
-                Hypothesis(vocabulary.decode(h.tokens, own), h.score, h.positional_scores)
+                Hypothesis(slots.decode(h.tokens, place), h.score, h.positional_scores)
                 for h in found
             ]
-            for found, own in zip(search.run(least, most, prefix), slots)
+            for place, found in enumerate(search.run(least, most, prefix))
         ]
 
-    def _begin(self, prefix: Tensor, names: Tensor, refused: Dict[int, str]) -> Tensor:
+    def _begin(self, prefix: Tensor, slots: Slots, refused: Dict[int, str]) -> Tensor:
         """(B, P) dictionary indices that answers can begin with. Notes the sentences whose answers
         cannot begin as they should."""
         vocabulary, pad = self.models[0].vocabulary, self.models[0].vocabulary.dictionary.pad()
-        canonical = vocabulary.encode(prefix, names)
+        canonical = slots.encode(prefix)
         impossible = vocabulary.unproducible(canonical) & canonical.ne(pad)
         for place in impossible.any(1).nonzero().squeeze(1).tolist():
             token = vocabulary.dictionary[int(prefix[place][impossible[place]][0])]
@@ -170,15 +175,14 @@ class _Search:
         self._search, self._options, self._width = search, search.options, width
         dictionary = search.models[0].vocabulary.dictionary
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
-        size, beam = encoded[0].names.size(0), self._options.beam
         self._refused = refused
-        left = [place for place in range(size) if place not in refused]
+        left = [place for place in range(len(slots)) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
-        order = self._sentences.repeat_interleave(beam)
-        self._sources = [source.reorder(order) for source in encoded] if left else []
-        self._caches = [m.new_cache(s) for m, s in zip(search.models, self._sources)]
+        self._caches = [m.new_cache(s) for m, s in zip(search.models, encoded)] if left else []
+        self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
+        self._reorder(self._sentences)
         self._device = next(search.models[0].parameters()).device
-        self._answers: List[List[Hypothesis]] = [[] for _ in range(size)]
+        self._answers: List[List[Hypothesis]] = [[] for _ in slots]
         # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
         first = search.models[0].vocabulary.num_base
         self._nameless = F.pad(slots.eq(self._unk), (first, width - first - slots.size(1)))
@@ -190,6 +194,9 @@ class _Search:
         least, most = least[self._sentences], most[self._sentences]
         prefix = None if prefix is None else prefix[self._sentences]
         beam, longest = self._options.beam, int(most.max())
+        if prefix is not None:
+            self._read(prefix[:, :longest])
+        self._reorder(torch.arange(self._sentences.numel()).repeat_interleave(beam))
         rows = self._sentences.numel() * beam
         tokens = torch.full((rows, longest + 2), self._pad)
         tokens[:, 0] = self._eos
@@ -255,19 +262,33 @@ class _Search:
             nbest.sort(key=lambda answer: -float(answer.score))
         return self._answers
 
+    def _read(self, prefix: Tensor) -> None:
+        """Reads at once those tokens of (B, P) prefixes that no sentence lacks."""
+        length = int(prefix.ne(self._pad).all(0).long().cumprod(0).sum())
+        if length:
+            self._ahead = self._next(F.pad(prefix[:, :length], (1, 0), value=self._eos))
+
     def _log_probs(self, tokens: Tensor) -> Tensor:
-        """(B*K, V) of the next token, on the CPU, where the search decides: a GPU would be waited
-        for many times in each step."""
+        """(B*K, V) of the next token."""
+        if self._ahead is not None and tokens.size(1) <= self._ahead.size(1):
+            return self._ahead[:, tokens.size(1) - 1].clone()
+        self._ahead = None
+        return self._next(tokens)[:, -1]
+
+    def _next(self, tokens: Tensor) -> Tensor:
+        """(rows, P, V) log-probabilities of the tokens after each one that no model has read. They
+        are on the CPU, where the search decides: a GPU would be waited for many times in each step.
+        """
         tokens = tokens.to(self._device, non_blocking=True)
         found = []
-        for model, source, cache in zip(self._search.models, self._sources, self._caches):
-            logits = model.step(tokens, source, cache)
-            found.append(log_probabilities(logits.div_(self._options.temperature))[:, -1, :])
+        for model, cache in zip(self._search.models, self._caches):
+            logits = model.step(tokens, cache)
+            found.append(log_probabilities(logits.div_(self._options.temperature)))
         log_probs = found[0]
         if len(found) > 1:
             log_probs = torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))
         log_probs = log_probs.cpu()
-        return F.pad(log_probs, (0, self._width - log_probs.size(1)), value=-math.inf)
+        return F.pad(log_probs, (0, self._width - log_probs.size(2)), value=-math.inf)
 
     def _restrict(
         self,
@@ -367,25 +388,7 @@ class _Search:
 
     def _reorder(self, rows: Tensor) -> None:
         """Goes on with the hypotheses that continue the given ones."""
-        self._sources = [source.reorder(rows) for source in self._sources]
         for cache in self._caches:
             cache.reorder(rows)
-
-
-def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
-    """(B,) the best scores that unfinished hypotheses can come to.
-
-    Args:
-        unfinished: (B,) their log-probabilities.
-        step: the last one, from 0.
-        longest: the most tokens without ``</s>``.
-        options: say how scores are divided.
-    """
-    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
-        unfinished = unfinished - options.unk_penalty * (longest - step)
-    if not options.normalize:
-        return unfinished
-    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
-    # rises or falls all the way.
-    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
-    return torch.maximum(shortest, longest)
+        if self._ahead is not None:
+            self._ahead = self._ahead[rows]

@@ -179,12 +179,10 @@ class StreamSequenceScorer(SequenceScorer):
                 "fairseq-generate --score-reference with data that have"
             )
         BeamSearch(models, SearchOptions())  # refuses models that cannot vote together
-        vocabulary = models[0].vocabulary
-        names = vocabulary.canonicalise(sample["net_input"]["src_tokens"])[1]
-        slots = vocabulary.slots(names.cpu(), sample["target"].cpu()).to(names.device)
-        target = vocabulary.encode(sample["target"], names)
+        slots = models[0].read(sample["net_input"]["src_tokens"])[1].named(sample["target"])
+        target = slots.encode(sample["target"])
         scored = super().generate(models, {**sample, "target": target}, **kwargs)
-        for hypotheses, own in zip(scored, slots):
+        for place, hypotheses in enumerate(scored):
             for hypothesis in hypotheses:
-                hypothesis["tokens"] = vocabulary.decode(hypothesis["tokens"], own)
+                hypothesis["tokens"] = slots.decode(hypothesis["tokens"], place)
         return scored

@@ -1,10 +1,14 @@
 """What a search is told, and what it finds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+
+# A step takes memory for twice the square of the beam.
+WIDEST = 1000
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class SearchOptions:
         no_repeat_ngram_size: the length of sequences that occur at most once; 0 for no limit.
 
     Raises:
-        UserError: the beam holds nothing, or the temperature is not positive.
+        UserError: an option is no number of its kind, the beam holds nothing or more than
+            :data:`WIDEST`, no answer will be used, or the temperature is not positive.
     """
 
     beam: int = 5
@@ -41,8 +46,15 @@ class SearchOptions:
     no_repeat_ngram_size: int = 0
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise UserError(f"a beam of {self.beam} holds no answer", "beam")
+        for option in fields(self):
+            value, whole = getattr(self, option.name), isinstance(option.default, int)
+            if not isinstance(value, int if whole else (int, float)) or value != value:
+                kind = "whole number" if whole else "number"
+                raise UserError(f"{option.name} is a {kind}, not {value!r}", option.name)
+        if not 1 <= self.beam <= WIDEST:
+            raise UserError(f"a beam holds 1 to {WIDEST} answers, not {self.beam}", "beam")
+        if self.nbest < 1:
+            raise UserError(f"nbest is a whole number from 1, not {self.nbest}", "nbest")
         if not self.temperature > 0:
             raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
 
@@ -72,3 +84,22 @@ class NoAnswer(list):
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason = reason
+
+
+def best_possible(unfinished: Tensor, step: int, longest: int, options: SearchOptions) -> Tensor:
+    """(B,) the best scores that unfinished hypotheses can come to.
+
+    Args:
+        unfinished: (B,) their log-probabilities.
+        step: the last one, from 0.
+        longest: the most tokens without ``</s>``.
+        options: say how scores are divided.
+    """
+    if options.unk_penalty < 0:  # a bonus, which each token to come may earn
+        unfinished = unfinished - options.unk_penalty * (longest - step)
+    if not options.normalize:
+        return unfinished
+    # With its </s> a hypothesis will have step + 2 to longest + 1 tokens. What it is divided by
+    # rises or falls all the way.
+    shortest, longest = (unfinished / size**options.len_penalty for size in (step + 2, longest + 1))
+    return torch.maximum(shortest, longest)

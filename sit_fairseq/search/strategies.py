@@ -11,6 +11,8 @@ from typing import Any, Tuple
 import torch
 from torch import Tensor
 
+from sit_fairseq.errors import UserError
+
 
 class Best:
     """Goes on with the 2 K most probable candidates of each sentence."""
@@ -51,6 +53,10 @@ class Sampling:
 
     top_k: int = 0
     top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.top_k, int) or not isinstance(self.top_p, (int, float)):
+            raise UserError(f"top_k is a whole number and top_p a number, not {self}")
 
     def step(
         self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any

@@ -1,5 +1,6 @@
 """Answers that a judge has accepted (``--verify``), searched for with wider and wider beams."""
 
+from operator import index
 from typing import (
     Any,
     Callable,
@@ -30,7 +31,7 @@ def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
     """
     try:
         widths = [beam] if given is None else given.split(",") if isinstance(given, str) else given
-        widths = [int(width) for width in widths]
+        widths = list(map(int if isinstance(given, str) else index, widths))
     except (TypeError, ValueError):
         widths = []
     if not widths or widths[0] < 1 or widths != sorted(set(widths)):
@@ -56,6 +57,39 @@ class Verified(NamedTuple):
     beam: int
 
 
+def first_satisfied(
+    judges: Any,
+    problems: Sequence[str],
+    answers: Sequence[Sequence[str]],
+    verdicts: Sequence[Dict[str, Verdict]],
+) -> List[Optional[int]]:
+    """Judges the answers to each problem, best first, until one is accepted: all first ones at once,
+    then the second ones to problems that are left, and so on.
+
+    Args:
+        judges: have ``verify_all``.
+        problems: the problems.
+        answers: to each of them, in the order of preference.
+        verdicts: by answer, those to each problem that are known; new ones are added.
+
+    Returns:
+        The place of the first satisfied answer to each problem, None if none is.
+    """
+    found: List[Optional[int]] = [None] * len(problems)
+    waiting = list(range(len(problems)))
+    for rank in range(max(map(len, answers), default=0)):
+        waiting = [place for place in waiting if rank < len(answers[place])]
+        new = [place for place in waiting if answers[place][rank] not in verdicts[place]]
+        judged = judges.verify_all((problems[place], answers[place][rank]) for place in new)
+        for place, verdict in zip(new, judged):
+            verdicts[place][answers[place][rank]] = verdict
+        for place in waiting:
+            if verdicts[place][answers[place][rank]] is Verdict.satisfied:
+                found[place] = rank
+        waiting = [place for place in waiting if found[place] is None]
+    return found
+
+
 class VerifiedSearch:
     """Searches again, with a wider beam, for sentences without an accepted answer.
 
@@ -69,9 +103,8 @@ class VerifiedSearch:
 
     Args:
         widths: of the beam, from narrow to wide.
-        judges: say which problems they can read (``readable``), and which answer to each problem
-            is the first they accept (``first_satisfied``), as a
-            :class:`~sit_fairseq.judging.pool.JudgePool` does.
+        judges: say which problems they can read (``readable``), and their verdicts on pairs of
+            problem and answer (``verify_all``), as a :class:`~sit_fairseq.judging.pool.JudgePool`.
 
     Attributes:
         verified: number of sentences with an accepted answer, by the width of the beam.
@@ -106,7 +139,8 @@ class VerifiedSearch:
             for place, nbest in found.items():
                 answers.setdefault(place, (nbest, width))
             left = [place for place in left if readable[place]]
-            accepted = self.judges.first_satisfied(
+            accepted = first_satisfied(
+                self.judges,
                 [problems[place] for place in left],
                 [[t for t in map(text, found[place]) if t is not None] for place in left],
                 [verdicts[place] for place in left],

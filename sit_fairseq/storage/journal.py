@@ -12,15 +12,12 @@ from typing import Any, Dict, List, Mapping
 from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import try_lock, whole_lines
 
-# How every header begins.
-_HEADER = b'{"journal": "'
-
-# Longer values (hashes, whole configurations) are told apart by their names alone.
-_LONGEST_SHOWN = 40
+# How every header begins, and how long the values of a difference may be to be shown.
+_HEADER, _LONGEST_SHOWN = b'{"journal": "', 40
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
-    """An entry as a line of UTF-8; what it cannot hold (lone surrogates) becomes a JSON escape."""
+    """A line of UTF-8; what it cannot hold (lone surrogates) becomes a JSON escape."""
     return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -29,9 +26,8 @@ def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     parts = []
     for name in {**ours, **theirs}:
         before, now = (json.dumps(header.get(name), sort_keys=True) for header in (theirs, ours))
+        words, short = name.replace("_", " "), len(before + now) <= _LONGEST_SHOWN
         if before != now:
-            words = str(name).replace("_", " ")
-            short = len(before + now) <= _LONGEST_SHOWN
             parts.append(f"{words} {before}, not {now}" if short else f"other {words}")
     return "; ".join(parts)
 
@@ -69,12 +65,10 @@ class Journal:
         where: str,
         restart: bool = False,
     ) -> None:
-        self.path = path
+        self.path, self._where, self._appending = path, where, Lock()
+        self._kind, self._advice = kind, advice
         self.entries: List[Dict[str, Any]] = []
-        self._kind, self._advice, self._where = kind, advice, where
-        self._appending = Lock()
-        # As it comes back from the file: a tuple is a list there.
-        header = json.loads(_line({"journal": kind, **depends}))
+        header = _line({"journal": kind, **depends})
         try:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             # Without a buffer: what cannot be written is not tried again on closing.
@@ -86,10 +80,11 @@ class Journal:
                 raise UserError(
                     f"{path} is in use by another process; wait for it, or change {where}."
                 )
-            self._size = 0 if restart else self._read(header)
+            # As it comes back from the file: a tuple is a list there.
+            self._size = 0 if restart else self._read(json.loads(header))
             self._file.truncate(self._size)
             if not self._size:
-                self._write(_line(header))
+                self._write(header)
         except BaseException:
             self.close()
             raise
@@ -126,20 +121,16 @@ class Journal:
         """Reads what is there and returns how many bytes of it are whole lines."""
         self._file.seek(0)
         found = self._file.read()
-        if not found.startswith(_HEADER) and not _HEADER.startswith(found):
-            raise self._foreign()
-        data = whole_lines(found)
-        lines = []
-        for number, line in enumerate(data.splitlines(), start=1):
+        data, lines = whole_lines(found), []
+        ours = found.startswith(_HEADER) or _HEADER.startswith(found)
+        for number, line in enumerate(data.splitlines() if ours else [], start=1):
             try:
                 lines.append({**json.loads(line)})
             except (ValueError, TypeError, RecursionError):
                 raise self.damaged(number)
-        if not lines:
-            return 0
-        theirs, *self.entries = lines
-        if theirs["journal"] != self._kind:
-            raise self._foreign()
+        theirs, *self.entries = lines or [header]
+        if not ours or theirs["journal"] != self._kind:
+            raise UserError(f"{self.path} is no journal of {self._kind}; {self._advice}.")
         difference = _difference(theirs, header)
         if difference and self.entries:
             raise UserError(
@@ -159,9 +150,6 @@ class Journal:
             self._file.truncate(self._size)
             raise self._unwritable(error)
         self._size += len(data)
-
-    def _foreign(self) -> UserError:
-        return UserError(f"{self.path} is no journal of {self._kind}; {self._advice}.")
 
     def _unwritable(self, error: OSError) -> UserError:
         return UserError(f"Cannot write {self.path}: {error.strerror}; change {self._where}.")

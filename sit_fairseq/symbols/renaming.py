@@ -6,7 +6,6 @@ import random
 from typing import (
     TYPE_CHECKING,
     Any,
-    Callable,
     Dict,
     Iterable,
     List,
@@ -26,9 +25,6 @@ if TYPE_CHECKING:  # text is renamed without torch
 
 # In a table, what becomes of a token whose name another token takes: nothing can.
 _NO_IMAGE = -1
-
-# What of a fairseq sample holds tokens.
-_TOKENS = ("src_tokens", "prev_output_tokens", "target")
 
 
 class Renaming:
@@ -140,24 +136,6 @@ def rename(tokens: "Tensor", table: "Tensor") -> "Tensor":
             f"the token of index {int(lost)} is not renamed, but its name is taken or unknown"
         )
     return renamed
-
-
-def rename_sample(
-    sample: Dict[str, Any], on_indices: Callable[["Tensor"], "Tensor"]
-) -> Dict[str, Any]:
-    """A copy of a fairseq sample with new names in source and target.
-
-    Args:
-        sample: a batch as fairseq collates it, of dictionary indices.
-        on_indices: renames a tensor of dictionary indices.
-    """
-
-    def renamed(name: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            return rename_sample(value, on_indices)
-        return on_indices(value) if name in _TOKENS else value
-
-    return {name: renamed(name, value) for name, value in sample.items()}
 
 
 def renamings_into(

@@ -154,18 +154,13 @@ class Streams:
             *(part.to(device, non_blocking=True) for part in (index, count))
         )
 
-    def reorder(self, order: Tensor) -> Tuple["Streams", Tensor, Tensor, Tensor]:
+    def reorder(self, order: Tensor) -> "Reordering":
         """The layout after fairseq reorders hypotheses, and where its rows come from.
 
         Args:
             order: (H,) the old hypothesis that each new one continues. Runs of equal
                 length that stay within one sentence become that sentence's hypotheses;
                 otherwise each new hypothesis is a sentence of its own.
-
-        Returns:
-            the new layout; (B',) old sentence of each new one; (N',) old stream of each
-            new one; (N'*K',) old row over streams of each new one. All but the layout are on
-            the CPU.
         """
         old, order = self.on_host or self, order.cpu()
         sentences, runs = torch.unique_consecutive(order // old.hypotheses, return_counts=True)
@@ -175,15 +170,35 @@ class Streams:
         reserved = None if old.reserved is None else old.reserved[sentences]
         sorts = None if old.sorts is None else old.sorts[sentences]
         new = Streams.of_slots(old.num_slots[sentences], hypotheses, reserved, sorts)
-        old_stream = old.first[sentences][new.sentence] + new.slot
-        old_hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
-        rows = old_stream.unsqueeze(1) * old.hypotheses + old_hypothesis
-        return new.to(self.first.device), sentences, old_stream, rows.view(-1)
+        stream = old.first[sentences][new.sentence] + new.slot
+        hypothesis = (order % old.hypotheses).view(-1, hypotheses)[new.sentence]
+        rows = (stream.unsqueeze(1) * old.hypotheses + hypothesis).view(-1)
+        same = sentences.numel() == old.first.numel() and bool((sentences.diff() > 0).all())
+        device = self.first.device
+        moved = (part.to(device, non_blocking=True) for part in (sentences, stream, rows))
+        return Reordering(new.to(device), same, *moved)
+
+    def mask(self, padding: Optional[Tensor]) -> Optional[Tensor]:
+        """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
+        return None if padding is None else ~padding[self.sentence][:, None, None, :]
 
 
-def is_identity(order: Tensor, size: int) -> bool:
-    """Whether ``order``, of indices below ``size``, lists 0 .. size - 1."""
-    return order.numel() == size and bool((order[1:] > order[:-1]).all())
+class Reordering(NamedTuple):
+    """A new order of hypotheses.
+
+    Attributes:
+        streams: the new layout.
+        same_sentences: whether its sentences are the old ones, in their order.
+        sentences: (B',) the old sentence of each new one.
+        rows_of_streams: (N',) the old stream of each new one.
+        rows: (N'*K',) the old row over streams of each new one.
+    """
+
+    streams: Streams
+    same_sentences: bool
+    sentences: Tensor
+    rows_of_streams: Tensor
+    rows: Tensor
 
 
 class Repetition(NamedTuple):

@@ -1,37 +1,50 @@
-"""The map between dictionary indices and the canonical ids that a model sees.
+"""The tokens of a model: base tokens have rows of its matrix, symbols have none.
 
-Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of the paper's
-Algorithm 1. Shapes: B sentences, T tokens, S slots (the largest number of distinct symbols in one
-sentence of the batch), R reserved slots.
+Shapes: T tokens, R reserved slots.
 """
 
 from types import MappingProxyType
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
-from sit_fairseq.symbols.saved_tokens import SavedTokens
-from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.saved_tokens import listing, named_sorts, saved_vocabulary, text_buffer
 from sit_fairseq.symbols.tokens import TokenTable
 
 
-class Vocabulary(SavedTokens):
-    """Base tokens by row, symbols by order of first appearance.
+class Vocabulary(nn.Module):
+    """Base tokens by string, and the pattern that defines symbols, as buffers of the model.
+
+    They are restored with the weights, whatever the order or size of the dictionary at hand. Row
+    order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the base tokens sorted by
+    string.
 
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
+        dictionary: of the data at hand.
+        row_tokens: the token of each row.
+        row_of_index: the row of each dictionary index, -1 for symbols.
+        index_of_row: the dictionary index of each row.
+        operators: the number of operands of each base token that has some.
+        leaves: tokens that would be operators if they were no symbols.
+        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
+            ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
+            the tokens that only the source's had. None in old models, where all can be held.
         fresh_symbols: R.
         fresh: the reserved slots; None without fresh symbols.
 
     Args:
-        dictionary: see :class:`SavedTokens`.
+        dictionary: gives indices. It learns the base tokens of a loaded checkpoint and, where it
+            has none, the pattern.
         fresh_symbols: how many symbols a target may hold that its source lacks, see
             :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
         fresh_names: their names in answers, see :class:`FreshSymbols`.
-        arity: see :class:`SavedTokens`.
+        arity: the number of operands of each operator, for positions in trees.
     """
 
     one_stream = False
@@ -44,17 +57,27 @@ class Vocabulary(SavedTokens):
         fresh_names: Optional[str] = None,
         arity: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
+        super().__init__()
+        self.dictionary = dictionary
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
-        self._fresh_given = fresh_symbols, fresh_names
-        super().__init__(dictionary, arity)
+        self._fresh_given, self._arity = (fresh_symbols, fresh_names), dict(arity)
+        base_tokens = self._rows_needed() if dictionary.pattern is not None else []
+        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
+        self._index(base_tokens)
+        forbidden = torch.zeros(self.num_base)
+        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
+        self.register_buffer("source_only", forbidden)
 
-    def num_columns(self, names: Tensor) -> int:
-        """The number of canonical ids of sentences with these slots, (B, S)."""
-        return self.num_base + names.size(1) + self.fresh_symbols
+    @property
+    def num_base(self) -> int:
+        """V_n, the number of base tokens including the four special ones."""
+        return self.index_of_row.numel()
 
-    def first_reserved(self, names: Tensor) -> Tensor:
-        """(B,) the canonical id of each sentence's first reserved slot; names (B, S)."""
-        return self.num_base + names.ne(self.dictionary.pad()).sum(1)
+    @property
+    def num_sorts(self) -> int:
+        """G, the number of sorts of symbols."""
+        return len(self.dictionary.sorts)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The row of each dictionary index, -1 for symbols; any shape."""
@@ -62,100 +85,6 @@ class Vocabulary(SavedTokens):
         known = self.row_of_index.numel()
         table = self.row_of_index.to(tokens.device, non_blocking=True)
         return table[tokens.clamp(max=known - 1)].masked_fill(tokens >= known, -1)
-
-    def canonicalise(self, tokens: Tensor) -> Tuple[Tensor, Tensor]:
-        """Replaces every symbol by its slot, in order of first appearance.
-
-        Renaming the symbols of a sentence does not change the first result, which is
-        all that the model computes with (Theorem 4.1 becomes an equality of inputs).
-
-        Args:
-            tokens: (B, T) dictionary indices.
-
-        Returns:
-            (B, T) canonical ids, and (B, S) the dictionary index of each slot, padded
-            with ``<pad>``; S may be 0.
-        """
-        rows = self.rows(tokens)
-        sentence, position = (rows < 0).nonzero(as_tuple=True)
-        if sentence.numel() == 0:
-            return rows, tokens.new_empty(tokens.size(0), 0)
-        # One key per (sentence, symbol); the earliest position of each key orders slots.
-        key = sentence * (int(tokens.max()) + 1) + tokens[sentence, position]
-        keys, key_of_position = torch.unique(key, return_inverse=True)
-        first = torch.full_like(keys, tokens.size(1))
-        first = first.scatter_reduce(0, key_of_position, position, "amin")
-        is_first = torch.zeros_like(rows)
-        is_first[sentence, first[key_of_position]] = 1
-        slot = is_first.cumsum(1)[sentence, first[key_of_position]] - 1
-        canonical = rows.clone()
-        canonical[sentence, position] = self.num_base + slot
-        names = tokens.new_full((tokens.size(0), int(slot.max()) + 1), self.dictionary.pad())
-        names[sentence, slot] = tokens[sentence, position]
-        return canonical, names
-
-    def encode(self, tokens: Tensor, names: Tensor) -> Tensor:
-        """Dictionary indices to canonical ids, with the slots of the source.
-
-        Args:
-            tokens: (B, T) dictionary indices, for example a target.
-            names: (B, S) the dictionary index of each slot.
-
-        Returns:
-            (B, T) canonical ids. Symbols that the source lacks have the reserved slots, in order
-            of first appearance; one without a slot becomes ``<unk>``.
-        """
-        rows = self.rows(tokens)
-        has_slot, slot = torch.zeros_like(rows, dtype=torch.bool), rows
-        if names.size(1):
-            has_slot, slot = (tokens.unsqueeze(2) == names.unsqueeze(1)).max(dim=2)
-        symbol = torch.where(has_slot, self.num_base + slot, self.dictionary.unk())
-        if self.fresh is not None:
-            slot = self.fresh.encode(tokens, (rows < 0) & ~has_slot)
-            symbol = torch.where(slot < 0, symbol, self.first_reserved(names).unsqueeze(1) + slot)
-        return torch.where(rows < 0, symbol, rows)
-
-    def decode(self, canonical: Tensor, slots: Tensor) -> Tensor:
-        """Canonical ids of one sentence back to dictionary indices.
-
-        Args:
-            canonical: (T,) canonical ids.
-            slots: (S + R,) the dictionary index of each slot, as of :meth:`slots`.
-        """
-        return torch.cat((self.index_of_row.to(slots.device), slots))[canonical]
-
-    def slots(self, names: Tensor, given: Optional[Tensor] = None) -> Tensor:
-        """Names every slot, reserved ones too.
-
-        Args:
-            names: (B, S) the dictionary index of each of the sources' own slots, on the CPU.
-            given: (B, T) dictionary indices of targets, or of beginnings of answers. Their fresh
-                symbols keep their names.
-
-        Returns:
-            (B, S + R) the dictionary index of each slot, padded with ``<pad>``.
-
-        Raises:
-            UserError: a sentence leaves too few names for its reserved slots.
-        """
-        if self.fresh is None:
-            return names
-        targets = [[]] * len(names) if given is None else map(self._symbols_of, given)
-        return self.fresh.slots(names, targets)
-
-    def targets(self, tokens: Tensor, names: Tensor) -> Tensor:
-        """Dictionary indices of targets to the canonical ids that a loss compares with.
-
-        Args:
-            tokens: (B, T) dictionary indices.
-            names: (B, S) the dictionary index of each slot.
-
-        Returns:
-            (B, T) canonical ids; ``<pad>``, which no loss counts, also where a token can
-            not be produced.
-        """
-        canonical = self.encode(tokens, names)
-        return canonical.masked_fill(self.unproducible(canonical), self.dictionary.pad())
 
     def unproducible(self, canonical: Tensor) -> Tensor:
         """True at canonical ids, of any shape, of base tokens that no target can hold."""
@@ -167,24 +96,14 @@ class Vocabulary(SavedTokens):
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a sentence of (T,) dictionary indices that the model cannot read, else None:
         words that follow "the sentence"."""
-        return None if self.fresh is None else self.fresh.lacking(self._symbols_of(tokens))
+        return None if self.fresh is None else self.fresh.lacking(self.symbols_of(tokens))
 
     def most_streams(self, tokens: Tensor) -> int:
         """The most streams that a sentence of (T,) dictionary indices may need with its answer."""
         if self.one_stream:
             return 1
-        own = len(self._symbols_of(tokens))
+        own = len(self.symbols_of(tokens))
         return own + 1 + self.fresh_symbols if self.fresh_symbols else max(own, 1)
-
-    def streams(self, names: Tensor) -> Streams:
-        """The layout of the streams of sentences: one for each slot, and one for all reserved slots.
-
-        Args:
-            names: (B, S) the dictionary index of each slot, on the CPU.
-        """
-        num_slots = names.ne(self.dictionary.pad()).sum(1)
-        reserved = torch.full_like(num_slots, self.fresh_symbols) if self.fresh_symbols else None
-        return Streams.of_slots(num_slots, reserved=reserved, sorts=self._sorts(names))
 
     def same_columns(self, other: "Vocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
@@ -195,32 +114,93 @@ class Vocabulary(SavedTokens):
             and self.dictionary.sorts == other.dictionary.sorts
         )
 
-    def _sorts(self, names: Tensor) -> Optional[Tensor]:
-        """(B, S + R) the sort of each slot, reserved ones too; None if there is one sort only."""
-        dictionary = self.dictionary
-        if self.num_sorts == 1:
-            return None
-        reserved = [] if self.fresh is None else self.fresh.numbers
-        after = [sort for sort, number in enumerate(reserved) for _ in range(number)]
-        rows = [
-            [dictionary.sort(dictionary[index]) for index in row if index != dictionary.pad()]
-            + after
-            for row in names.tolist()
-        ]
-        width = names.size(1) + len(after)
-        table = torch.zeros(len(rows), width, dtype=torch.long)  # either may be 0
-        for own, row in zip(table, rows):
-            own[: len(row)] = torch.tensor(row, dtype=torch.long)
-        return table
-
-    def _symbols_of(self, tokens: Tensor) -> List[int]:
+    def symbols_of(self, tokens: Tensor) -> List[int]:
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
         return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
 
+    def arities(self, canonical: Tensor) -> Tensor:
+        """The number of operands of canonical ids of any shape; symbols have none."""
+        known = (canonical >= 0) & (canonical < self._arities.numel())
+        return self._arities[torch.where(known, canonical, 0)]  # that of <s> is 0
+
+    def _rows_needed(self) -> List[str]:
+        """The tokens of the data that must have a row of their own, sorted by string."""
+        return [token for token in self.dictionary.own_tokens() if self._has_row(token)]
+
+    def _has_row(self, token: str) -> bool:
+        return not self.dictionary.is_symbol(token)
+
     def _index(self, base_tokens: List[str]) -> None:
-        super()._index(base_tokens)
+        """Makes the tables for these base tokens and the dictionary as it is."""
+        dictionary = self.dictionary
+        tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
+        row_of_token = {token: row for row, token in enumerate(tokens)}
+        rows = [
+            row_of_token.get(token, dictionary.unk()) if self._has_row(token) else -1
+            for token in dictionary.symbols
+        ]
+        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
+        self.row_of_index = torch.tensor(rows)
+        self.index_of_row = torch.tensor([dictionary.indices[token] for token in tokens])
+        self.row_tokens = tokens
+        self.leaves = {token for token in self._arity if dictionary.is_symbol(token)}
+        self.operators = {
+            t: self._arity[t] for t in tokens if t in self._arity.keys() - self.leaves
+        }
+        self._arities = torch.tensor([self.operators.get(token, 0) for token in tokens])
         self.fresh: Optional[FreshSymbols] = None
-        if self.fresh_symbols and self.dictionary.pattern is not None:
+        if self.fresh_symbols and dictionary.pattern is not None:
             # Now: what is typed later changes no name.
             given, names = self._fresh_given
-            self.fresh = FreshSymbols(given, self.dictionary, names)
+            self.fresh = FreshSymbols(given, dictionary, names)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
+        """Takes over base tokens and pattern of a checkpoint.
+
+        Raises:
+            UserError: the data has a base token that the checkpoint does not know, or its base
+                tokens contradict the pattern given by the user.
+        """
+        saved = saved_vocabulary(state_dict, prefix)
+        if saved is not None:
+            base_tokens, pattern = saved
+            if self.dictionary.pattern is None:
+                self.dictionary.set_pattern(pattern)
+            self._check_sorts(pattern)
+            self._check(base_tokens)
+            self.dictionary.adopt(base_tokens)
+            # Sizes differ between checkpoints: make room before the values are copied.
+            self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
+            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
+            mask = state_dict.get(prefix + "source_only")
+            self.source_only = None if mask is None else mask.float().to(self.symbols.device)
+            self._index(base_tokens)
+            # A pattern given by the user holds on; what the caller loads from stays as it is.
+            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _check_sorts(self, pattern: str) -> None:
+        sorts = SymbolPattern(pattern).sorts
+        if self.dictionary.sorts != sorts:
+            raise UserError(
+                f"the checkpoint has {named_sorts(sorts)}, the pattern {self.dictionary.pattern!r} has "
+                f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave the pattern out",
+                "symbols",
+            )
+
+    def _check(self, base_tokens: List[str]) -> None:
+        clash = [token for token in base_tokens if not self._has_row(token)]
+        if clash:
+            raise UserError(
+                f"the pattern {self.dictionary.pattern!r} matches {listing(clash)}, which the "
+                "checkpoint was trained with as base tokens; leave the pattern out",
+                "symbols",
+            )
+        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
+        if unknown:
+            raise UserError(
+                f"the data has tokens that the checkpoint has no embedding for: {listing(unknown)}; "
+                "remove them from the data; if they are interchangeable, let the pattern of a model "
+                "with streams match them",
+                "symbols",
+            )

@@ -1,13 +1,15 @@
 """Random renaming of training pairs, the data augmentation of the alpha-renaming baseline."""
 
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 import numpy
 import torch
 from torch import Tensor
 
-from sit_fairseq.symbols.renaming import rename_sample
 from sit_fairseq.symbols.tokens import TokenTable
+
+# What of a fairseq sample holds tokens.
+_TOKENS = ("src_tokens", "prev_output_tokens", "target")
 
 
 class AlphaRenaming:
@@ -45,3 +47,19 @@ class AlphaRenaming:
         for symbols in sorts:
             table[symbols] = symbols[torch.from_numpy(rng.permutation(len(symbols)))]
         return table
+
+
+def rename_sample(sample: Dict[str, Any], on_indices: Callable[[Tensor], Tensor]) -> Dict[str, Any]:
+    """A copy of a fairseq sample with new names in source and target.
+
+    Args:
+        sample: a batch as fairseq collates it, of dictionary indices.
+        on_indices: renames a tensor of dictionary indices.
+    """
+
+    def renamed(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return rename_sample(value, on_indices)
+        return on_indices(value) if name in _TOKENS else value
+
+    return {name: renamed(name, value) for name, value in sample.items()}

@@ -296,6 +296,20 @@ def test_long_chains_are_answered_as_flat_trees(answer):
     assert status == 0 and sorted(line.split(" & ")) == sorted(literals.split(" & "))
 
 
+@needs_spot
+def test_clients_that_nobody_needs_are_set_aside(answer):
+    """An arbiter of eleven clients, two of which must ask."""
+    rules = []
+    for i in range(11):
+        rules += [f"G (r{i} -> F g{i})", f"G (g{i} -> X (!g{i} W r{i}))"]
+        rules += [f"G !(g{i} & g{j})" for j in range(i)]
+    (line,), status = answer("ltl", " & ".join([*rules, "F (r2 & X r7)"]), "--json")
+    found = json.loads(line)
+    assert found["status"] == "verified" and status == 0
+    answered = make_judge("ltl").verify(found["source"], found["answer"])
+    assert answered is Verdict.satisfied and "! g4" in found["answer"]
+
+
 def test_a_file_and_its_pairs(answer, tmp_path):
     text = '\ufeffa & b\n\nalpha & !alpha\n(b\n!req\n"door open" & !b\n'
     (tmp_path / "formulas").write_text(text)

@@ -141,7 +141,7 @@ def test_added_attentions_change_nothing_at_first(models, kind, added):
     base = dictionary.nspecial
     source = torch.randint(base, len(dictionary), (6, 9), generator=generator)
     previous = torch.randint(base, len(dictionary), (6, 5), generator=generator)
-    assert len(converted.vocabulary.canonicalise(source)[1][0]) > 2
+    assert converted.read(source)[1].names.size(1) > 2
     before, after = (model(source, None, previous)[0] for model in (converted, extended))
     assert torch.equal(before, after)
     new = {n for n, _ in extended.named_parameters()} - {n for n, _ in converted.named_parameters()}

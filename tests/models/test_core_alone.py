@@ -32,7 +32,6 @@ for name in sys.argv[1:]:
 # What stands between the package and fairseq, hydra or transformers.
 OTHERS = {
     *("models.symbol_invariant_transformer", "search.fairseq_generator"),
-    *("evaluation.experiments", "evaluation.experiment_runs"),
     *("export.hugging_face", "export.hugging_face_tokens"),
 }
 

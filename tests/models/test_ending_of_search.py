@@ -52,7 +52,7 @@ class _Chain:
         self.logits[-1, :, 2] += 50 * sharpness
         self.rows = 0
 
-    def __call__(self, tokens, source, cache):
+    def __call__(self, tokens, cache):
         self.rows += tokens.size(0)
         return self.logits[tokens.size(1) - 1, tokens[:, -1:]]
 

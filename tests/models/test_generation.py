@@ -6,11 +6,10 @@ import re
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_sample
-from fairseq.search import DiverseBeamSearch, Sampling
+from fairseq.search import Sampling
 from searches import build, generate
 
-from sit_fairseq.errors import UserError
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.search.fairseq_generator import StreamSequenceScorer
 
 
 def score(models, dictionary, sample, row, tokens):
@@ -64,13 +63,6 @@ def test_only_tokens_of_the_sentence_are_produced():
         symbols = {token for token in produced if dictionary.is_symbol(token)}
         # 25 hypotheses of an untrained model leave no slot out.
         assert symbols == own
-
-
-def test_sentences_without_symbols():
-    dictionary = make_dictionary()
-    sample = make_sample(dictionary, ["! 0", "& 1 0"], ["0", "1"])
-    finished = generate([build(dictionary)], dictionary, sample, beam_size=3)
-    assert [len(hypotheses) for hypotheses in finished] == [3, 3]
 
 
 def test_prefix_tokens():
@@ -160,32 +152,6 @@ def test_a_prefix_of_symbols_without_a_slot_is_refused(start, fresh, reason):
     assert all(re.search(f"cannot begin with {reason}", nbest[0]["reason"]) for nbest in found[:3])
 
 
-def test_ensembles_of_unequal_columns_are_refused():
-    models = [build(make_dictionary()), build(make_dictionary(base=("!", "&", "0")))]
-    with pytest.raises(UserError, match="different base tokens"):
-        StreamSequenceGenerator(models, make_dictionary())
-    with pytest.raises(UserError, match="different base tokens"):
-        StreamSequenceScorer(make_dictionary()).generate(models, make_sample(make_dictionary()))
-    models = [build(make_dictionary(), fresh_symbols=number) for number in (1, 2)]
-    with pytest.raises(UserError, match="another number of fresh symbols.*--path"):
-        StreamSequenceGenerator(models, make_dictionary())
-
-
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        ({"beam_size": 0}, "a beam of 0 holds no answer; change --beam"),
-        ({"temperature": 0}, "a temperature of 0 is not positive; change --temperature"),
-        ({"max_len_b": -1}, "at most -1 tokens; change --max-len-a or --max-len-b"),
-    ],
-)
-def test_searches_that_can_find_nothing_are_refused(options, reason):
-    dictionary = make_dictionary()
-    model = build(dictionary, max_target_positions=4)
-    with pytest.raises(UserError, match=reason):
-        generate([model], dictionary, make_sample(dictionary), **options)
-
-
 def test_a_source_that_is_too_long_to_be_matched_is_one_sentence():
     dictionary = make_dictionary()
     model, sources = build(dictionary, max_target_positions=5), ["& a b", "& a & b c"]
@@ -195,13 +161,6 @@ def test_a_source_that_is_too_long_to_be_matched_is_one_sentence():
     )
     assert len(short) == 2 and "reason" not in short[0]
     assert "has 6 tokens, but the model writes at most 4" in long[0]["reason"]
-
-
-def test_groups_of_a_beam_are_of_equal_size():
-    dictionary = make_dictionary()
-    strategy = DiverseBeamSearch(dictionary, num_groups=2, diversity_strength=0.5)
-    with pytest.raises(UserError, match="5 cannot be divided into 2 groups.*--diverse-beam-groups"):
-        generate([build(dictionary)], dictionary, None, beam_size=5, search_strategy=strategy)
 
 
 def test_special_tokens_are_no_answers_in_a_new_model():
@@ -239,9 +198,3 @@ def test_scorer_gives_each_target_token_its_log_probability():
         expected = log_probs[row, range(length), canonical[row, :length]]
         torch.testing.assert_close(hypothesis["positional_scores"], expected)
     assert torch.equal(sample["target"], given)
-
-
-def test_a_language_model_is_refused():
-    dictionary = make_dictionary()
-    with pytest.raises(UserError, match="--lm-path is not supported"):
-        StreamSequenceGenerator([build(dictionary)], dictionary, lm_model=object())

@@ -9,8 +9,8 @@ from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -40,25 +40,7 @@ def sentences(number, length=30, seed=1):
     return [sentence(rng, length) for _ in range(number)]
 
 
-def targets(sources, seed=2):
-    """Tokens of the sources in another order."""
-    rng = random.Random(seed)
-    return [" ".join(rng.sample(source.split(), 12)) for source in sources]
-
-
 ROPE = dict(encoder_positions="rope")
-
-
-@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA"])
-def test_logits_loss_and_gradients_are_those_of_the_renamed(pattern):
-    """Exactly, for 30 tokens of four sorts."""
-    words = dictionary()
-    model = build(words, stream_attention=pattern, **ROPE).float()
-    sources = sentences(3)
-    sample = make_sample(words, sources, targets(sources))
-    cases = renamings(words, SYMBOLS, count=4)
-    assert len(cases) == 7
-    assert_symbol_invariant(training_measure(model), sample, cases, tolerance=0.0)
 
 
 @pytest.mark.slow
@@ -164,78 +146,12 @@ def test_names_of_fresh_symbols_go_to_their_sorts(names, expected):
     vocabulary = make_model(
         words, fresh_symbols="column=2,alias=1", fresh_names=names, **ROPE
     ).vocabulary
-    own = encode(words, ["T0 c0"])[:, :2]
-    slots = [words[index] for index in vocabulary.slots(own)[0].tolist()]
+    named = Slots(vocabulary, encode(words, ["T0 c0"])[:, :2]).named()
+    slots = [words[index] for index in named.every[0].tolist()]
     assert slots == ["T0", "c0", *(expected or ["column0", "column1", "alias0"])]
-
-
-@pytest.mark.parametrize(
-    "pattern, reason",
-    [
-        ("a=x\\d\nb=x1", "the token 'x1' is of the sorts a and b; .*--symbols"),
-        ("a=x\nx2", "the sort 'x2' has no name"),
-        ("a=x\na=y", "two sorts have one name: a, a"),
-        ("a=x\nb=(", "is not a regular expression"),
-    ],
-)
-def test_sorts_that_cannot_be(pattern, reason):
-    with pytest.raises(UserError, match=reason):
-        make_model(make_dictionary(["x1", "x", "y"], BASE, pattern), **ROPE)
 
 
 def test_models_with_fresh_symbols_of_other_sorts_do_not_vote_together():
     numbers = ("table=1,column=2", "table=2,column=1")
     one, other = (make_model(dictionary(), fresh_symbols=n, **ROPE).vocabulary for n in numbers)
     assert one.same_columns(one) and not one.same_columns(other)
-
-
-def test_fresh_symbols_of_a_sort_that_is_none():
-    with pytest.raises(
-        UserError, match="of sorts that the pattern lacks; it has the sorts table, column"
-    ):
-        make_model(dictionary(), fresh_symbols="colum=2", **ROPE)
-    with pytest.raises(UserError, match="of sorts that the pattern lacks"):
-        make_model(dictionary(), fresh_symbols=2, **ROPE)
-
-
-@pytest.mark.parametrize("kind", ("streams", "fixed", "canonical"))
-def test_checkpoints_keep_their_sorts(kind):
-    """Whatever the dictionary at hand; another number of sorts is refused."""
-    options = dict(ROPE, symbol_embedding=kind)
-    if kind != "streams":
-        options["stream_attention"] = "EP-DP-CP"
-    first = redraw(make_model(dictionary(), **options).eval())
-    words = make_dictionary(list(reversed(SYMBOLS)), tuple(reversed(BASE)), None)
-    second = make_model(words, **options).eval()
-    second.load_state_dict(first.state_dict())
-    assert words.sorts == list(SORTS)
-    sources = ["select T0 from T1 c7 c1", "s1 c0 where T2"]
-    found = [
-        model(**make_sample(model.vocabulary.dictionary, sources, sources)["net_input"])[0]
-        for model in (first, second)
-    ]
-    if kind in ("streams", "canonical"):
-        assert torch.equal(*found)
-    with pytest.raises(UserError, match="the checkpoint has the sorts table, column, value, alias"):
-        make_model(dictionary(r"[Tcvs]\d+"), **options).load_state_dict(first.state_dict())
-
-
-def test_canonical_symbols_are_numbered_within_their_sort(caplog):
-    words = make_dictionary(["T0", "T1", "c0", "c1", "c2"], BASE, PATTERN)
-    model = make_model(words, symbol_embedding="canonical", stream_attention="EP-DP-CP", **ROPE)
-    vocabulary = model.vocabulary
-    assert vocabulary.rows_of_sorts == [2, 3, 0, 0]
-    canonical, names = vocabulary.canonicalise(encode(words, ["c9 T5 c9 T4 c8 c7 T9 s1"]))
-    base, unk = vocabulary.num_base, words.unk()
-    assert canonical[0, :8].tolist() == [base + n for n in (2, 0, 2, 1, 3, 4)] + [unk, unk]
-    assert [words[i] for i in names[0].tolist()] == ["T5", "T4", "c9", "c8", "c7"]
-    assert "has 3 different symbols of a sort" in caplog.text
-
-
-def test_random_vectors_have_one_sort():
-    options = dict(symbol_embedding="random", stream_attention="EP-DP-CP", **ROPE)
-    with pytest.raises(UserError, match="tell no sorts of symbols apart.*--symbol-embedding"):
-        make_model(dictionary(), **options)
-    state = make_model(dictionary(), **ROPE).state_dict()
-    with pytest.raises(UserError, match="tell no sorts of symbols apart"):
-        make_model(dictionary(None), **options).load_state_dict(state)

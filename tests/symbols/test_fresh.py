@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, numbered
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -78,40 +77,11 @@ def test_names_are_found_where_other_sorts_match_the_first_ones(pattern):
     assert len(set(found)) == 21 and {table.sort(name) for name in found} == {0}
 
 
-@pytest.mark.parametrize("rest", ["[^<].+", r"\w*\d"])
-def test_no_names_are_left_by_another_sort(rest):
-    with pytest.raises(UserError, match="--fresh-names"):
-        FreshSymbols("v=1", TokenTable(("a",), f"v=[ab]\nw={rest}"), None)
-
-
 def test_given_names():
     table, fresh = build(2, given="b,a")
     b, a = map(table.index, "ba")
     assert fresh.name([]) == [b, a] and fresh.name([b]) == [b, a]
     assert fresh.lacking([]) is None and "leaves 1 names for the 2 fresh" in fresh.lacking([b])
-
-
-@pytest.mark.parametrize(
-    "given, reason",
-    [
-        ("a,&", "'&' is no symbol"),
-        ("a,b,a", "a name stands there twice"),
-        ("a,b c", "'b c' is no symbol"),
-        ("a,b\n,c", r"'b\\n' is no symbol"),
-        ("a,\u2028", r"'\\u2028' is no symbol"),
-        ("", "'' is no symbol"),
-        ("a,", "'' is no symbol"),
-        ("a,</s>", "'</s>' is no symbol"),
-        ("a,<pad>", "'<pad>' is no symbol"),
-        ("a,madeupword0000", "'madeupword0000' is no symbol"),
-    ],
-)
-def test_names_that_cannot_be_given(given, reason):
-    """Whatever the pattern matches."""
-    with pytest.raises(UserError, match=f": {reason}; give different tokens") as error:
-        build(1, given=given, pattern=r"[^<&]*")
-    assert str(error.value).startswith(f"the fresh names {given!r}: ")
-    assert len(str(error.value).splitlines()) == 1
 
 
 def test_too_few_names():

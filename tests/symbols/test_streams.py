@@ -78,11 +78,12 @@ def test_aggregate_equals_algorithm_2(hypotheses):
 
 def test_reorder_of_equal_runs():
     streams = Streams.of_slots(SLOTS, hypotheses=2)
-    new, sentences, old_stream, rows = streams.reorder(torch.tensor([7, 7, 1, 0]))
+    to = streams.reorder(torch.tensor([7, 7, 1, 0]))
+    new = to.streams
     assert new.hypotheses == 2 and new.num_slots.tolist() == [3, 2]
-    assert sentences.tolist() == [3, 0]
-    assert old_stream.tolist() == [4, 5, 6, 0, 1]
-    assert rows.tolist() == [9, 9, 11, 11, 13, 13, 1, 0, 3, 2]
+    assert not to.same_sentences and to.sentences.tolist() == [3, 0]
+    assert to.rows_of_streams.tolist() == [4, 5, 6, 0, 1]
+    assert to.rows.tolist() == [9, 9, 11, 11, 13, 13, 1, 0, 3, 2]
 
 
 @pytest.mark.parametrize("order", [[5, 4, 1, 0], [5, 4, 1], [2, 2, 2, 7, 7, 7], [6, 0, 6, 7, 7]])
@@ -91,9 +92,10 @@ def test_reorder_takes_every_stream_along(order):
     streams = Streams.of_slots(SLOTS, hypotheses=2)
     label = torch.arange(8).unsqueeze(1) * 10
     over_streams = streams.expand(label) + streams.slot.repeat_interleave(2).unsqueeze(1)
-    new, _, _, rows = streams.reorder(torch.tensor(order))
+    to = streams.reorder(torch.tensor(order))
+    new = to.streams
     moved = new.expand(label[order]) + new.slot.repeat_interleave(new.hypotheses).unsqueeze(1)
-    assert torch.equal(over_streams[rows], moved)
+    assert torch.equal(over_streams[to.rows], moved)
 
 
 @pytest.mark.parametrize("hypotheses", [1, 2])
@@ -125,6 +127,7 @@ def test_streams_of_their_own_continue_the_one_that_stood_for_them():
     x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
     assert torch.equal(continued(x), x[continued.index])
     assert torch.autograd.gradcheck(continued, x)
-    moved, _, old_stream, _ = new.reorder(torch.tensor([3, 2, 0, 0]))
+    to = new.reorder(torch.tensor([3, 2, 0, 0]))
+    moved = to.streams
     assert moved.num_slots.tolist() == [2, 3] and moved.reserved.tolist() == [1, 1]
-    assert old_stream.tolist() == [4, 5, 6, 0, 1, 2, 3]
+    assert to.rows_of_streams.tolist() == [4, 5, 6, 0, 1, 2, 3]

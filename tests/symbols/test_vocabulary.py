@@ -4,8 +4,8 @@ import pytest
 import torch
 from conftest import encode, make_dictionary, make_model
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.saved_tokens import buffer_text
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
@@ -30,58 +30,29 @@ def test_rows_of_base_tokens():
 def test_slots_by_first_appearance():
     dictionary, vocabulary = build()
     tokens = encode(dictionary, ["& c | a c", "! 0", "xor b b"])
-    canonical, names = vocabulary.canonicalise(tokens)
+    canonical, read = Slots.by_appearance(vocabulary, tokens)
     slot = vocabulary.num_base
     row = {token: 4 + index for index, token in enumerate(BASE)}
     assert canonical[0].tolist() == [row["&"], slot, row["|"], slot + 1, slot, 2]
     assert canonical[1].tolist() == [row["!"], row["0"], 2, 1, 1, 1]
     assert canonical[2].tolist() == [row["xor"], slot, slot, 2, 1, 1]
     a, b, c, pad = (dictionary.index(token) for token in ("a", "b", "c", "<pad>"))
-    assert names.tolist() == [[c, a], [pad, pad], [b, pad]]
-
-
-def test_random_sentences_against_a_loop():
-    dictionary, vocabulary = build(symbols=[f"s{i}" for i in range(30)], pattern="s\\d+")
-    tokens = torch.randint(2, len(dictionary), (40, 25))
-    canonical, names = vocabulary.canonicalise(tokens)
-    for sentence, found, slots in zip(tokens.tolist(), canonical.tolist(), names.tolist()):
-        seen = []
-        for token, value in zip(sentence, found):
-            if dictionary.is_symbol(dictionary[token]):
-                if token not in seen:
-                    seen.append(token)
-                assert value == vocabulary.num_base + seen.index(token)
-            else:
-                assert value < vocabulary.num_base
-        assert slots == seen + [dictionary.pad()] * (len(slots) - len(seen))
+    assert read.names.tolist() == [[c, a], [pad, pad], [b, pad]]
 
 
 def test_no_symbols_at_all():
     dictionary, vocabulary = build()
-    canonical, names = vocabulary.canonicalise(encode(dictionary, ["! 0", "1"]))
-    assert names.shape == (2, 0)
-    assert vocabulary.encode(encode(dictionary, ["a 0", "b"]), names)[0, 0] == dictionary.unk()
-
-
-def test_encode_with_the_slots_of_the_source_and_back():
-    dictionary, vocabulary = build()
-    _, names = vocabulary.canonicalise(encode(dictionary, ["& c | a c", "xor b b"]))
-    target = encode(dictionary, ["a 1 c 0", "b 1"])
-    canonical = vocabulary.encode(target, names)
-    slot = vocabulary.num_base
-    assert canonical[0, [0, 2]].tolist() == [slot + 1, slot] and canonical[1, 0] == slot
-    for row in range(2):
-        assert torch.equal(vocabulary.decode(canonical[row], names[row]), target[row])
-    foreign = vocabulary.encode(encode(dictionary, ["b", "h"]), names)
-    assert foreign[:, 0].tolist() == [dictionary.unk()] * 2
+    _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["! 0", "1"]))
+    assert slots.names.shape == (2, 0)
+    assert slots.encode(encode(dictionary, ["a 0", "b"]))[0, 0] == dictionary.unk()
 
 
 def test_padding_is_no_slot():
     """Unused slots hold <pad>; padding of a target must not match them."""
     dictionary, vocabulary = build()
-    _, names = vocabulary.canonicalise(encode(dictionary, ["& a b", "! c"]))
+    _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["& a b", "! c"]))
     target = encode(dictionary, ["a 1 b 1", "c"])
-    assert vocabulary.encode(target, names)[1, 2:].tolist() == [dictionary.pad()] * 3
+    assert slots.encode(target)[1, 2:].tolist() == [dictionary.pad()] * 3
 
 
 def test_checkpoint_into_a_dictionary_of_other_order_and_size():
@@ -94,7 +65,7 @@ def test_checkpoint_into_a_dictionary_of_other_order_and_size():
     assert loaded.rows(tokens).tolist() == [*range(4, 11), -1, -1]
     assert loaded.row_tokens == vocabulary.row_tokens
     # Decoding names base tokens by the indices of the other dictionary.
-    assert torch.equal(loaded.decode(torch.arange(4, 11), tokens[:0]), tokens[:7])
+    assert torch.equal(loaded.index_of_row[4:11], tokens[:7])
 
 
 def test_state_dict_round_trip():
@@ -114,14 +85,6 @@ def test_checkpoint_of_another_precision(dtype):
     _, loaded = build(pattern=None)
     loaded.load_state_dict({name: v.to(dtype) for name, v in vocabulary.state_dict().items()})
     assert loaded.dictionary.pattern == "[a-h]|é" and loaded.same_columns(vocabulary)
-
-
-def test_given_pattern_wins_over_the_checkpoint():
-    _, vocabulary = build()
-    _, loaded = build(pattern="[a-z]|v\\d+")
-    loaded.load_state_dict(vocabulary.state_dict())
-    assert loaded.dictionary.pattern == "[a-z]|v\\d+"
-    assert buffer_text(loaded.symbols) == "[a-z]|v\\d+"
 
 
 def test_loading_leaves_the_callers_weights_as_they_are():
@@ -144,21 +107,6 @@ def test_model_takes_over_the_number_of_base_tokens():
     assert torch.equal(bare.encoder.embed_tokens.weight, model.encoder.embed_tokens.weight)
 
 
-@pytest.mark.parametrize(
-    "options, reason",
-    [
-        (dict(base=("!", "&", "->", "U"), pattern=None), "for: '->' 'U'; remove them.*--symbols"),
-        (dict(base=[f"T{i}" for i in range(25)], pattern=None), "'T10' .* and 5 more;"),
-        (dict(pattern="[a-z]|0|1"), "matches '0' '1', which the checkpoint was trained with as ba"),
-    ],
-)
-def test_data_that_do_not_fit_the_checkpoint_are_refused(options, reason):
-    _, vocabulary = build()
-    _, loaded = build(**options)
-    with pytest.raises(UserError, match=reason):
-        loaded.load_state_dict(vocabulary.state_dict())
-
-
 def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
     richer = make_model(make_dictionary())
     poorer = make_model(make_dictionary(base=("!", "&", "0")))
@@ -170,13 +118,13 @@ def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
 def test_fresh_symbols_are_numbered_by_first_appearance_in_the_target():
     dictionary = make_dictionary()
     vocabulary = Vocabulary(dictionary, 2)
-    names = vocabulary.canonicalise(encode(dictionary, ["& b a", "! 0"]))[1]
+    slots = Slots.by_appearance(vocabulary, encode(dictionary, ["& b a", "! 0"]))[1]
     base = vocabulary.num_base
-    canonical = vocabulary.encode(encode(dictionary, ["h a e h c e b", "c c 0 h b"]), names)
+    canonical = slots.encode(encode(dictionary, ["h a e h c e b", "c c 0 h b"]))
     unk, zero = dictionary.unk(), vocabulary.rows(encode(dictionary, ["0"]))[0, 0]
     assert canonical[0, :7].tolist() == [base + i for i in (2, 1, 3, 2)] + [unk, base + 3, base]
     assert canonical[1, :5].tolist() == [base, base, zero, base + 1, unk]
-    targets = vocabulary.targets(encode(dictionary, ["h a e h c e b", "c c 0 h b"]), names)
+    targets = slots.targets(encode(dictionary, ["h a e h c e b", "c c 0 h b"]))
     assert targets[0, 4] == targets[1, 4] == dictionary.pad()  # it cannot be produced
-    assert vocabulary.first_reserved(names).tolist() == [base + 2, base]
-    assert vocabulary.num_columns(names) == base + 4
+    assert slots.first_reserved.tolist() == [base + 2, base]
+    assert slots.num_columns == base + 4

@@ -75,8 +75,8 @@ def test_streams_are_those_that_models_compute(tmp_path, monkeypatch, one_by_one
         monkeypatch.setattr(MMapIndexedDataset, "__getitem__", None)
     model = make_model(dictionary)
     found = Sentences(dictionary, 999, model).split(pairs, "train").num_streams
-    names = model.vocabulary.canonicalise(encode(dictionary, [source for source, _ in lines]))[1]
-    assert found.tolist() == model.vocabulary.streams(names).num_streams.tolist()
+    slots = model.read(encode(dictionary, [source for source, _ in lines]))[1]
+    assert found.tolist() == slots.streams().num_streams.tolist()
     assert len(set(found.tolist())) > 5
     baseline = make_model(dictionary, symbol_embedding="fixed", stream_attention="EP-DP-CP")
     assert set(Sentences(dictionary, 999, baseline).split(pairs, "x").num_streams.tolist()) == {1}

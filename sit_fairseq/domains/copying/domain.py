@@ -50,8 +50,10 @@ class CopyRecipe(SizedRecipe):
 class CopyCells(Cells):
     """Draws strings, each with exactly its symbols as likely as the others."""
 
-    def __init__(self, max_symbols: int, max_length: int) -> None:
-        super().__init__(StringSampler(symbol_names(max_symbols)))
+    usual = (160, 160, 20)
+
+    def samples(self, max_symbols: int, max_length: int) -> StringSampler:
+        return StringSampler(symbol_names(max_symbols))
 
     def feasible(self, k: int, length: int) -> bool:
         return 0 < k <= length  # however small their share
@@ -66,5 +68,4 @@ DOMAIN = Domain(
     recipe=CopyRecipe,
     labels={"same": Label},
     cells=CopyCells,
-    grid=(160, 160, 20),
 )

@@ -1,4 +1,5 @@
-"""Files of problems: formulas, one a line, or clauses; files of other formats are told from these."""
+"""Files of problems: formulas, one a line, or clauses; files of other formats are told from
+these."""
 
 import re
 from typing import Dict, Iterable, List, Match, Optional, Tuple
@@ -29,7 +30,8 @@ _FORMATS = {
 }
 # Text in quotes, which stays, and comments: /* */, // and, after a space, # and --.
 _COMMENT = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"?|\\/|(/\*[\s\S]*?\*/|//.*|(?<![^\s;])(?:#(?!#\s*[\d\[])|--(?!-*\s*>)).*)'
+    r'"(?:[^"\\\n]|\\.)*"?|\\/|'
+    r"(/\*[\s\S]*?(?:\*/|\Z)|//.*|(?<![^\s;])(?:#(?!#\s*[\d\[])|--(?!-*\s*>)).*)"
 )
 
 
@@ -68,8 +70,11 @@ def split_problems(text: str) -> List[Tuple[int, str]]:
 
 
 def _without_comment(match: Match) -> str:
-    """A space and the line ends of a comment, so that what follows it keeps its line."""
-    return " " + "\n" * match[1].count("\n") if match[1] else match[0]
+    """A space and the line ends of a comment, so that what follows it keeps its line; one without
+    an end stays, to be refused."""
+    comment = match[1] or ""
+    stays = not comment or comment[:2] == "/*" and not comment.endswith("*/", 2)
+    return match[0] if stays else " " + "\n" * comment.count("\n")
 
 
 def read_dimacs(text: str) -> Reading:
@@ -133,5 +138,6 @@ def read_dimacs(text: str) -> Reading:
 
 
 def read_problem(text: str, temporal: bool) -> Reading:
-    """Reads a formula in infix or prefix notation or, clauses, in DIMACS; raises MalformedFormula."""
+    """Reads a formula in infix or prefix notation or, clauses, in DIMACS; raises
+    MalformedFormula."""
     return read_dimacs(text) if is_clauses(text) else read_formula(text, temporal)

@@ -1,7 +1,7 @@
 """Sets of formulas that people wrote, with their negations, and wide ones."""
 
 import random
-from typing import Callable, Dict, Iterable, List, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.symbols.canonical_form import form_key
@@ -14,18 +14,11 @@ def held_out_sets(
     name: str,
     written: Iterable[List[str]],
     longest: int,
-    usable: Callable[[Sequence[str]], bool],
+    usable: Callable[[Sequence[str]], Any],
 ) -> Dict[str, List[str]]:
-    """The formulas that people wrote, the same negated, and conjunctions of literals.
-
-    No formula of a set is a renaming of another.
-
-    Args:
-        name: of the first set.
-        written: the formulas, as tokens.
-        longest: most tokens of one, before its negation.
-        usable: whether a formula has an answer worth asking for.
-    """
+    """The set ``name`` of formulas that people wrote, of at most ``longest`` tokens, the same
+    negated, and conjunctions of literals: those that are ``usable``, and none a renaming of
+    another."""
     plain: Dict[int, List[str]] = {}
     for tokens in written:
         if len(tokens) <= longest and usable(tokens):

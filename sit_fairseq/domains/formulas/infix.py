@@ -41,16 +41,9 @@ def infix(
     """Writes a formula for people, and in the notation of Spot, however deep it is: ``(a U b) & !X
     c``.
 
-    Every binary operator below another operator is in parentheses, unless ``binding`` makes them
-    needless.
-
-    Args:
-        tokens: a formula in prefix notation.
-        binding: how tightly binary operators bind.
-        tight: leave out the space after a letter; the names must then begin with small ones.
-
-    Raises:
-        MalformedFormula: the tokens are not one formula.
+    Every binary operator below another operator is in parentheses, unless ``binding``, how tightly
+    operators bind, makes them needless. ``tight`` leaves out the space after a letter; the names
+    must then begin with small ones. A MalformedFormula if the tokens are not one formula.
     """
     binding = binding or {}
 

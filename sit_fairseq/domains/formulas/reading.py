@@ -93,19 +93,10 @@ _ADVICE = {
     ";": "; give each formula by itself",
 }
 
-# The longest token first: <-> is not - and >, xor is not x, o and r.
-_COMPACT = re.compile(
-    "|".join([*map(re.escape, sorted(RESERVED, key=len, reverse=True)), r"[a-z]|(\S)"])
-)
-
 
 class Reading(NamedTuple):
-    """A formula that was read.
-
-    Attributes:
-        tokens: in prefix notation, over p0, p1, ... by first appearance in the text.
-        names: what p0, p1, ... are called in it; any text.
-    """
+    """The tokens of a formula in prefix notation, over p0, p1, ... by first appearance in the text,
+    and what these are called in it: any text."""
 
     tokens: List[str]
     names: List[str]
@@ -123,13 +114,9 @@ class _Lexeme(NamedTuple):
 
 
 def read_formula(text: str, temporal: bool) -> Reading:
-    """Reads a formula in infix or prefix notation; names are words, or any text in double quotes.
+    """Reads a formula in infix or prefix notation; a MalformedFormula names the place of a fault.
 
-    Args:
-        temporal: whether ``X F G U W R M`` are operators; otherwise they are names.
-
-    Raises:
-        MalformedFormula: it is neither; the message names the place in the text.
+    ``X F G U W R M`` are operators if it is ``temporal``, and names otherwise.
     """
     names: Dict[str, str] = {}
     tokens = _in_prefix(text.split(), temporal, names)
@@ -165,12 +152,8 @@ def _refuse_formula(name: str, temporal: bool) -> None:
 
 
 def read_infix_trace(text: str) -> Trace:
-    """Reads a trace as :meth:`~sit_fairseq.domains.ltl.traces.Trace.infix` writes it: ``a; a & !b;
-    cycle{b}``.
-
-    Raises:
-        MalformedAnswer: the text is none.
-    """
+    """Reads a trace as :meth:`~sit_fairseq.domains.ltl.traces.Trace.infix` writes it, ``a; a & !b;
+    cycle{b}``; a MalformedAnswer if the text is none."""
     names: Dict[str, str] = {}
     tokens: List[str] = []
     step: List[_Lexeme] = []
@@ -194,36 +177,14 @@ def read_infix_trace(text: str) -> Trace:
     return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
 
 
-def compact_tokens(text: str) -> List[str]:
-    """Splits a sentence in the compact notation of DeepLTL and of the published data sets.
-
-    ``&!ab``, ``Ua<->bXc``, ``a;&ab;{b}`` and ``a1b0`` are the sentences ``& ! a b``, ``U a <-> b X
-    c``, ``a ; & a b ; { b }`` and ``a 1 b 0``, as every symbol is one small letter. ``xor`` is
-    always the operator. Whether the tokens make sense together is not looked at.
-
-    Raises:
-        MalformedFormula: a character belongs to no token.
-    """
-    tokens = []
-    for match in _COMPACT.finditer(text):
-        if match[1]:
-            raise MalformedFormula(
-                f"'{match[1]}' is neither an operator nor a symbol, which are the letters a to z"
-            )
-        tokens.append(match[0])
-    return tokens
-
-
 def _numbered(name: str, names: Dict[str, str]) -> str:
     """p0, p1, ... for a name; a new one is added to ``names``."""
     return names.setdefault(name, f"p{len(names)}")
 
 
 def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optional[List[str]]:
-    """The tokens of a formula in prefix notation, ours or lbt's; None if the words are none.
-
-    A name is what the infix notation takes for one, too.
-    """
+    """The tokens of a formula in prefix notation, ours or lbt's; None if the words are none. Names
+    are those of the infix notation."""
     lowered = [word.lower() if word.lower() in ("true", "false") else word for word in words]
     own = _formula(lowered, temporal, {"true": "1", "false": "0"}, lambda w: _is_name(w, temporal))
     lbt = _formula(words, temporal, LBT, re.compile(r"p\d+").fullmatch)
@@ -297,7 +258,8 @@ def _has_bounds(operator: _Lexeme, sign: Optional[str]) -> bool:
     """Whether ``X[3]``, ``X^3`` or ``F<=3`` begins: a sign that follows an operator in letters."""
     if operator.token not in ARITY or not operator.text.isalpha():
         return False
-    return sign == "[" or sign in ("^", "<", "<=", ">", ">=", "≤", "≥") and operator.token.isalpha()
+    bounds = ("^", "<", "<=", ">", ">=", "≤", "≥")
+    return sign == "[" or sign in bounds and operator.token.isalpha()
 
 
 def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[str]:

@@ -33,13 +33,8 @@ def operators_option(known: Sequence[str]) -> Optional[Sequence[str]]:
 
 @dataclass
 class FormulaRecipe(SizedRecipe):
-    """The options of formulas, which are random trees or drawn in the shapes that people write.
-
-    Attributes:
-        temporal: whether they are requirements on time.
-        usual_operators: those of random formulas unless others are named.
-        forbidden: see :class:`~sit_fairseq.domains.formulas.sampling.FormulaSampler`.
-    """
+    """The options of formulas, which are random trees, over ``usual_operators`` unless others are
+    named, or drawn in the shapes that people write, as requirements on time if ``temporal``."""
 
     size: int = option(800000, "number of samples", type=at_least(1))
     symbols: Sequence[str] = symbols_option(1)

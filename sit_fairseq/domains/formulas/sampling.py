@@ -12,32 +12,17 @@ from sit_fairseq.errors import UserError
 # The time for the tables of formulas grows with the fourth power of the length.
 LONGEST_FORMULA = 100
 
-# Stands in a formula for a symbol that is still to be chosen.
-_SYMBOL = ""
-
-# An operator and the number of its operand; None for the root.
-_Place = Optional[Tuple[str, int]]
-
-# Alternatives and their weights.
-_Weighted = Tuple[List[Any], List[float]]
+_SYMBOL = ""  # stands in a formula for a symbol that is still to be chosen
+_Place = Optional[Tuple[str, int]]  # an operator and the number of its operand; None for the root
+_Weighted = Tuple[List[Any], List[float]]  # alternatives and their weights
 
 
 class FormulaSampler(Sampler):
     """Formulas in prefix notation.
 
-    A formula grows from its root, as in :func:`~sit_fairseq.domains.prop.propositional.random_formula` and
-    in Spot's ``randltl``. Formulas are drawn from this distribution under the condition that no
-    operand is forbidden.
-
-    Args:
-        operators: the operators.
-        symbols: the symbols.
-        max_length: most tokens of a formula.
-        forbidden: for an operator and the number of its operand, the operators and constants that
-            the operand must not begin with.
-
-    Raises:
-        UserError: formulas are to be too long.
+    A formula grows from its root, as in :func:`random_formula` and in Spot's ``randltl``. Formulas
+    are drawn from this distribution under the condition that no operand begins with what is
+    ``forbidden`` for its operator and its number. A UserError if formulas are to be too long.
     """
 
     def __init__(

@@ -19,11 +19,8 @@ ARITY: Dict[str, int] = {
     **dict.fromkeys(("&", "|", "->", "<->", "xor", "U", "W", "R", "M"), 2),
 }
 
-# Those of propositional logic.
-OPERATORS = ("!", "&", "|", "<->", "xor", "->")
-
-# Leaves with a fixed meaning: false and true. Every other leaf is a symbol.
-CONSTANTS = ("0", "1")
+OPERATORS = ("!", "&", "|", "<->", "xor", "->")  # of propositional logic
+CONSTANTS = ("0", "1")  # false and true; every other leaf is a symbol
 
 # Tokens that give a trace its shape; none of them can be a symbol of a formula.
 TRACE_MARKS = SEPARATOR, CYCLE_START, CYCLE_END = ";", "{", "}"
@@ -57,11 +54,7 @@ def fold(tokens: Sequence[str], combine: Callable[[str, List[T]], T]) -> T:
 
 
 def parse(tokens: Sequence[str]) -> Tree:
-    """The syntax tree of a formula in prefix notation, however deep.
-
-    Raises:
-        MalformedFormula: the tokens are not one complete formula.
-    """
+    """The syntax tree of a formula in prefix notation, however deep; raises MalformedFormula."""
     check_formula(tokens)
     return fold(tokens, lambda token, operands: (token, *operands) if operands else token)
 

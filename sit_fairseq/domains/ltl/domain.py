@@ -1,16 +1,30 @@
 """Linear temporal logic: formulas, and symbolic traces that satisfy them."""
 
 from functools import partial
+from typing import Dict, List
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
+from sit_fairseq.domains.formulas.held_out import held_out_sets
 from sit_fairseq.domains.formulas.infix import named
+from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS, balanced
-from sit_fairseq.domains.ltl.held_out import pattern_sets
-from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe, ltl_versions
-from sit_fairseq.domains.ltl.spot_judge import SpotJudge
+from sit_fairseq.domains.ltl.elimination import without_idle_symbols
+from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe
+from sit_fairseq.domains.ltl.spot_judge import SpotJudge, require_spot, spot_patterns, spot_trace
 from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
 from sit_fairseq.domains.ltl.traces import same_trace, trace_text
+
+# The most tokens of a formula that people wrote, before its negation.
+_LONGEST = 35
+
+
+def pattern_sets() -> Dict[str, List[str]]:
+    """The patterns that ship with Spot, by set; a UserError without Spot."""
+    require_spot("The patterns of Spot need")
+    patterns = (read_formula(text, temporal=True).tokens for text in spot_patterns())
+    return held_out_sets("patterns", patterns, _LONGEST, spot_trace)
+
 
 DOMAIN = Domain(
     name="ltl",
@@ -22,12 +36,10 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=True),
     write=named(trace_text),
     split=split_problems,
-    rewrite=balanced,
+    rewrite=lambda tokens: [without_idle_symbols(tokens), (balanced(tokens), list)],
     recipe=LtlRecipe,
     labels=LABELS,
-    faults=("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace"),
     cells=LtlCells,
-    versions=ltl_versions,
     held_out=pattern_sets,
     equal=same_trace,
     model="ltl",

@@ -13,8 +13,6 @@ from sit_fairseq.domains.ltl.labelling import SpotLabeller
 from sit_fairseq.domains.ltl.spot_judge import (
     conjuncts_sorted,
     random_formulas,
-    require_spot,
-    spot_version,
     spots_own_form,
 )
 from sit_fairseq.domains.prop.propositional import random_formula
@@ -32,12 +30,6 @@ LTL_FORBIDDEN = {
 }
 
 LABELS = {"spot": SpotLabeller(), "depth-first": SpotLabeller(depth_first=True)}
-
-
-def ltl_versions() -> Dict[str, str]:
-    """The version of Spot, on which data depend; a UserError if there is none."""
-    require_spot("LTL data need")
-    return {"spot": spot_version()}
 
 
 def spots_names(number: int) -> List[str]:
@@ -116,19 +108,15 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
 
 
 class LtlCells(Cells):
-    """Draws formulas as Spot's ``randltl`` does, of a length unless Spot rewrites them.
-
-    Args:
-        max_symbols: how many names there are.
-        max_length: most tokens.
-    """
+    """Draws formulas as Spot's ``randltl`` does, of a length unless Spot rewrites them."""
 
     fewest = 0
+    faults = ("rewritten", "unsatisfiable", "timeout", "error", "zero_in_trace")
 
-    def __init__(self, max_symbols: int, max_length: int) -> None:
+    def samples(self, max_symbols: int, max_length: int) -> FormulaSampler:
         names = spots_names(max_symbols)
-        super().__init__(FormulaSampler(LTL_OPERATORS, names, max_length, LTL_FORBIDDEN))
         self._names = dict(zip(names, symbol_names(max_symbols)))
+        return FormulaSampler(LTL_OPERATORS, names, max_length, LTL_FORBIDDEN)
 
     def draw(self, rng: Random, k: int, length: int) -> List[str]:
         formula = spots_own_form(super().draw(rng, k, length))

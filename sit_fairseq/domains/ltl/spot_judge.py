@@ -67,10 +67,8 @@ def _renamed(tokens: Sequence[str], names: Mapping[str, str]) -> List[str]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _counterexamples(formula: str) -> Any:
-    """The automaton of all words that violate a formula in infix notation.
-
-    No effort is made to shrink it, which takes longer than intersecting it with a lasso.
-    """
+    """The automaton of all words that violate a formula in infix notation; shrinking it would take
+    longer than intersecting it with a lasso."""
     import spot
 
     negation = spot.formula.Not(spot.formula(formula))
@@ -153,10 +151,7 @@ def spot_trace(formula: Sequence[str]) -> Optional[Trace]:
     all of Spot's reductions. We do not: with them some formulas take minutes, and some labels
     depend on the formulas labelled before. So about one label in four differs from DeepLTL's; ours
     depends on the formula alone. Symbols have canonical names, so a renamed formula gets the
-    renamed label.
-
-    Returns:
-        The trace; None if the formula is unsatisfiable.
+    renamed label. None if the formula is unsatisfiable.
     """
     import spot
 
@@ -202,19 +197,11 @@ _unseen_symbols = count(10**6, 10**6)
 
 
 def random_formulas(n_symbols: int, shortest: int, longest: int, seed: int) -> Iterator[List[str]]:
-    """Draws formulas by the rule of LTLRandom35: Spot's ``randltl``, duplicates included.
+    """Draws formulas over p0, p1, ... by the rule of LTLRandom35: Spot's ``randltl``, duplicates
+    included, with trees of ``shortest`` to ``longest`` tokens.
 
     Constants, every symbol and the operators ``! X U &`` have equal weight. Spot rewrites what is
     trivial (``& a 1``), so a formula may come out shorter than it was drawn.
-
-    Args:
-        n_symbols: number of symbols.
-        shortest: smallest tree size drawn.
-        longest: largest tree size drawn.
-        seed: the same seed gives the same formulas.
-
-    Yields:
-        The tokens of a formula over p0, p1, ...
     """
     import spot
 
@@ -263,14 +250,8 @@ def conjuncts_sorted(tokens: Sequence[str]) -> List[str]:
 
 
 def spots_own_form(tokens: Sequence[str]) -> List[str]:
-    """Rewrites a formula as Spot does whenever it makes one, ``& a 1`` as ``a``.
-
-    Args:
-        tokens: a formula of ``! X U &`` over p0, p1, ....
-
-    Returns:
-        The formula as :func:`random_formulas` yields it and :func:`conjuncts_sorted` sorts it.
-    """
+    """Rewrites a formula of ``! X U &`` over p0, p1, ... as Spot does whenever it makes one, ``& a
+    1`` as ``a``, its conjuncts sorted."""
     import spot
 
     return conjuncts_sorted(_spot_tokens(spot.formula(infix(tokens))))

@@ -42,7 +42,7 @@ _Agenda = Optional[Tuple[int, "_Agenda"]]
 
 @dataclass
 class _Moment:
-    """A step of the walk, as far as it was taken apart; sets of nodes are integers.
+    """A step of the walk, as far as it was taken apart.
 
     Attributes:
         duties: the set of what is to hold from it on.
@@ -152,18 +152,8 @@ class _Walk:
 
 
 def depth_first_trace(formula: Sequence[str], budget: int = BUDGET) -> Optional[Trace]:
-    """Finds the trace of the walk.
-
-    Args:
-        formula: the tokens of an LTL formula.
-        budget: how many subformulas may be taken apart, counted again in each step.
-
-    Returns:
-        The trace; None if the formula is unsatisfiable, or the budget was spent before.
-
-    Raises:
-        MalformedFormula: the tokens are not one LTL formula.
-    """
+    """The trace of the walk; None if the formula is unsatisfiable, or ``budget`` subformulas were
+    taken apart before, counted again in each step. A MalformedFormula if the tokens are not one."""
     check_ltl(formula)
     walk = _Walk(formula)
     for _ in range(budget):

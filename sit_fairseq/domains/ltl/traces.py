@@ -22,19 +22,12 @@ from sit_fairseq.domains.formulas.syntax import (
 from sit_fairseq.domains.prop.propositional import check_propositional
 from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
-# Operators whose operands may be swapped.
-_COMMUTATIVE = ("&", "|")
-
 Step = Tuple[str, ...]
 
 
 class Trace(NamedTuple):
-    """A symbolic trace.
-
-    Attributes:
-        prefix: the steps that come first, each the tokens of a Boolean formula.
-        cycle: the steps that then repeat for ever, at least one.
-    """
+    """A symbolic trace: steps, each the tokens of a Boolean formula, then those that repeat for
+    ever, at least one."""
 
     prefix: Tuple[Step, ...]
     cycle: Tuple[Step, ...]
@@ -47,11 +40,9 @@ class Trace(NamedTuple):
     @property
     def tokens(self) -> List[str]:
         """The trace as it is written in a data set."""
-        tokens = [token for step in self.prefix for token in (*step, SEPARATOR)]
-        tokens.append(CYCLE_START)
-        for position, step in enumerate(self.cycle):
-            tokens += [SEPARATOR, *step] if position else step
-        return tokens + [CYCLE_END]
+        before = [token for step in self.prefix for token in (*step, SEPARATOR)]
+        cycle = [token for step in self.cycle for token in (SEPARATOR, *step)][1:]
+        return [*before, CYCLE_START, *cycle, CYCLE_END]
 
     @property
     def symbols(self) -> List[str]:
@@ -87,10 +78,8 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
         raise MalformedAnswer(f"a trace ends with its cycle, at '{CYCLE_END}'")
     if start and tokens[start - 1] != SEPARATOR:
         raise MalformedAnswer(f"'{SEPARATOR}' is missing before '{CYCLE_START}'")
-    trace = Trace(
-        _split(tokens[: start - 1]) if start else (),
-        _split(tokens[start + 1 : -1]),
-    )
+    prefix = _split(tokens[: start - 1]) if start else ()
+    trace = Trace(prefix, _split(tokens[start + 1 : -1]))
     for number, step in enumerate(trace.steps, start=1):
         try:
             check_propositional(step)
@@ -109,17 +98,14 @@ def same_trace(answer: str, target: str) -> bool:
         first, second = parse_trace(answer.split()), parse_trace(target.split())
     except MalformedAnswer:
         return answer.split() == target.split()
-    return (len(first.prefix), list(map(_ordered, first.steps))) == (
-        len(second.prefix),
-        list(map(_ordered, second.steps)),
-    )
+    return all(list(map(_ordered, a)) == list(map(_ordered, b)) for a, b in zip(first, second))
 
 
 def _ordered(step: Step) -> str:
     """A step with the operands of commutative operators in the order of their text."""
 
     def combine(token: str, operands: List[str]) -> str:
-        return " ".join([token, *(sorted(operands) if token in _COMMUTATIVE else operands)])
+        return " ".join([token, *(sorted(operands) if token in ("&", "|") else operands)])
 
     return fold(step, combine)
 

@@ -53,13 +53,8 @@ def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
 
     A model found by the solver is reduced to an UNSAT core of the negated formula with the model's
     literals as assumptions, sorted by the name of the symbol. Neither is canonical: py-aiger names
-    its wires at random, so the same formula can get different labels at different times.
-
-    Returns:
-        ``(symbol, value)`` pairs, empty for a tautology; None if unsatisfiable.
-
-    Raises:
-        RecursionError: the formula is too deep for py-aiger.
+    its wires at random, so the same formula can get different labels at different times. Empty for
+    a tautology, None if unsatisfiable; a RecursionError if the formula is too deep for py-aiger.
     """
     import aiger_sat
 

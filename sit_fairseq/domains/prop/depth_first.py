@@ -44,15 +44,8 @@ _WAYS: Dict[Tuple[str, bool], Tuple[_Demands, _Demands]] = {
 
 
 def depth_first_assignment(tokens: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
-    """The assignment of the walk through a propositional formula.
-
-    Returns:
-        ``(symbol, value)`` pairs in the order found, empty if nothing had to be asked of a symbol;
-        None if the formula is unsatisfiable.
-
-    Raises:
-        MalformedFormula: the tokens are not one propositional formula.
-    """
+    """The assignment of the walk: ``(symbol, value)`` pairs in the order found; None if the formula
+    is unsatisfiable. A MalformedFormula if the tokens are not one propositional formula."""
     tables = subformula_tables(tokens, formula_symbols(tokens))
     # The assignments that meet all demands so far. A way is taken only if some are left: then
     # it leads to the end, and nothing ever has to be taken back. So the number of steps is that

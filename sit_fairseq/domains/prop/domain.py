@@ -1,17 +1,43 @@
 """Propositional logic: formulas, and partial assignments that imply them."""
 
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Dict, Iterator, List
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
+from sit_fairseq.domains.formulas.held_out import held_out_sets
 from sit_fairseq.domains.formulas.infix import named
+from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
-from sit_fairseq.domains.prop.held_out import network_sets
 from sit_fairseq.domains.prop.judges import BitsJudge
-from sit_fairseq.domains.prop.propositional import literals_text, same_literals
-from sit_fairseq.domains.prop.recipe import LABELS, PropRecipe, prop_cells
+from sit_fairseq.domains.prop.propositional import is_contingent, literals_text, same_literals
+from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
+from sit_fairseq.errors import UserError
+
+# The most tokens of a formula, before its negation.
+_LONGEST = 60
+
+
+def network_sets() -> Dict[str, List[str]]:
+    """The functions of gene networks that ship with pyboolnet, by set; a UserError without it."""
+    return held_out_sets("networks", _network_functions(), _LONGEST, is_contingent)
+
+
+def _network_functions() -> Iterator[List[str]]:
+    package = find_spec("pyboolnet")
+    if package is None:
+        raise UserError("Functions of gene networks need pyboolnet: pip install pyboolnet.")
+    folder = Path(package.submodule_search_locations[0], "repository")
+    for path in sorted(folder.glob("*/*.bnet")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            target, comma, function = line.partition(",")
+            if comma and not target.strip().startswith("#") and target.strip() != "targets":
+                yield read_formula(function, temporal=False).tokens
+
 
 DOMAIN = Domain(
     name="prop",
@@ -23,11 +49,10 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=False),
     write=named(literals_text),
     split=split_problems,
-    rewrite=balanced,
+    rewrite=lambda tokens: [(balanced(tokens), list)],
     recipe=PropRecipe,
     labels=LABELS,
-    faults=("unsatisfiable", "tautology"),
-    cells=prop_cells,
+    cells=PropCells,
     held_out=network_sets,
     equal=same_literals,
     model="prop",

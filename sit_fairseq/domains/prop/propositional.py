@@ -31,14 +31,8 @@ _IMPOSSIBLE = 1 << 30  # cost of a function that nothing satisfies
 
 
 def parse_assignment(tokens: Sequence[str]) -> List[Tuple[str, str]]:
-    """Reads a partial assignment, a symbol and its value again and again: ``a 1 c 0``.
-
-    Returns:
-        ``(symbol, value)`` pairs as written: one may occur twice, or contradict another.
-
-    Raises:
-        MalformedAnswer: the tokens are not one.
-    """
+    """Reads a partial assignment, ``a 1 c 0``, as pairs, which may occur twice or contradict each
+    other; a MalformedAnswer if the tokens are none."""
     names, values = tokens[::2], tokens[1::2]
     for name in names:
         if name in ARITY or name in CONSTANTS:
@@ -99,18 +93,9 @@ def _variable_tables(k: int) -> Tuple[int, ...]:
 
 
 def subformula_tables(tokens: Sequence[str], symbols: Sequence[str]) -> List[int]:
-    """The truth table of the subformula that begins at each token.
+    """The truth table of the subformula that begins at each token, ``2 ** len(symbols)`` bits.
 
-    Args:
-        tokens: a propositional formula in prefix notation.
-        symbols: its symbols; the one at index j is variable j.
-
-    Returns:
-        For each token a table of ``2 ** len(symbols)`` bits.
-
-    Raises:
-        MalformedFormula: the tokens are not one propositional formula.
-        KeyError: ``symbols`` lacks a symbol of the formula.
+    Symbol j is variable j. A MalformedFormula if the tokens are not one propositional formula.
     """
     check_propositional(tokens)
     ones = all_ones(len(symbols))
@@ -206,12 +191,9 @@ def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
     renamed assignment; the labels of PropRandom35 (an UNSAT core sorted by name) lack that
     property.
 
-    Args:
-        table: a truth table of k variables.
-
     Returns:
         ``(variable, value)`` pairs by variable, empty for a tautology; None if nothing satisfies
-        it.
+        the truth table of k variables.
     """
     memo: Dict[Tuple[int, int], int] = {}
     cost = _cost(table, k, memo)

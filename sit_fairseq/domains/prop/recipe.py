@@ -95,7 +95,11 @@ class PropRecipe(FormulaRecipe):
         return formula
 
 
-def prop_cells(max_symbols: int, max_length: int) -> Cells:
+class PropCells(Cells):
     """Draws formulas of a length; :data:`LABELS` tell which have an answer worth asking for."""
-    _check_table(max_symbols, "max_symbols")
-    return Cells(FormulaSampler(RANDOM_OPERATORS, symbol_names(max_symbols), max_length))
+
+    faults = ("unsatisfiable", "tautology")
+
+    def samples(self, max_symbols: int, max_length: int) -> FormulaSampler:
+        _check_table(max_symbols, "max_symbols")
+        return FormulaSampler(RANDOM_OPERATORS, symbol_names(max_symbols), max_length)

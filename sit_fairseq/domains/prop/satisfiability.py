@@ -16,10 +16,8 @@ Clause = List[int]
 
 
 def clauses_of(tokens: Sequence[str]) -> List[Clause]:
-    """Clauses that are satisfiable exactly if a well-formed propositional formula is.
-
-    A literal is a variable, a positive number, or its negative.
-    """
+    """Clauses that are satisfiable exactly if a well-formed propositional formula is; a literal is
+    a variable, a positive number, or its negative."""
     clauses: List[Clause] = [[1]]  # variable 1 is true
     leaves: Dict[str, int] = {"1": 1, "0": -1}
     number = 1
@@ -52,13 +50,8 @@ def clauses_of(tokens: Sequence[str]) -> List[Clause]:
 
 
 class _Search:
-    """Variables and what was assigned to them.
-
-    Attributes:
-        value: whether each literal is true; None if that is open.
-        trail: the literals that were made true, in order.
-        ends: how many of them there were before each decision.
-    """
+    """Whether each literal is true (``value``; None if that is open), the literals that were made
+    true in order (``trail``), and how many of them there were before each decision (``ends``)."""
 
     def __init__(self, clauses: Sequence[Clause]) -> None:
         self.variables = range(1, 1 + max(abs(x) for clause in clauses for x in clause))
@@ -74,7 +67,8 @@ class _Search:
         self.possible = all(self.add(list(dict.fromkeys(clause))) for clause in clauses)
 
     def add(self, clause: Clause) -> bool:
-        """Adds a clause, of which at most the first literal is open or true; whether it can hold."""
+        """Adds a clause, of which at most the first literal is open or true; whether it can
+        hold."""
         if len(clause) > 1:
             for x in clause[:2]:
                 self._watching[x].append(clause)
@@ -159,12 +153,7 @@ class _Search:
 
 
 def satisfiable(tokens: Sequence[str], budget: int = BUDGET) -> Optional[bool]:
-    """Whether a well-formed propositional formula can be true; None if the budget was spent.
-
-    Args:
-        tokens: the formula.
-        budget: conflicts that the search may run into.
-    """
+    """Whether a well-formed propositional formula can be true; None after ``budget`` conflicts."""
     search = _Search(clauses_of(tokens))
     while search.possible:
         conflict = search.propagate()

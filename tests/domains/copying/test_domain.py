@@ -20,11 +20,3 @@ def test_all_short_strings_come_once(tmp_path):
     options = ["--symbols", "a,b,c", "--min-length", 1, "--max-length", 4, "--size", 22]
     # As many as there are partitions of 1, 2, 3 and 4 places into at most 3 classes.
     assert len(forms(read(generate("copy", tmp_path / "x", *options))[0])) == 1 + 2 + 5 + 14
-
-
-def test_strings_with_some_number_of_symbols_are_uniform(tmp_path):
-    options = ["--symbols", 8, "--min-length", 9, "--max-length", 9, "--size", 1500]
-    lines, _ = read(generate("copy", tmp_path / "x", *options, "--distinct-symbols", "3-4"))
-    # Of the strings of 9 tokens over 8 symbols 56 * 18150 have three, 70 * 186480 four of them.
-    three = sum(len(set(line.split())) == 3 for line in lines) / len(lines)
-    assert abs(three - 0.0723) < 4 * (0.0723 * 0.93 / len(lines)) ** 0.5

@@ -105,7 +105,7 @@ def test_formulas_are_none(text):
         ("a /* one */ & b\n/* two\nlines */ c", {1: "a   & b", 3: "c"}),
         ("a // x /* y\nb # z */\nc", {1: "a", 2: "b", 3: "c"}),
         ('"a // b" & "c /* d" | "e */ # f"', {1: '"a // b" & "c /* d" | "e */ # f"'}),
-        ("a /* open\nb", {1: "a /* open", 2: "b"}),
+        ("a /* open\nb # c", {1: "a /* open", 2: "b # c"}),
         ("a ##1 b\na ##[1:2] b\n## title", {1: "a ##1 b", 2: "a ##[1:2] b"}),
         ("a \\/ b\na#b\na--b", {1: "a \\/ b", 2: "a#b", 3: "a--b"}),
         ("1 -2\na", {1: "1 -2\na"}),

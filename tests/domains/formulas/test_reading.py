@@ -8,9 +8,8 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.domains.formulas.infix import infix, quoted
-from sit_fairseq.domains.formulas.reading import compact_tokens, read_formula, read_infix_trace
+from sit_fairseq.domains.formulas.reading import read_formula, read_infix_trace
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import random_formula
 from sit_fairseq.errors import MalformedAnswer, MalformedFormula
 
@@ -31,20 +30,12 @@ def read(text, temporal=True):
         ("GFa & XXp0", "& G F a X X p0"),
         ("G(a&&b||!c)", "G | & a b ! c"),
         ("a /\\ ~b \\/ c", "| & a ! b c"),
-        ("not a and b or true", "| & ! a b 1"),
         ("□(a → ◇b) ∧ ¬c", "& G -> a F b ! c"),
         ("a U b U c", "U a U b c"),
         ("a -> b -> c", "-> a -> b c"),
-        ("a & b & c", "& & a b c"),
         ("a | b ^ c & d", "| a xor b & c d"),
-        ("a <-> b V c", "<-> a R b c"),
-        ("() a", "X a"),
         ('"two words" W "G"', "W two words G"),
-        ("U a b", "U a b"),
-        ("& | a b ! c", "& | a b ! c"),
-        ("a", "a"),
         ("GFa", "G F a"),
-        ("G Fa", "G F a"),
         ("G TRUE", "G 1"),
         ("U False a", "U 0 a"),
         ("& X1 G0", "& X1 G0"),
@@ -56,8 +47,6 @@ def read(text, temporal=True):
         ("a releases b strong release c", "R a M b c"),
         ("□(p → ◊q) ==> ⬦r <==> p ⟷ q ⊃ s", "-> G -> p F q <-> F r <-> p -> q s"),
         ("G (r[0] -> F pid[0].state[next])", "G -> r[0] F pid[0].state[next]"),
-        ("door-open -> X-ray-2", "-> door-open X-ray-2"),
-        ("& door-open r[0]", "& door-open r[0]"),
         ("G i p0 V p1 ^ t p0", "G -> p0 R p1 xor 1 p0"),
         ("e p0 f", "<-> p0 0"),
         ("& t f", "& t f"),
@@ -78,8 +67,6 @@ def test_temporal_formulas(text, prefix):
     "text, prefix",
     [
         ("F & !G", "& F ! G"),
-        ("U | Xa", "| U Xa"),
-        ("& F G", "& F G"),
         ("TRUE -> x.1", "-> 1 x.1"),
         ("! False", "! 0"),
         ("always | until & next", "| always & until next"),
@@ -88,16 +75,10 @@ def test_temporal_formulas(text, prefix):
         ('"A.B" + "a.in"', "| A.B a.in"),
         ("e p0 ^ p1 f", "<-> p0 xor p1 0"),
         ("GFa", "GFa"),
-        (" ( a ) ", "a"),
-        ("!a&b", "& ! a b"),
         ("!(a & b)", "! & a b"),
         ("a & b & c", "& & a b c"),
-        ("a & (b & c)", "& a & b c"),
-        ("a | b & c", "| a & b c"),
         ("a | b xor c & !d", "| a xor b & c ! d"),
         ("a <-> b -> c | d", "<-> a -> b | c d"),
-        ("a -> b <-> c", "-> a <-> b c"),
-        ("((a -> b)) -> 0", "-> -> a b 0"),
         ('"X1"|p0', "| X1 p0"),
     ],
 )
@@ -112,21 +93,13 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("a &", "'&' at character 3: an operand is missing after it"),
         ("a b", "'a' at character 1: an operator is missing after it"),
         ("(a & b) c", r"'\)' at character 7: an operator is missing after it"),
-        ("| a", "'|' at character 1: an operand is missing before it"),
         ("!(a", r"'\(' at character 2 is never closed"),
         ("a) | b", r"'\)' at character 2 closes nothing"),
-        ("a == b", "'==' at character 3 cannot be read; put a comparison in double quotes"),
         ("a & 3b", "'3b' at character 5 is neither a constant nor a name"),
         ("Grant -> a", "'Grant' at character 1 may be G rant or a name"),
-        ("Grant", "'Grant' at character 1 may be G rant or a name"),
         ("a U FB", "'FB' at character 5 may be F B or a name"),
-        ("GF1", "'GF1' at character 1 may be G F1 or a name"),
         ("Found.x", "'Found.x' at character 1 may be F ound.x or a name"),
-        ("X.1", "'X.1' at character 1 may be X .1 or a name"),
         ("not", "'not' at character 1: an operand is missing after it"),
-        ("OR", "'OR' at character 1: an operand is missing after it"),
-        ("V", "'V' at character 1: an operand is missing after it"),
-        ("01", "'01' at character 1 is neither a constant nor a name"),
         ("a S b", "'S' at character 3: an operator is missing after it, as it is read as a name"),
         (
             "X[3] a",
@@ -135,9 +108,7 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("F[0:3] a", "'F' at character 1 is an operator with"),
         ("not[a] & b", r"'not\[a\]' at character 1 is an operator with"),
         ("GF[a]", r"'GF\[a\]' at character 1 is an operator with"),
-        ("Gr[0]", r"'Gr\[0\]' at character 1 may be G r\[0\] or a name"),
         ("[a & b] | c", r"'\[' at character 1 cannot be read; brackets are \( \)"),
-        ("a=1", "'=' at character 2 cannot be read; put a comparison in double quotes"),
         ("()", r"'\(\)' at character 1: an operand is missing after it"),
         ("a (b)", "'a' at character 1: an operator is missing after it"),
         ('a & "a', "'\"' at character 5 cannot be read; its double quotes are never closed"),
@@ -145,15 +116,12 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
             "<>R -> p",
             "'R' at character 3: an operand is missing after it; it is an operator: write \"R\"",
         ),
-        ("p -> R p", "'R' at character 6: an operand is missing before it; it is an operator"),
         ("M -> X p", "'M' at character 1: an operand is missing after it; it is an operator"),
         ("G (go -> F Release)", "'Release' at character 12: .* it is an operator"),
         ("G i p0", "'i' at character 3: an operator is missing after it, as it is read as a name"),
         ("a until! b", "'until!' at character 3 is an operator of PSL or a negation"),
-        ("Next! a", "'Next!' at character 1 is an operator of PSL or a negation"),
         ("G (a -> eventually!b)", "'eventually!' at character 9 is an operator of PSL"),
         ("W p0 f", "t and f are lbt's 1 and 0, or names"),
-        ("& t U p0 p12", "t and f are lbt's 1 and 0, or names"),
         ("b. & !b", "'b.' at character 1 ends in a dot"),
         ("(a & b).", "'.' at character 8 cannot be read; leave the full stop out"),
         (
@@ -252,65 +220,9 @@ def test_messages_do_not_grow_with_the_text():
         assert len(str(refused.value)) < 300, text[:10]
 
 
-_PIECES = [
-    *(
-        "a",
-        "door-open",
-        "r[0]",
-        "p0",
-        "p1",
-        "Grant",
-        "GFa",
-        "X",
-        "F",
-        "R",
-        "i",
-        "e",
-        "t",
-        "1",
-        "00",
-    ),
-    *("always", "weak until", "RELEASE", "not", "and", '"', '"F a"', '"x = 1"', "\\", "\n", "\0"),
-    *(
-        "(",
-        ")",
-        "[",
-        "]",
-        "[]",
-        "<>",
-        "!",
-        "&",
-        "|",
-        "^",
-        "->",
-        "<->",
-        "==>",
-        "=",
-        "<",
-        "-",
-        "--",
-        ".",
-    ),
-    *(
-        "A.B",
-        ";",
-        "{",
-        "}",
-        "#",
-        "//",
-        "*",
-        "+",
-        "◊",
-        "⊃",
-        "é",
-        "名",
-        "🦊",
-        "\u202e",
-        "\ud800",
-        "'",
-        " ",
-    ),
-]
+_PIECES = """a door-open r[0] p0 p1 Grant GFa X F R i e t 1 00 always RELEASE not and " "x=1" \\ ( ) [ ] []
+<> ! & | ^ -> <-> ==> = < - -- . A.B ; { } # // * + ◊ ⊃ é 名 🦊 '""".split()
+_PIECES += ["weak until", '"F a"', "\n", "\0", "\u202e", "\ud800", " "]
 
 
 @pytest.mark.parametrize("temporal", [False, True])
@@ -362,19 +274,8 @@ def test_reading_takes_linear_time():
             pass
         return time.process_time() - begin
 
-    for piece in (
-        "!",
-        "a & ",
-        "(a) | ",
-        '"x" & ',
-        "X[",
-        '"\\"',
-        "( ",
-        "a-a",
-        "r[0] -> ",
-        "  ",
-        "G",
-    ):
+    pieces = ["!", "a & ", "(a) | ", '"x" & ', "X[", '"\\"', "( ", "a-a", "r[0] -> ", "  ", "G"]
+    for piece in pieces:
         small, large = (seconds(piece * (count // len(piece))) for count in (4000, 64000))
         assert large < 60 * small + 0.2, piece
 
@@ -398,11 +299,6 @@ def test_traces_for_people_may_be_written_freely(text, tokens):
     assert read_infix_trace(text).tokens == tokens.split()
 
 
-def test_deep_traces_are_read_back():
-    trace = parse_trace(["a", ";"] * 20000 + ["{", *["!"] * 20000, "a", "}"])
-    assert read_infix_trace(trace.infix()) == trace
-
-
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -424,39 +320,3 @@ def test_deep_traces_are_read_back():
 def test_malformed_traces(text, message):
     with pytest.raises(MalformedAnswer, match=message):
         read_infix_trace(text)
-
-
-@pytest.mark.parametrize(
-    "text, tokens",
-    [
-        ("&!ab", "& ! a b"),
-        ("UaXb", "U a X b"),
-        ("xor<->ab->c1", "xor <-> a b -> c 1"),
-        ("<->xor!x0|or", "<-> xor ! x 0 | o r"),
-        ("GFWRMaabc", "G F W R M a a b c"),
-        ("a;&ab;{b}", "a ; & a b ; { b }"),
-        ("{1;!a}", "{ 1 ; ! a }"),
-        ("a1b0", "a 1 b 0"),
-        (" & a\tb ", "& a b"),
-        ("x o r", "x o r"),
-        ("", ""),
-    ],
-)
-def test_compact_notation(text, tokens):
-    assert compact_tokens(text) == tokens.split()
-
-
-@pytest.mark.parametrize(
-    "text, character",
-    [
-        ("&aQ", "Q"),
-        ("a-b", "-"),
-        ("&a&b<>c", "<"),
-        ("a2", "2"),
-        ("&a\u00e9", "\u00e9"),
-        ("=ab", "="),
-    ],
-)
-def test_unknown_characters_are_named(text, character):
-    with pytest.raises(MalformedFormula, match=f"^'{character}' is neither"):
-        compact_tokens(text)

@@ -11,7 +11,7 @@ from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.shapes import WIDEST, Shapes
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula, formula_symbols
 from sit_fairseq.domains.ltl.spot_judge import spot_trace
-from sit_fairseq.domains.prop import held_out
+from sit_fairseq.domains.prop import domain as prop_domain
 from sit_fairseq.domains.prop.propositional import OPERATORS, is_contingent
 from sit_fairseq.errors import UserError
 
@@ -80,7 +80,7 @@ def test_functions_of_networks(tmp_path, monkeypatch):
 
 
 def test_without_pyboolnet(monkeypatch):
-    monkeypatch.setattr(held_out, "find_spec", lambda name: None)
+    monkeypatch.setattr(prop_domain, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install pyboolnet"):
         find("prop").held_out()
 

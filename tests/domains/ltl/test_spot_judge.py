@@ -27,46 +27,32 @@ HARD = " ".join(["F", "xor", "a", *["X"] * 30, "b"])
 TABLE = [
     # The examples of the paper.
     ("U 1 c", "c ; { 1 }", Verdict.satisfied),
-    ("& X ! b U a c", "a ; & a ! b ; { c }", Verdict.satisfied),
     ("X X b", "1 ; 1 ; { 1 }", Verdict.violated),
-    ("X X a", "1 ; 1 ; a ; { 1 }", Verdict.satisfied),
     ("& X b U a c", "a ; & a b ; { c }", Verdict.satisfied),
     # Every operator is in test_against_brute_force.
     ("G <-> a b", "{ <-> b a }", Verdict.satisfied),
     # Whatever the trace leaves open must not matter.
     ("| a ! a", "{ 1 }", Verdict.satisfied),
     ("| a X a", "{ 1 }", Verdict.violated),
-    ("1", "{ 1 }", Verdict.satisfied),
-    ("0", "{ 1 }", Verdict.violated),
     ("& a ! a", "{ a }", Verdict.violated),
     # A trace without words is not right, not even for a formula that is always true.
     ("a", "{ 0 }", Verdict.vacuous),
-    ("1", "{ 0 }", Verdict.vacuous),
     ("a", "& a ! a ; { 1 }", Verdict.vacuous),
-    ("X b", "& b ! b ; { 1 }", Verdict.vacuous),
     ("a", "{ a ; xor 1 1 }", Verdict.vacuous),
-    ("a", "a ; ! 1 ; { a }", Verdict.vacuous),
     ("a", "{ <-> a ! a }", Verdict.vacuous),
-    ("a", "{ ! -> a a }", Verdict.vacuous),
     # No trace, of which tests/logic/test_ltl.py has more.
     ("a", "", Verdict.invalid),
     ("a", "{ & a }", Verdict.invalid),
-    ("a", "{ X a }", Verdict.invalid),
     # Symbols that the formula does not have: the paper's example, and more.
     ("U 1 c", "a ; & a ! b ; { c }", Verdict.satisfied),
-    ("X X b", "a ; & a ! b ; { c }", Verdict.violated),
     ("a", "{ b }", Verdict.violated),
     ("a", "{ & a | b ! b }", Verdict.satisfied),
-    ("a", "0 ; { b }", Verdict.vacuous),
     # Symbols that vanish when the formula is simplified are symbols of it.
     ("| a & b 0", "{ & a b }", Verdict.satisfied),
     # Names are tokens, and may mean something to Spot.
     ("U X1 Ga", "X1 ; { Ga }", Verdict.satisfied),
-    ("X speed_limit", "1 ; { speed_limit }", Verdict.satisfied),
     ("U p1 p0", "p1 ; { p0 }", Verdict.satisfied),
     ("U p1 p0", "p0 ; { p1 }", Verdict.satisfied),
-    ("U p1 p0", "{ p1 }", Verdict.violated),
-    ("& true ! false", "{ & true ! false }", Verdict.satisfied),
     ('F "é', '{ "é }', Verdict.satisfied),
     # Formulas that are none.
     ("", "{ 1 }", Verdict.error),
@@ -214,67 +200,28 @@ def test_against_brute_force(symbols, longest):
 
 
 @needs_spot
-def test_spots_own_runs_satisfy():
-    rng = Random(3)
-    judge = SpotJudge()
-    labelled = 0
-    for _ in range(150):
-        leaves = ["a", "X1", "speed_limit", "p0", "1"]
+@pytest.mark.parametrize("find", [spot_trace, depth_first_trace])
+def test_labels_satisfy_and_are_renamed_with_their_formula(find):
+    rng, judge, seen = Random(5), SpotJudge(), Counter()
+    names = {"a": "p2", "b": "X1", "c": "p0", "speed_limit": "a"}
+    for _ in range(250):
+        leaves = ["a", "b", "c", "speed_limit", "0", "1"]
         formula = random_ltl(rng, rng.randint(1, 20), leaves, list(ARITY))
-        trace, text = spot_trace(formula), " ".join(formula)
-        assert judge.solvable(text) is (trace is not None)
-        if trace is None:  # unsatisfiable: not even one word is right
-            assert judge.verify(f"! {text}", "{ 1 }") is Verdict.satisfied
+        trace, text = find(formula), " ".join(formula)
+        other = find([names.get(token, token) for token in formula])
+        seen[trace is not None, judge.solvable(text)] += 1
+        if trace is None:
+            assert other is None
             continue
+        assert other.tokens == [names.get(token, token) for token in trace.tokens]
         assert parse_trace(trace.tokens) == trace
         assert judge.verify(text, " ".join(trace.tokens)) is Verdict.satisfied, infix(formula)
         assert judge.verify(f"! {text}", " ".join(trace.tokens)) is Verdict.violated
-        labelled += 1
-    assert labelled > 100
-
-
-@needs_spot
-def test_depth_first_traces_satisfy_and_few_are_missed():
-    rng = Random(5)
-    judge = SpotJudge()
-    seen = Counter()
-    for _ in range(400):
-        formula = random_ltl(rng, rng.randint(1, 20), [*"abc", "0", "1"], list(ARITY))
-        trace = depth_first_trace(formula)
-        if trace is not None:
-            verdict = judge.verify(" ".join(formula), " ".join(trace.tokens))
-            assert verdict is Verdict.satisfied, infix(formula)
-        seen[trace is not None, spot_trace(formula) is not None] += 1
-    assert seen[True, True] > 300 and seen[False, False] > 20
-    assert seen[False, True] <= 4, seen  # 1 %, of formulas of all operators
-
-
-@needs_spot
-@pytest.mark.parametrize("find", [spot_trace, depth_first_trace])
-def test_a_renamed_formula_gets_the_renamed_label(find):
-    rng = Random(8)
-    names = {"a": "p2", "b": "X1", "c": "p0", "d": "a"}
-    for _ in range(100):
-        formula = random_ltl(rng, rng.randint(3, 20), list("abcd") + ["1"], list(ARITY))
-        label = find(formula)
-        other = find([names.get(token, token) for token in formula])
-        if label is None:
-            assert other is None
-        else:
-            assert other.tokens == [names.get(token, token) for token in label.tokens]
-
-
-@needs_spot
-def test_verdicts_do_not_depend_on_names():
-    rng = Random(4)
-    judge = SpotJudge()
-    names = {"a": "X1", "b": "zz", "c": "p1", "d": "G_"}
-    for _ in range(100):
-        formula = random_ltl(rng, rng.randint(3, 12), list("abcd") + ["1"], list(ARITY))
-        trace = random_trace(rng, formula_symbols(formula) or ["1"])
-        pair = formula, trace.tokens
-        other = [" ".join(names.get(token, token) for token in x) for x in pair]
-        assert judge.verify(*other) is judge.verify(*map(" ".join, pair))
+        wrong = random_trace(rng, formula_symbols(formula) or ["1"]).tokens
+        pair = [" ".join(names.get(token, token) for token in one) for one in (formula, wrong)]
+        assert judge.verify(*pair) is judge.verify(text, " ".join(wrong))
+    assert seen[True, True] > 180 and seen[False, False] > 10 and not seen[True, False]
+    assert seen[False, True] <= (find is depth_first_trace) * 4, seen  # 1 % of all operators
 
 
 @needs_spot
@@ -285,20 +232,6 @@ def test_translations_are_kept_for_renamed_formulas_too():
         SpotJudge().verify(f"U {a} {b}", f"{{ {a} }}")
     info = spot_judge._counterexamples.cache_info()
     assert (info.misses, info.hits) == (1, 5)
-
-
-@needs_spot
-@pytest.mark.parametrize(
-    "formula",
-    ["& speed_limit X1", "U true Ga", "X -> V R1", 'G | a"b c\\d', "& é a-b", "xor F1 GFa"],
-)
-def test_spot_reads_what_people_read(formula):
-    import spot
-
-    tokens = formula.split()
-    parsed = spot.formula(infix(tokens))
-    names = {ap.ap_name() for ap in spot.atomic_prop_collect(parsed)}
-    assert names == set(formula_symbols(tokens))
 
 
 @pytest.mark.slow

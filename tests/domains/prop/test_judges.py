@@ -16,35 +16,27 @@ from sit_fairseq.domains.prop.propositional import random_formula, smallest_assi
 from sit_fairseq.judging.verdict import Verdict
 
 TABLE = [
-    ("| a b", "a 1", Verdict.satisfied),
     ("| a b", "a 0", Verdict.violated),
-    ("& a ! b", "a 1 b 0", Verdict.satisfied),
     ("-> a b", "a 0", Verdict.satisfied),
     ("-> a b", "b 0", Verdict.violated),
     # The empty answer is right exactly for a tautology.
     ("| a ! a", "", Verdict.satisfied),
-    ("1", "", Verdict.satisfied),
     ("| a b", "", Verdict.violated),
-    ("0", "", Verdict.violated),
     # Contradictory literals describe nothing; equal ones are one literal.
     ("| a b", "a 1 a 0", Verdict.vacuous),
-    ("& a ! a", "a 1 a 0", Verdict.vacuous),
     ("| a b", "b 1 a 0 a 0 a 1", Verdict.vacuous),
     ("| a b", "a 1 a 1", Verdict.satisfied),
     # What cannot be read, of which tests/logic/test_propositional.py has more.
     ("| a b", "a", Verdict.invalid),
     ("| a b", "a 1 c 1", Verdict.invalid),
-    ("| a b", "| 1", Verdict.invalid),
     ("| a b", "a 1 a 0 c 1", Verdict.invalid),
     # Symbols that vanish when the formula is simplified are symbols of it.
     ("| a & b 0", "a 1 b 0", Verdict.satisfied),
-    ("& 0 a", "a 1", Verdict.violated),
     # Names are tokens, not letters, and may be those of constants elsewhere.
     ("xor x or", "x 1 or 0", Verdict.satisfied),
     ("-> True False", "False 1", Verdict.satisfied),
     # Formulas that are none.
     ("| a", "a 1", Verdict.error),
-    ("", "", Verdict.error),
     ("X a", "a 1", Verdict.error),
 ]
 
@@ -121,12 +113,9 @@ def test_aiger_labels_are_right_and_sorted_by_name():
         ("a", True),
         ("& a ! a", False),
         ("| a ! a", True),  # the empty answer
-        ("1", True),
         ("0", False),
-        ("xor 1 1", False),
         ("& a", None),  # no formula
         ("X a", None),
-        ("", None),
     ],
 )
 def test_a_formula_has_an_answer_exactly_if_it_is_satisfiable(judge, formula, solvable):

@@ -10,10 +10,9 @@ from generated import generate, homogeneous, read
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
-from sit_fairseq.domains.prop.propositional import is_contingent, smallest_assignment, truth_table
+from sit_fairseq.domains.prop.propositional import smallest_assignment, truth_table
 from sit_fairseq.domains.prop.recipe import PropRecipe
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.symbols.canonical_form import canonical_form
 
 BASE = {"0", "1", "!", "&", "|", "<->", "xor"}
 
@@ -46,15 +45,6 @@ def test_lengths_are_uniform_once_there_are_enough_formulas(data):
     assert all(55 < lengths[length] < 140 for length in range(6, 36)), lengths
 
 
-def test_lengths_are_uniform_with_some_number_of_symbols(tmp_path):
-    options = ["--size", 2000, "--max-length", 12, "--symbols", 6, "--distinct-symbols", "4-5"]
-    sources, _ = read(generate("prop", tmp_path / "x", *options))
-    lengths = Counter(len(source.split()) for source in sources)
-    assert set(lengths) == set(range(7, 13))
-    # As many of each length (about 350 +- 4 sigma), as far as there are so many.
-    assert all(275 < lengths[length] < 425 for length in range(9, 13)), lengths
-
-
 def test_different_symbols_do_not_change_the_distribution_otherwise():
     """Against the generator without the option, of whose formulas the others are dropped."""
 
@@ -83,25 +73,3 @@ def test_labels_are_depth_first_if_asked_for(data, tmp_path):
     sources, targets = read(tmp_path / "first")
     assert sources == data[0] and targets != data[1]
     assert targets == [depth_first_answer(source.split()) for source in sources]
-
-
-def test_labels_of_the_earlier_work(tmp_path):
-    generate("prop", tmp_path / "aiger", "--size", 40, "--max-length", 8, "--labels", "aiger")
-    judge = make_judge("prop")
-    for source, target in zip(*read(tmp_path / "aiger")):
-        assert judge.verify(source, target) is Verdict.satisfied
-        symbols = target.split()[::2]
-        assert symbols and symbols == sorted(symbols)
-
-
-def test_of_two_symbols_and_up_to_three_tokens_there_are_21_formulas():
-    """As many as the generator finds before it gives up (test_generation.py)."""
-    names = ["a", "b", "0", "1"]
-    formulas = [[*negations, leaf] for leaf in names for negations in ([], ["!"], ["!", "!"])]
-    formulas += [[op, x, y] for op in ("&", "|", "<->", "xor") for x in names for y in names]
-    contingent = {
-        canonical_form(formula, formula_symbols(formula))
-        for formula in formulas
-        if is_contingent(formula)
-    }
-    assert len(contingent) == 21

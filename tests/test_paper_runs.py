@@ -1,4 +1,4 @@
-"""Runs are carried out, each only once, and what was done otherwise is not taken over."""
+"""examples/paper/runs.py: runs are carried out, each only once; other settings, another run."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from command_line import ROOT
 from conftest import gone
-from experiment_content import CONTENT, experiments
+from test_paper_tables import CONTENT, table
 
+from examples.paper.runs import Runner, read_validation, run_table
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.depends import versions
-from sit_fairseq.evaluation.experiment_runs import Runner, read_validation, run_experiments
 from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import sha256_of_file
 
@@ -70,7 +70,7 @@ def calls(monkeypatch):
 def carry_out(folder, calls, **parts):
     """Carries out a small table and returns the commands that were called for it."""
     calls.clear()
-    _, failed = run_experiments(experiments(folder, **{**ONE, **parts}), folder, "some", 1)
+    _, failed = run_table(table(folder, **{**ONE, **parts}), folder, "some", 1)
     assert not failed
     return list(calls)
 
@@ -105,7 +105,7 @@ def test_each_seed_may_have_data_of_its_own(folder, calls):
     for seed in (1, 2):
         run = folder / "runs" / "All" / "A" / f"seed{seed}"
         assert f"data: {folder}/bin{seed}" in (run / "train.yaml").read_text()
-        assert f"prop bin{seed}/test " in (run / "test.command").read_text()
+        assert f'"prop", "bin{seed}/test"' in (run / "test.command").read_text()
 
 
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):
@@ -167,8 +167,8 @@ def test_an_edited_judge_changes_the_table(folder, monkeypatch):
         (folder / "verdicts.py").write_text(
             f"from sit_fairseq.judging.verdict import Verdict\n\nVERDICT = Verdict.{verdict}\n"
         )
-        table, failed = run_experiments(experiments(folder, **ONE, **parts), folder, "some", 1)
-        assert not failed and share in table
+        text, failed = run_table(table(folder, **ONE, **parts), folder, "some", 1)
+        assert not failed and share in text
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["the first", "in the place of another"])
@@ -179,7 +179,7 @@ def test_an_interrupted_measurement_goes_on_unless_it_is_another(
     if before:
         carry_out(folder, calls)
         (folder / "x.src").write_text("b\n")
-    runner = Runner(experiments(folder, **ONE), folder, 1)
+    runner = Runner(table(folder, **ONE), folder, 1)
     call = runner._call
 
     def interrupted(log, *arguments):
@@ -208,7 +208,7 @@ def test_results_of_other_settings_are_not_taken_over(folder, calls, changed):
         parts["conditions"] = {"All": {"data": "bin.few"}}
     else:
         (folder / "bin" / "train.src-tgt.src.bin").write_text("more")
-    with pytest.raises(UserError, match=f"trainings of another run .*{changed}.*another DIR"):
+    with pytest.raises(UserError, match=f"trainings of another run .*{changed}.*another folder"):
         carry_out(folder, calls, **parts)
 
 
@@ -217,38 +217,6 @@ def test_what_is_missing_is_named_before_anything_runs(folder, calls, missing):
     (folder / missing).rename(folder / "moved")
     with pytest.raises(UserError, match=missing):
         carry_out(folder, calls)
-    assert calls == []
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("hydra: {callbacks: {x: {_target_: subprocess.Popen}}}", "'_target_', which hydra would"),
-        ("hydra: {run: {dir: /tmp}}", "settings of hydra's own; leave out hydra"),
-        ("defaults: [x]", "settings of hydra's own; leave out defaults"),
-        ("a: ${oc.env:HOME}", "which hydra would replace or run"),
-        ("a: &a [1]\nb: [*a, *a]", r"\*a stands for what is elsewhere"),
-    ],
-)
-def test_a_configuration_is_data(folder, calls, text, message):
-    (folder / "some-hydra.yaml").write_text(text)
-    with pytest.raises(UserError, match=message):
-        carry_out(folder, calls)
-    assert calls == []
-
-
-@pytest.mark.parametrize(
-    "word, message",
-    [
-        ("hydra.callbacks.x.a=b", "settings of hydra's own"),
-        ("a._target_=b", "'_target_'"),
-        ("'a=[&a [1], *a]'", "stands for what is elsewhere"),
-        ("'a=['", "Cannot read .*a="),
-    ],
-)
-def test_overrides_are_data(folder, calls, word, message):
-    with pytest.raises(UserError, match=message):
-        carry_out(folder, calls, overrides=word)
     assert calls == []
 
 
@@ -268,7 +236,7 @@ def test_no_command_imports_from_the_folder_of_the_data(
     monkeypatch.chdir(home)
     monkeypatch.delenv("PYTHONPATH") if path is None and "PYTHONPATH" in os.environ else None
     monkeypatch.setenv("PYTHONPATH", path) if path is not None else None
-    runner, seen = Runner(experiments(folder, **ONE), folder, 1), []
+    runner, seen = Runner(table(folder, **ONE), folder, 1), []
     judge = "from sit_fairseq.domains.by_name import make_judge; make_judge('{}:Mine')"
     call = "import argparse, ctypes, json, os; print(os.getcwd()); "
     runner._call(folder / "log", python(call + judge.format("mine")), seen.append)
@@ -281,8 +249,8 @@ def test_no_command_imports_from_the_folder_of_the_data(
 
 
 def test_two_of_a_kind_do_not_train_at_once(folder, calls):
-    runner = Runner(experiments(folder, **ONE), folder, 1)
-    with runner.open_journal(runner.runs[0]):
+    runner = Runner(table(folder, **ONE), folder, 1)
+    with runner.journal(runner.runs[0]):
         with pytest.raises(UserError, match="in use by another process"):
             carry_out(folder, calls)
 
@@ -303,7 +271,7 @@ def test_a_run_that_fails_is_named_and_left_out(folder, calls, monkeypatch, caps
         return call(self, log, words, see)
 
     monkeypatch.setattr(Runner, "_call", failing)
-    text, failed = run_experiments(experiments(folder, **ONE), folder, "some", 1)
+    text, failed = run_table(table(folder, **ONE), folder, "some", 1)
     assert failed == 1 and "50.00 %" in text
     assert "All / A / seed 1 FAILED, see" in capsys.readouterr().err
 
@@ -319,7 +287,7 @@ def test_the_table_is_written_after_each_run(folder, calls, monkeypatch):
 
     monkeypatch.setattr(Runner, "_call", interrupted)
     with pytest.raises(UserError, match="Interrupted"):
-        run_experiments(experiments(folder, conditions=ONE["conditions"]), folder, "some", 1)
+        run_table(table(folder, conditions=ONE["conditions"]), folder, "some", 1)
     rows = [row.split() for row in (folder / "some.md").read_text().splitlines()]
     assert [row[1:4] for row in rows[2:]] == [["All", "|", "A"], ["All", "|", "B"]]
 
@@ -330,7 +298,7 @@ def test_what_training_said_is_read_from_its_log(folder, calls):
         "1000": {"correct": 0.6},
         "last": {"correct": 0.6},
     }
-    columns = {"Last": "validation.last.correct", "Weights": {"number": "parameters"}}
+    columns = {"Last": "validation.last.correct", "Weights": "parameters"}
     training = {"training": {"columns": columns}}
     carry_out(folder, calls, models={"A": ""}, measurements=training)
     assert (folder / "some.md").read_text().splitlines()[2].split("|")[3:5] == [
@@ -347,14 +315,14 @@ def test_commands_end_with_the_process_that_asked_for_them(folder, name):
         # A shell starts what runs in the background deaf to it.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from pathlib import Path\n"
-        "from experiment_content import experiments\n"
-        "from sit_fairseq.evaluation import experiment_runs\n"
+        "from test_paper_tables import table\n"
+        "from examples.paper import runs\n"
         "words = [sys.executable, '-c', 'import os, time; print(os.getpid(), flush=True); "
         "time.sleep(600)']\n"
         f"train = lambda self, run, journal: self._call(Path({str(log)!r}), words, print)\n"
-        "experiment_runs.Runner._train = train\n"
+        "runs.Runner._train = train\n"
         f"folder = Path({str(folder)!r})\n"
-        "experiment_runs.run_experiments(experiments(folder), folder, 'some', 1)\n"
+        "runs.run_table(table(folder), folder, 'some', 1)\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
     runner = subprocess.Popen(
@@ -373,7 +341,7 @@ def test_commands_end_with_the_process_that_asked_for_them(folder, name):
 
 
 def test_a_command_that_fails_names_its_log(folder):
-    runner = Runner(experiments(folder, **ONE), folder, 1)
+    runner = Runner(table(folder, **ONE), folder, 1)
     program = "print('why', flush=True); raise SystemExit(3)"
     seen = []
     with pytest.raises(subprocess.CalledProcessError) as error:

@@ -1,4 +1,4 @@
-"""Carries out the runs of a table of experiments, each only once.
+"""Trains and measures the models of a table, each only once.
 
 Every training is a process of its own. fairseq keeps state between trainings in one process, so
 that hydra's multirun would carry the best score of one run over to the next.
@@ -9,31 +9,29 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from glob import escape
 from pathlib import Path
-from threading import Lock
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from omegaconf import OmegaConf
 
 import sit_fairseq
-from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.depends import versions
-from sit_fairseq.evaluation.experiments import (
+from examples.paper.tables import (
     TRAINING,
-    Experiments,
     Results,
     Run,
-    experiments_table,
+    Table,
+    cells,
     make_runs,
-    parse_yaml,
     read_yaml,
-    refuse_code,
+    settings,
+    slug,
+    words,
 )
+from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.judging.judge import OWN_MODULES
 from sit_fairseq.judging.verdict import Verdict
@@ -41,25 +39,34 @@ from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
 
-_PACKAGE = Path(sit_fairseq.__file__).parent
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
 _METRICS = ("correct", "exact", *(verdict.value for verdict in Verdict))
+
+# Becomes the command after it, and ends when the thread that started it does.
+_BECOME = (
+    "import os, signal, sys; from sit_fairseq.judging.workers import end_with_parent; "
+    "end_with_parent(signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+
+
+def import_path(*first: str) -> str:
+    """``PYTHONPATH`` for commands that run elsewhere, with other folders before those that it has."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([*first, *(os.path.abspath(entry) for entry in given if entry)])
 
 
 class Runner:
     """Carries out runs, from any number of threads; ``folder`` has the data."""
 
-    def __init__(self, experiments: Experiments, folder: Path, jobs: int) -> None:
-        self._experiments, self._folder = experiments, folder
-        self._configuration = OmegaConf.merge({}, *map(read_yaml, experiments.hydra))
-        self.runs = make_runs(experiments, folder)
+    def __init__(self, table: Table, folder: Path, jobs: int = 1) -> None:
+        self._table, self._folder = table, folder
+        self._configuration = OmegaConf.merge({}, *map(read_yaml, table.hydra))
+        self.runs = make_runs(table, folder)
         for run in self.runs:  # before anything is paid for
-            self._training(run)
-        folders = {run.data: run.condition for run in self.runs}
-        for data, condition in folders.items():
-            if not data.is_dir():
-                raise UserError(f"{data} is missing; prepare the data of {condition!r} first")
-        self._contents = {data: _fingerprint(data) for data in folders}
+            settings(run, self._configuration)
+            if not run.data.is_dir():
+                raise UserError(f"{run.data} is missing; prepare the data of {run.condition!r}")
+        self._contents = {data: _fingerprint(data) for data in {run.data for run in self.runs}}
         self._environment = {
             # Threads that wait actively for long are ruinous where cores are shared.
             "GOMP_SPINCOUNT": "3000",
@@ -74,40 +81,34 @@ class Runner:
         }
         self._running: List[subprocess.Popen] = []
         self._stopped = False
-        self._changing = Lock()
 
-    def open_journal(self, run: Run) -> Journal:
+    def journal(self, run: Run) -> Journal:
         """The journal of a run, whose one entry is its training; refused for other settings."""
         depends = {
             "condition": run.condition,
             "model": run.model,
             "configuration": OmegaConf.to_container(self._configuration),
             "overrides": run.overrides,
-            "data": self._relative(run.data),
+            "data": os.path.relpath(run.data, self._folder),
             "content_of_the_data": self._contents[run.data],
             "version_of_the_package": sit_fairseq.__version__,
         }
-        advice = f"name another DIR, or remove {run.folder}"
+        advice = f"name another folder by --out, or remove {run.folder}"
         path = str(run.folder / "journal.jsonl")
-        return Journal(path, "trainings", depends, advice=advice, where="DIR")
-
-    def _relative(self, data: Path) -> str:
-        """Training data, as seen from where commands run."""
-        return os.path.relpath(data, self._folder)
+        return Journal(path, "trainings", depends, advice=advice, where="--out")
 
     def __call__(self, run: Run) -> Results:
         """Does what of a run is not done; None, and a message, if a command failed."""
         results: Dict[str, Dict[str, Any]] = {}
         try:
-            with self.open_journal(run) as journal:
+            with self.journal(run) as journal:
                 if run.checkpoint is None:
                     results[TRAINING] = self._train(run, journal)
-                for name, measurement in self._experiments.measurements.items():
-                    meant = run.model in (measurement.models or [run.model])
-                    meant &= run.condition in (measurement.conditions or [run.condition])
-                    if meant and name != TRAINING:
-                        command = measurement.command.replace("{data}", self._relative(run.data))
-                        results[name] = self._measure(run, name, command)
+                for name, measurement in self._table.measurements.items():
+                    if name != TRAINING and measurement.of(run):
+                        data = os.path.relpath(run.data, self._folder)
+                        command = measurement.command.replace("{data}", data)
+                        results[name] = self._measure(run, slug(name), words(command))
         except subprocess.CalledProcessError as error:
             return None if self._stopped else _say(f"{run.name} FAILED, see {error.output}")
         _say(f"{run.name} done")
@@ -115,52 +116,27 @@ class Runner:
 
     def stop(self) -> None:
         """Ends the commands that are running, and starts no others; trainings resume later."""
-        with self._changing:
-            self._stopped = True
-            for process in self._running:
-                process.terminate()
+        self._stopped = True
+        for process in list(self._running):
+            process.terminate()
 
-    def _call(self, log: Path, words: Sequence[str], see: Callable[[str], None]) -> float:
+    def _call(self, log: Path, command: Sequence[str], see: Callable[[str], None]) -> float:
         """CPU seconds of a command, whose lines are seen and logged; it ends with this process."""
         options = dict(cwd=self._folder, env=self._environment, text=True, errors="replace")
         output = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        words = python(_BECOME, *words)
         with open(log, "a", encoding="utf-8") as file:
-            with self._changing:
-                if self._stopped:
-                    raise subprocess.CalledProcessError(1, words, str(log))
-                process = subprocess.Popen(words, **options, **output)
-                self._running.append(process)
+            process = subprocess.Popen(python(_BECOME, *command), **options, **output)
+            self._running.append(process)
+            if self._stopped:  # since, or before
+                process.kill()
             for line in process.stdout:
                 print(line, end="", file=file, flush=True)
                 see(line)
         _, status, usage = os.wait4(process.pid, 0)
-        with self._changing:
-            self._running.remove(process)
-            process.returncode = os.waitstatus_to_exitcode(status)
+        process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, words, str(log))
+            raise subprocess.CalledProcessError(process.returncode, command, str(log))
         return usage.ru_utime + usage.ru_stime
-
-    def _training(self, run: Run) -> Any:
-        """The settings of a training.
-
-        Raises:
-            UserError: they cannot be read, or are hydra's own, which say what to build and where.
-        """
-        for word in run.overrides:
-            parse_yaml(word.partition("=")[2], f"{run.name}, {word[:80]}")
-        try:
-            found = OmegaConf.merge(self._configuration, OmegaConf.from_dotlist(run.overrides))
-        except Exception as error:  # omegaconf has a dozen of them
-            raise UserError(
-                f"{run.name}: its overrides cannot be used ({str(error).splitlines()[0]})"
-            )
-        for section in ("hydra", "defaults"):
-            if section in found:
-                raise UserError(f"{run.name} has settings of hydra's own; leave out {section}")
-        refuse_code(OmegaConf.to_container(found), run.name)
-        return found
 
     def _train(self, run: Run, journal: Journal) -> Dict[str, Any]:
         """Trains a model, unless that is done, and returns what was seen of it."""
@@ -168,7 +144,7 @@ class Runner:
             return journal.entries[0]
         places = {
             "common": {
-                "user_dir": str(_PACKAGE),
+                "user_dir": os.path.dirname(sit_fairseq.__file__),
                 "log_format": "json",
                 "log_file": None,
                 "tensorboard_logdir": str(run.folder / "tensorboard"),
@@ -177,12 +153,13 @@ class Runner:
             "checkpoint": {"save_dir": str(run.folder / "model")},
             "hydra": {"run": {"dir": str(run.folder / "hydra")}},
         }
-        configuration = OmegaConf.merge(self._training(run), places)
         # A file, as hydra's grammar of command lines takes few names of folders.
         with replacing(str(run.folder / "train.yaml")) as (file,):
-            file.write(OmegaConf.to_yaml(configuration))
-        words = [str(Path(sys.executable).with_name("fairseq-hydra-train")), "--config-dir"]
-        words += [str(run.folder.absolute()), "--config-name", "train"]
+            file.write(
+                OmegaConf.to_yaml(OmegaConf.merge(settings(run, self._configuration), places))
+            )
+        command = [str(Path(sys.executable).with_name("fairseq-hydra-train")), "--config-dir"]
+        command += [str(run.folder.absolute()), "--config-name", "train"]
         log = run.folder / "train.log"
         _say(f"{run.name}: training, see {log}")
 
@@ -191,7 +168,7 @@ class Runner:
                 if updates != "last" and "correct" in found:
                     _say(f"{run.name}: {updates} updates, {found['correct']:.1%} correct")
 
-        seconds = self._call(log, words, show)
+        seconds = self._call(log, command, show)
         lines = log.read_text(encoding="utf-8").splitlines()
         weights = [match[1].replace(",", "") for match in map(_PARAMETERS.search, lines) if match]
         result = {
@@ -202,48 +179,31 @@ class Runner:
         journal.append(result)
         return result
 
-    def _measure(self, run: Run, name: str, command: str) -> Dict[str, Any]:
+    def _measure(self, run: Run, name: str, command: List[str]) -> Dict[str, Any]:
         """Measures a model, unless that is done by the same command with the same files, judges
         and versions, and each verdict is decided."""
-        path = run.folder / f"{name}.json"
+        path, begun = run.folder / f"{name}.json", run.folder / f"{name}.command"
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
-        words = ["evaluate", *shlex.split(command), "--path", str(checkpoint)]
-        words += ["--result", str(path)]
-        begun = run.folder / f"{name}.command"
-        line, other = f"{shlex.join(words)}\n{json.dumps(versions())}\n", False
+        command = ["evaluate", *command, "--path", str(checkpoint), "--result", str(path)]
+        key = json.dumps([command, versions()])
+        same = not begun.exists() or begun.read_text(encoding="utf-8") == key
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
             # What has been removed has not changed.
-            same = all(
-                sha256_of_file(str(f)) == digest for f, digest in files.items() if f.exists()
-            )
-            of = found.get("versions", {})
-            other = not same or found["command"][1:] != words or versions(of) != of
-            if not other and not found["undecided"]:
+            same &= all(sha256_of_file(str(f)) == d for f, d in files.items() if f.exists())
+            same &= found["versions"] == versions(found["versions"])
+            if same and not found["undecided"]:
                 return found["result"]
             path.unlink()  # its answers, if they are still of use, are judged again
-        if other or begun.exists() and begun.read_text(encoding="utf-8") != line:
-            for old in run.folder.glob(f"{escape(name)}.*answers.jsonl"):
+        if not same:
+            for old in run.folder.glob(f"{name}.*answers.jsonl"):
                 old.unlink()
         with replacing(str(begun)) as (file,):
-            file.write(line)
-        words = python("from sit_fairseq.commands import main; main()", *words)
-        self._call(run.folder / f"{name}.log", words, lambda line: None)
+            file.write(key)
+        program = python("from sit_fairseq.commands import main; main()", *command)
+        self._call(run.folder / f"{name}.log", program, lambda line: None)
         return json.loads(path.read_text(encoding="utf-8"))["result"]
-
-
-# Becomes the command after it, and ends when the thread that started it does.
-_BECOME = (
-    "import os, signal, sys; from sit_fairseq.judging.workers import end_with_parent; "
-    "end_with_parent(signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
-)
-
-
-def import_path(*first: str) -> str:
-    """``PYTHONPATH`` for commands that run elsewhere, with other folders before those that it has."""
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return os.pathsep.join([*first, *(os.path.abspath(entry) for entry in given if entry)])
 
 
 def _say(message: str) -> None:
@@ -277,9 +237,7 @@ def read_validation(log: Sequence[str]) -> Dict[str, Dict[str, float]]:
     return found
 
 
-def run_experiments(
-    experiments: Experiments, folder: Path, name: str, jobs: int
-) -> Tuple[str, int]:
+def run_table(table: Table, folder: Path, name: str, jobs: int) -> Tuple[str, int]:
     """Carries out all runs, so many jobs at a time, and writes ``FOLDER/NAME.md`` after each.
 
     Returns:
@@ -288,16 +246,14 @@ def run_experiments(
     Raises:
         UserError: something cannot be used, or the runs were interrupted.
     """
-    runner = Runner(experiments, folder, jobs)
+    runner, results, text = Runner(table, folder, jobs), [], ""
     for run in runner.runs:  # before anything is paid for
-        runner.open_journal(run).close()
-    results: List[Results] = []
-    text = ""
+        runner.journal(run).close()
     with ThreadPoolExecutor(jobs) as executor:
         try:
             for result in executor.map(runner, runner.runs):
                 results.append(result)
-                text = markdown_table(experiments_table(experiments, runner.runs, results))
+                text = markdown_table(cells(table, runner.runs, results))
                 with replacing(f"{folder / name}.md") as (file,):
                     file.write(text + "\n")
         except BaseException as error:

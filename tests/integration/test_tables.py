@@ -1,9 +1,12 @@
-"""A table of experiments from training to Markdown, by commands of their own."""
+"""A table from training to Markdown, by commands of their own."""
 
-from command_line import ROOT, sit
+import subprocess
+import sys
+
+from command_line import ROOT
 
 
-def test_trains_measures_and_resumes(prop, tmp_path, capsys):
+def test_trains_measures_and_resumes(prop, tmp_path):
     out = tmp_path / "März, (a=1) ~ [2]"  # which hydra would not take on its command line
     out.mkdir()
     (out / "bin").symlink_to(prop.data)
@@ -18,18 +21,18 @@ def test_trains_measures_and_resumes(prop, tmp_path, capsys):
         "models: {Good: ''}\n"
         "measurements: {test: {command: prop valid --beam 1 --max-len-b 8,"
         " columns: {Correct: correct.share}},\n"
-        "  training: {columns: {After 2: validation.2.correct, Weights: {number: parameters},"
-        " CPU min: {number: cpu_minutes}}}}\n"
+        "  training: {columns: {After 2: validation.2.correct, Weights: parameters,"
+        " CPU min: cpu_minutes}}}\n"
     )
-    sit("experiments", tmp_path / "some.yaml", out)
-    printed = capsys.readouterr()
-    assert "Normal / Good / seed 1: 2 updates, " in printed.err
+    words = [sys.executable, ROOT / "examples/paper/run.py", tmp_path / "some.yaml", "--out", out]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and "Normal / Good / seed 1: 2 updates, " in done.stderr
     table = (out / "some.md").read_text()
-    assert table in printed.out
+    assert table in done.stdout
     good = [cell.strip() for cell in table.splitlines()[2].split("|")]
     assert good[2] == "Good" and "—" not in good and int(good[5].replace(",", "")) > 100_000
     assert float(good[6]) > 0
     log = out / "runs" / "Normal" / "Good" / "seed1" / "train.log"
     size = log.stat().st_size
-    sit("experiments", tmp_path / "some.yaml", out)
+    subprocess.run(words, check=True)
     assert log.stat().st_size == size, "what is finished is not done again"

@@ -1,0 +1,25 @@
+"""Draws heat maps of several models, one below the other, from result files of a table's runs.
+
+python -m examples.paper.figures OUT.png runs/Normal/{Baseline,Proposed}/seed1/heat_map.json
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from sit_fairseq.evaluation.plots import draw_heat_maps
+from sit_fairseq.evaluation.proportion import Proportion
+
+
+def main(out: str, *paths: str) -> None:
+    """Draws the files under the names of their models."""
+    found = {}
+    for path in map(Path, paths):
+        result = json.loads(path.read_text(encoding="utf-8"))["result"]
+        overall = Proportion(result["overall"]["count"], result["overall"]["total"])
+        found[path.parts[-3].replace("_", " ")] = {**result, "overall": overall}
+    draw_heat_maps(found, out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
