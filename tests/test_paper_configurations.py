@@ -228,6 +228,7 @@ def test_no_option_is_in_neither_table(task):
     assert names <= known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task, arch", zip(TASKS, ("_copy", "_ltl", "_prop")))
 def test_named_architectures_are_the_papers(task, arch):
     for rows, suffix in ((MODEL, ""), ({**MODEL, **BASELINE}, "_baseline")):
@@ -246,6 +247,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_models_of_the_table_of_results_are_the_papers(task):
     runs = {run.model: run for run in runs_of(task, "results")}
@@ -260,6 +262,7 @@ def test_models_of_the_table_of_results_are_the_papers(task):
         assert cfg["common"]["seed"] == 46
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["ltl", "prop"])
 def test_patterns_of_the_ablation_are_all_that_differs(task):
     paper, runs = complete(task), runs_of(task, "ablation")

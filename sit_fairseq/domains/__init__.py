@@ -31,8 +31,8 @@ class Domain:
             ``names``, what the text calls these; a ValueError says why a text is no problem.
         write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
         split: the problems of a file with their lines, from 1; None for one in each line.
-        rewrite: a problem that models may know better, of the tokens of one, and what makes its
-            answers those of the first; asked where the problem itself has no accepted answer.
+        rewrite: problems, two at most, that models may know better, of the tokens of one, each with
+            a function that makes its answers those of the first one.
         recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the
@@ -56,7 +56,7 @@ class Domain:
     write: Optional[Callable[[Sequence[str], Mapping[str, str]], str]] = None
     split: Optional[Callable[[str], List[Tuple[int, str]]]] = None
     rewrite: Optional[
-        Callable[[Sequence[str]], Tuple[List[str], Callable[[Sequence[str]], List[str]]]]
+        Callable[[Sequence[str]], List[Tuple[List[str], Callable[[Sequence[str]], List[str]]]]]
     ] = None
     recipe: Optional[Type[Any]] = None
     labels: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
@@ -116,6 +116,6 @@ def known(name: str) -> Optional[Domain]:
     found = names()
     for folder in [name] if name in found else found:
         domain = import_module(f"{__name__}.{folder}.domain").DOMAIN
-        if name in (domain.name, domain.alias):
+        if name and name in (domain.name, domain.alias):
             return domain
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.domains import Domain
@@ -148,34 +148,39 @@ def _answers(
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
     """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
-    rewrite = domain.rewrite or (lambda tokens: (tokens, list))
-    rests = [rewrite(source.split()) for source in sources]
-    texts = [" ".join(tokens) for tokens, _ in rests]
+    forms = []
+    for source in sources:
+        made: Dict[str, Callable] = {source: list}
+        for tokens, whole in domain.rewrite(source.split()) if domain.rewrite else ():
+            made.setdefault(" ".join(tokens), whole)
+        forms.append(list(made.items()))
     found: Dict[int, Answer] = {}
 
-    def ask(places: Iterable[int], widths: Sequence[int], rewritten: bool = False) -> None:
+    def ask(places: Iterable[int], form: int, widths: Sequence[int]) -> None:
         left = [p for p in places if p not in found or found[p].verdict is not Verdict.satisfied]
-        asked = [(texts if rewritten else sources)[place] for place in left]
+        left = [place for place in left if form < len(forms[place])]
+        asked = [forms[place][form][0] for place in left]
         for place, one in zip(left, model.answer(asked, beams=widths, verify=judges)):
-            if rewritten and one.verdict is Verdict.satisfied:
-                answer = " ".join(rests[place][1](one.text.split()))
+            if form and one.verdict is Verdict.satisfied:
+                answer = " ".join(forms[place][form][1](one.text.split()))
                 (verdict,) = judges.verify_all([(sources[place], answer)])
                 one = replace(one, text=answer, verdict=verdict)
-            if one.verdict is Verdict.satisfied or not rewritten and place not in found:
+            if one.verdict is Verdict.satisfied or not form and place not in found:
                 found[place] = one
 
     places = range(len(sources))
-    sizes = [len(source.split()) for source in sources]
-    long = {p for p in places if sizes[p] > max(_LONG, 2 * len(rests[p][0]))}
-    ask(long, beams, rewritten=True)
-    ask(places, beams[:1])
-    ask([p for p in places if p not in long and texts[p] != sources[p]], beams, rewritten=True)
+    sizes = [[len(text.split()) for text, _ in some] for some in forms]
+    long = {place for place in places if sizes[place][0] > max(_LONG, 2 * min(sizes[place]))}
+    ask(long, 1, beams)
+    ask(places, 0, beams[:1])
+    ask(set(places) - long, 1, beams)
+    ask(places, 2, beams)
     left = [place for place in places if found[place].verdict is not Verdict.satisfied]
     possible: List[Optional[bool]] = [True] * len(sources)
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
     if beams[1:]:
-        ask([place for place in left if possible[place] is not False], beams[1:])
+        ask([place for place in left if possible[place] is not False], 0, beams[1:])
     return [(found[place], possible[place]) for place in places]
 
 

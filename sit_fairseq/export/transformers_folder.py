@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 import sit_fairseq
+from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
 from sit_fairseq.export.grammars import GRAMMARS
@@ -46,8 +47,6 @@ needs torch, transformers and safetensors alone; the code is in this folder. Sym
 sentence and an answer) with `verify_beams=[3, 25]`, and what else its docstring says. fairseq with sit_fairseq
 reads the folder too.
 """
-
-_EXAMPLES = {"prop": "xor a & b c", "ltl": "& a X U b c"}
 
 
 def export_transformers(checkpoint: str, folder: str) -> str:
@@ -165,7 +164,10 @@ def _card(
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)
-    sentence = asked[1] if asked else _EXAMPLES.get(grammar, " ".join(tokens[:3]))
+    arity = {} if grammar is None else arity_of(grammar)
+    operator = max(tokens, key=lambda token: arity.get(token, 0), default="")
+    formula = [operator, *"abc"[: arity.get(operator, 0)]]
+    sentence = asked[1] if asked else " ".join(formula if formula[1:] else tokens[:3])
     constrained = "" if grammar is None else "`constrained=True`, "
     use = _USE.format(
         sentence=sentence, pattern=" ".join(pattern.splitlines()), constrained=constrained

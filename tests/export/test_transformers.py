@@ -425,7 +425,7 @@ for name in ("fairseq", "fairseq_cli", "omegaconf", "hydra", "sit_fairseq", "sen
 
 
 @pytest.mark.parametrize(
-    "name, answer", [("prop", "a 1 b 0"), ("entities", "before ( sleep"), ("copy", "a b a c")]
+    "name, answer", [("prop", "a 1 b 1"), ("entities", "before ( sleep"), ("copy", "a b a c")]
 )
 def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
     card = (folder(name) / "README.md").read_text()

@@ -49,7 +49,7 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=False),
     write=named(literals_text),
     split=split_problems,
-    rewrite=lambda tokens: (balanced(tokens), list),
+    rewrite=lambda tokens: [(balanced(tokens), list)],
     recipe=PropRecipe,
     labels=LABELS,
     cells=PropCells,
