@@ -1,6 +1,7 @@
 """The exceptions for mistakes a user can put right."""
 
-from typing import Any, Tuple
+import re
+from typing import Any, Container, Dict, Tuple
 
 _LONGEST = 2000  # characters of a message
 
@@ -14,6 +15,15 @@ def shortened(message: str) -> str:
     """A message without its middle, if a text that it quotes makes it long."""
     half = _LONGEST // 2
     return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
+
+
+def advised(message: str, known: Container[str] = ()) -> str:
+    """A message without its advice to change options, unless a command has one of them."""
+    text, _, options = message.partition("; change --")
+    left = [option for option in f"--{options}".split(" or ") if option in known]
+    if not re.fullmatch(r"[a-z-]+( or --[a-z-]+)*", options):
+        return message
+    return f"{text}; change {' or '.join(left)}" if left else text
 
 
 class UserError(Exception):
@@ -52,14 +62,12 @@ class UnansweredError(UserError):
         return type(self), (self.reason, self._sentence)
 
 
-# The extras of setup.py, and the packages that each brings.
-EXTRAS = {
+# The extras of setup.py, and the packages that each brings; domains add theirs.
+EXTRAS: Dict[str, Tuple[str, ...]] = {
     "fairseq": ("fairseq", "fairseq_cli", "hydra", "omegaconf"),
     "hub": ("safetensors", "yaml"),
-    "ltl": ("spot",),
     "onnx": ("onnx", "onnxruntime", "onnxscript"),
     "plots": ("matplotlib",),
-    "prop": ("aiger", "aiger_sat", "pysat"),
     "text": ("google", "sentencepiece"),
 }
 

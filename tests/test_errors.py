@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from sit_fairseq.commands import main
-from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.errors import UnansweredError, UserError, advised
 
 
 def test_a_service_catches_mistakes_as_it_catches_other_exceptions():
@@ -25,3 +25,17 @@ def test_our_command_turns_a_mistake_into_its_sentence_and_status():
     with pytest.raises(SystemExit, match="^Cannot read missing.src") as end:
         main(["rename", "missing", "out", "--symbols", "[a-z]", "--names", "a"])
     assert isinstance(end.value.code, str)  # which the interpreter prints, with status 1
+
+
+@pytest.mark.parametrize(
+    "message, left",
+    [
+        ("no answer; change --constrained", "no answer"),
+        ("no file; change --path or --data", "no file; change --path"),
+        ("no file; change --data or --path", "no file; change --path"),
+        ("a; change --seed of the data", "a; change --seed of the data"),
+        ("no file", "no file"),
+    ],
+)
+def test_advice_names_options_that_the_command_has(message, left):
+    assert advised(message, {"--path"}) == left

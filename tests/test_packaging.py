@@ -10,7 +10,10 @@ import pytest
 from command_line import sit
 from conftest import PACKAGE
 
+from sit_fairseq.domains import find, names
 from sit_fairseq.errors import EXTRAS, UserError, missing
+
+DOMAINS = [*map(find, names())]  # which name their extras
 
 # Exported folders bring their own code for transformers, and nothing here imports it.
 OF_OTHERS = {"transformers"}

@@ -16,7 +16,10 @@ import pytest
 from command_line import IN_PROCESS, ROOT, UNVALIDATED
 
 from sit_fairseq.commands import VERBS
+from sit_fairseq.domains import find, names
 from sit_fairseq.errors import EXTRAS
+
+DOMAINS = [*map(find, names())]  # which name their extras
 
 MODEL = ROOT / "checkpoints" / "prop" / "model.pt"
 OPTIONS = [

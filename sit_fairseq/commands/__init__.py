@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.errors import UserError, missing
+from sit_fairseq.errors import UserError, advised, missing
 
 # What each verb does.
 VERBS: Dict[str, str] = {
@@ -108,6 +108,8 @@ def _call(words: List[str]) -> None:
     try:
         args.main(args)
         sys.stdout.flush()
+    except UserError as error:
+        raise UserError(advised(str(error), called._option_string_actions)) from error
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC) or error.filename is not None:
             raise

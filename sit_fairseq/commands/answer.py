@@ -47,7 +47,7 @@ from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import accepting_judge
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, advised
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.storage.journal import Journal
 
@@ -141,7 +141,8 @@ def _answers(
     if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
     for answer in answer_formulas(formulas, domain, model, judges, args.beams, args.seconds):
-        yield {**asdict(answer), "status": answer.status.value}
+        reason = advised(answer.reason)  # this command has no option that limits the search
+        yield {**asdict(answer), "status": answer.status.value, "reason": reason}
 
 
 def _kept(

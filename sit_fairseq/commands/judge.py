@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pattern(
         parser, "alpha, own judges and grammars: matches the interchangeable tokens in full"
     )
-    help_ = "say which answers a grammar refuses: prop, ltl, or MODULE:CLASS, one of your own"
+    help_ = "say which answers a grammar refuses: of a domain, or MODULE:CLASS, one of your own"
     add("--constrained", metavar="GRAMMAR", help=help_)
     help_ = "GiB of each process; a judge that needs more gives an error (default: %(default)s)"
     add("--memory", type=at_least(0.1, float), default=4.0, help=help_)

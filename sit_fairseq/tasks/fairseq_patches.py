@@ -10,6 +10,8 @@ fairseq's name                               why it is replaced
                                              another architecture, or end in a traceback
 ``sys.excepthook``, and in hydra             a mistake of the user's ends in a traceback
 ``JobReturn.return_value``
+``utils.get_tpu_device``                     it is asked for with ``--bf16``, and ends in a
+                                             traceback where there is none
 ``PathManager.copy``                         fairseq writes *best* and *last* in place: a kill
                                              would leave half a file
 ``MMapIndexedDataset.__del__``               it prints a traceback of its own where a file could
@@ -48,7 +50,7 @@ from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tup
 
 import omegaconf
 import torch
-from fairseq import checkpoint_utils
+from fairseq import checkpoint_utils, utils
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq.dataclass.utils import omegaconf_no_object_check, overwrite_args_by_name
 from fairseq.distributed import utils as distributed_utils
@@ -104,6 +106,8 @@ def patch_fairseq() -> None:
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
     PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
+    if utils.xm is None:
+        utils.get_tpu_device = _no_tpu
     for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
         kind.__del__ = lambda self: None  # files are closed without it
     # On import, a model of fairseq's makes everything log at DEBUG. LOGLEVEL is fairseq's variable.
@@ -211,6 +215,10 @@ def _copying_whole(copy: Callable) -> Callable:
     return copy_whole
 
 
+def _no_tpu() -> None:
+    raise UserError("--bf16 needs a TPU; leave it out, or pass --autocast bfloat16")
+
+
 def _ending_in_time(load: Callable) -> Callable:
     """Makes fairseq-train end if ``--max-update`` was reached before, and say what hinders it."""
 
@@ -249,7 +257,12 @@ def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
     cfg.distributed_training.distributed_world_size = shards
     cfg.distributed_training.distributed_rank = shard
-    return fairseqs(cfg, output)
+    try:
+        return fairseqs(cfg, output)
+    except ZeroDivisionError:  # of the sentences of a second
+        if shards == 1:
+            raise
+        logger.warning("shard %d of %d has nothing to answer: lower --batch-size", shard, shards)
 
 
 def _print(text: str, **options: Any) -> None:

@@ -42,7 +42,8 @@ from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
-from sit_fairseq.training.training_batches import LengthRamp, Pace, TrainingBatchIterator
+from sit_fairseq.training.pace import Pace
+from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
 logger = logging.getLogger(__name__)
 

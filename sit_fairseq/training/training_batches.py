@@ -1,7 +1,6 @@
 """The order in which training sees its batches: fairseq's, or short sentences first."""
 
 import logging
-import time
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
@@ -82,39 +81,6 @@ def order_within(
         within[drawn], within[-1] = within[-1], within[drawn]
         order.append(within.pop())
     return numpy.array(order)
-
-
-class Pace:
-    """Logs once what training costs: the size of a sentence, and the time of an update.
-
-    Args:
-        streams: (n,) of the sentences.
-        sizes: (n,) lengths of each side, in tokens with ``</s>``.
-    """
-
-    # Of the first updates some wait for memory or for data.
-    UPDATES = 10
-
-    def __init__(self, streams: numpy.ndarray, *sizes: numpy.ndarray) -> None:
-        self._streams, self._sizes = streams, sizes
-        self._ends: List[float] = []
-
-    def note_update(self) -> None:
-        """An update has been made."""
-        if len(self._ends) > self.UPDATES:
-            return
-        self._ends.append(time.monotonic())
-        if len(self._ends) > self.UPDATES:
-            seconds = float(numpy.median(numpy.diff(self._ends)))
-            logger.info(
-                "sentences have %.1f streams (at most %d) and %s tokens on average; an update takes "
-                "%.3g s, 1000 of them %.3g minutes",
-                self._streams.mean(),
-                self._streams.max(),
-                " + ".join(f"{lengths.mean():.1f}" for lengths in self._sizes),
-                seconds,
-                seconds * 1000 / 60,
-            )
 
 
 class TrainingBatchIterator(EpochBatchIterator):

@@ -1,16 +1,13 @@
 """Files of other versions and precisions, damaged files, and how the result is written."""
 
 import hashlib
-import pickle
 import re
 import shutil
-from argparse import Namespace
 
 import pytest
 import torch
 from vanilla_models import edited, failing, load
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.storage.files import partial_files
 
 # Files of other versions.
@@ -85,15 +82,7 @@ def test_old_pre_norm_models_have_no_final_norm(vanilla, convert, tmp_path):
 
 def test_damaged_files(vanilla, convert, tmp_path):
     content = vanilla("shared").read_bytes()
-    middle = len(content) // 2
-    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-    for name, damaged in {
-        "half": content[:middle],
-        "stump": content[:100],
-        "empty": b"",
-        "text": b"no checkpoint\n" * 99,
-        "flipped": flipped,  # in the middle of some weights
-    }.items():
+    for name, damaged in {"half": content[: len(content) // 2], "text": b"none\n" * 99}.items():
         path = tmp_path / name
         path.write_bytes(damaged)
         failing(lambda: convert(path), str(path), "not a readable fairseq checkpoint")
@@ -101,45 +90,6 @@ def test_damaged_files(vanilla, convert, tmp_path):
     failing(lambda: convert(tmp_path / "nowhere.pt"), "nowhere.pt does not exist")
     failing(lambda: convert(tmp_path), "is no file")
     assert not (tmp_path / "stream.pt").exists()
-
-
-@pytest.mark.parametrize(
-    "content, fragment",
-    [
-        ([1, 2], "no dictionary"),
-        ({"weight": torch.zeros(2)}, "lacks 'model'"),
-        ({"model": {"weight": [1.0]}, "cfg": {"model": {"_name": "x"}}}, "lacks 'model'"),
-        ({"model": {"weight": torch.zeros(2)}}, "lacks 'cfg' or 'args'"),
-        ({"model": {"w": torch.zeros(2)}, "cfg": {"model": {"_name": "lstm"}}}, "'lstm'"),
-        (
-            {"model": {"w": torch.zeros(2)}, "cfg": {"model": {"_name": "transformer_lm_gpt"}}},
-            "'transformer_lm_gpt', which is not built",
-        ),
-        (
-            {"model": {"w": torch.zeros(2)}, "args": Namespace(arch="transformer_align")},
-            "'transformer_align'",
-        ),
-        ({"fsdp_metadata": {}, "model": {"w": torch.zeros(2)}}, "lacks 'cfg'"),
-    ],
-)
-def test_foreign_files(convert, tmp_path, content, fragment):
-    torch.save(content, tmp_path / "foreign.pt")
-    failing(lambda: convert(tmp_path / "foreign.pt"), "foreign.pt", fragment)
-
-
-@pytest.mark.parametrize("write", [torch.save, lambda x, path: path.write_bytes(pickle.dumps(x))])
-def test_malicious_files_run_nothing(convert, tmp_path, write):
-    class Bomb:
-        def __reduce__(self):
-            return (open, (str(tmp_path / "exploded"), "w"))
-
-    write({"model": Bomb(), "cfg": Bomb()}, tmp_path / "bomb.pt")
-    with pytest.raises(
-        UserError, match="another kind: it (asks for|holds) .*; name another"
-    ) as error:
-        convert(tmp_path / "bomb.pt")
-    assert not re.search("weights_only|safe_globals|Please", str(error.value))
-    assert not (tmp_path / "exploded").exists()
 
 
 # The file that is written.

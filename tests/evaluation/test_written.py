@@ -7,9 +7,9 @@ import pytest
 from command_line import ROOT, sit
 from conftest import needs_spot
 
-from sit_fairseq.commands import evaluate as verb
 from sit_fairseq.domains import find
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation import measuring
 from sit_fairseq.evaluation.written import measure_written, symbol_names, written_table
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
@@ -25,14 +25,14 @@ SETS = {
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(verb, "find", lambda *name: replace(find(*name), held_out=lambda: SETS))
+    monkeypatch.setattr(
+        measuring, "find", lambda *name: replace(find(*name), held_out=lambda: SETS)
+    )
 
 
 def test_formulas_are_counted_by_set(few, tmp_path):
     result = tmp_path / "real.json"
-    sit(
-        "evaluate", "prop", "--by", "written", "--path", SHIPPED, "--result", result, "--workers", 0
-    )
+    sit("evaluate", "prop", "--by", "written", "--path", SHIPPED, "--result", result)
     found = json.loads(result.read_text())["result"]
     for measure in ("correct", "verified"):
         assert [found[name][measure]["count"] for name in SETS] == [2, 2]
@@ -40,7 +40,7 @@ def test_formulas_are_counted_by_set(few, tmp_path):
 
 def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_path, capsys):
     result = tmp_path / "real.json"
-    options = ("--by", "written", "--path", models.stream, "--workers", 0)
+    options = ("--by", "written", "--path", models.stream)
     sit("evaluate", "prop", *options, "--result", result)
     found = json.loads(result.read_text())
     wide = found["result"]["wide"]["verified"]

@@ -20,6 +20,7 @@ from command_line import (
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import edit_distance
+from sit_fairseq.tasks.fairseq_patches import patch_command
 
 SEMANTIC = ("--scoring", "semantic", "--semantics")
 SHORT = ("--beam", 2, "--max-len-b", 8)
@@ -53,6 +54,20 @@ def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count
     assert [sentence.source for sentence in found] == prop.lines[:count]
     assert [sentence.target for sentence in found] == targets
     assert all(sentence.answers for sentence in found)
+
+
+def test_shards_share_the_sentences_out(prop, five, answers):
+    lines, data = five
+    shards = [
+        [
+            s.source
+            for s in answers(data, prop.random, *SHORT, "--num-shards", 3, "--shard-id", n)[0]
+        ]
+        for n in range(3)
+    ]
+    assert all(shards) and sorted(sum(shards, [])) == sorted(lines)
+    with pytest.raises(UserError, match="^there is no shard 3 of 3; change --num-shards or"):
+        answers(data, prop.random, "--num-shards", 3, "--shard-id", 3)
 
 
 def test_verdicts_stand_beside_each_answer_and_add_up(prop, answers):

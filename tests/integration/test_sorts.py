@@ -22,7 +22,7 @@ from command_line import (
 
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.training import training_batches
+from sit_fairseq.training import pace
 
 SYMBOLS = [r"table=T\d+", r"column=c\d+"]
 SHORT = ("--beam", 2, "--max-len-b", 6)
@@ -47,7 +47,7 @@ def tables(tmp_path_factory) -> SimpleNamespace:
     data = preprocess(root / "bin", "--trainpref", root / "train", "--testpref", root / "test")
     options = ("--encoder-positions", "rope", "--dropout", 0, "--max-update", 90, *UNVALIDATED)
     messages = Mock()
-    with patch.object(training_batches.logger, "info", messages):
+    with patch.object(pace.logger, "info", messages):
         model = train(data, root / "model", *options, "--symbols", *SYMBOLS, symbols=None)
     (said,) = [call.args[0] % call.args[1:] for call in messages.call_args_list]
     return SimpleNamespace(root=root, data=data, model=model, said=said)

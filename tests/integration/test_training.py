@@ -149,6 +149,18 @@ def test_resuming_with_muon_and_averages_is_bit_equal(prop, tmp_path):
     assert len(groups[1]["params"]) == 2
 
 
+def test_a_training_that_cannot_go_on_says_why(prop, tmp_path):
+    train(prop.data, tmp_path, "--max-update", 1, *UNVALIDATED)
+    for words, sentence in (
+        (MUON, f"^the training in {tmp_path} cannot go on: .*[Oo]ptimizer"),
+        (("--criterion", "cross_entropy"), "cannot go on: .*[Cc]riterion"),
+        (("--bf16",), "^--bf16 needs a TPU; .*--autocast bfloat16$"),
+    ):
+        with pytest.raises(UserError, match=sentence) as error:
+            train(prop.data, tmp_path, "--max-update", 2, *UNVALIDATED, *words)
+        assert "\n" not in str(error.value)
+
+
 # Precision.
 
 

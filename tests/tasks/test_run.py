@@ -21,7 +21,7 @@ from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.python_interface import Unanswered, Unverified
+from sit_fairseq.tasks.python_interface import Unverified
 from sit_fairseq.tasks.run import Run, current_run, judge_answers
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 
@@ -191,7 +191,3 @@ def test_an_unverified_answer_is_text_but_false(again):
     assert answer == "a 1" and answer.split() == ["a", "1"] and f"{answer}!" == "a 1!"
     assert not answer and [text for text in (answer, "a 0") if text] == ["a 0"]
     assert repr(answer) == "Unverified('a 1', 'violated')"
-
-
-def test_no_answer_is_false_and_no_text():
-    assert not Unanswered("too long") and not isinstance(Unanswered("too long"), str)

@@ -226,7 +226,9 @@ REFUSED = {
     "& & z y & x w": "has 7 tokens, more than the 6 that the model reads",
     "& z & y x": "counts 18 tokens (6 with </s>; streams: 3), more than the 17 of --max-tokens",
     "& a \udcff": "the line is no text in UTF-8",
-    "a </s>": "the sentence holds </s>",
+    "a </s>": "the sentence holds </s>, a token of fairseq's own",
+    "a <unk>": "holds <unk>",
+    "& a madeupword0000": "holds madeupword0000",
 }
 
 

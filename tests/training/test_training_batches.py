@@ -5,10 +5,9 @@ import pytest
 import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
-from sit_fairseq.training import training_batches
+from sit_fairseq.training import pace
 from sit_fairseq.training.training_batches import (
     LengthRamp,
-    Pace,
     TrainingBatchIterator,
     order_within,
 )
@@ -154,11 +153,11 @@ def test_limit_rises_linearly_and_ends_at_the_longest():
 def test_the_pace_is_logged_once(caplog, monkeypatch):
     """The first update took long, and one had to wait."""
     seconds = iter([0, 90, 92, 94, 96, 98, 100, 102, 170, 172, 174, 176, 178])
-    monkeypatch.setattr(training_batches.time, "monotonic", lambda: next(seconds))
-    pace = Pace(numpy.array([1, 4]), numpy.array([5, 8]), numpy.array([3, 3]))
+    monkeypatch.setattr(pace.time, "monotonic", lambda: next(seconds))
+    training = pace.Pace(numpy.array([1, 4]), numpy.array([5, 8]), numpy.array([3, 3]))
     with caplog.at_level("INFO"):
         for _ in range(13):
-            pace.note_update()
+            training.note_update()
     (said,) = [record.getMessage() for record in caplog.records]
     assert said == (
         "sentences have 2.5 streams (at most 4) and 6.5 + 3.0 tokens on average; an update takes "

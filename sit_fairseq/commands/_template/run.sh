@@ -21,4 +21,4 @@ fairseq-train "$out/bin" --user-dir "$(sit --user-dir)" --task stream_translatio
     --lr-scheduler cosine --warmup-updates 100 --batch-size 32 --max-update 800 \
     --no-epoch-checkpoints --save-dir "$out/model"
 sit evaluate $domain "$out/more" --path "$out/model/checkpoint_last.pt" --constrained $domain \
-    --max-len-a 2 --max-len-b 20 --result "$out/more.json"
+    --max-len 2,20 --result "$out/more.json"

@@ -14,6 +14,7 @@ from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge, require_spot, spot_patterns, spot_trace
 from sit_fairseq.domains.ltl.trace_grammar import TraceGrammar
 from sit_fairseq.domains.ltl.traces import same_trace, trace_text
+from sit_fairseq.errors import EXTRAS
 
 # The most tokens of a formula that people wrote, before its negation.
 _LONGEST = 35
@@ -25,6 +26,8 @@ def pattern_sets() -> Dict[str, List[str]]:
     patterns = (read_formula(text, temporal=True).tokens for text in spot_patterns())
     return held_out_sets("patterns", patterns, _LONGEST, spot_trace)
 
+
+EXTRAS["ltl"] = ("spot",)
 
 DOMAIN = Domain(
     name="ltl",

@@ -16,7 +16,7 @@ from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, literals_text, same_literals
 from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import EXTRAS, UserError
 
 # The most tokens of a formula, before its negation.
 _LONGEST = 60
@@ -38,6 +38,8 @@ def _network_functions() -> Iterator[List[str]]:
             if comma and not target.strip().startswith("#") and target.strip() != "targets":
                 yield read_formula(function, temporal=False).tokens
 
+
+EXTRAS["prop"] = ("aiger", "aiger_sat", "pysat")
 
 DOMAIN = Domain(
     name="prop",

@@ -1,0 +1,314 @@
+"""What ``sit evaluate`` measures: answers are made or read, judged, counted and written down."""
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from sit_fairseq.datasets.grid import FILES, Grid, grid_of_pairs
+from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
+from sit_fairseq.domains import find
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.evaluation import alpha_covariance, correct, plots, result_file, written
+from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
+from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.depends import depends_on, signature, versions
+from sit_fairseq.evaluation.given_answers import GivenAnswers
+from sit_fairseq.evaluation.result_file import file_beside, sha256_of
+from sit_fairseq.judging.judge import Problem, refuse_other_logic
+from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.storage.files import make_folder, read_sentences, sha256_of_file
+from sit_fairseq.storage.journal import Journal
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+# Sentences of a batch, the seed of renamings, and the share of the first colour of top-n heat maps,
+# as in the paper.
+BATCH, SEED, LOWEST = 64, 1, 0.8
+
+CELLS, WRITTEN = ["length", "symbols"], ["written"]
+
+
+@dataclass
+class Options:
+    """Those of ``sit evaluate``; numbers depend on all but files, in :meth:`settings`."""
+
+    semantics: str
+    data: Optional[str]
+    path: Optional[str]
+    generated: Optional[str]
+    result: str
+    restart: bool
+    by: Dict[str, Optional[int]]  # sizes, with the most of each in training
+    top_n: Optional[List[int]]
+    renamings: Optional[Tuple[int, int]]  # of each problem; problems
+    names: Optional[List[str]]
+    counts: List[int]
+    beams: List[int]
+    verify: Optional[str]
+    constrained: Optional[str]
+    max_len: Tuple[float, int]
+    symbols: Optional[str]
+    judge: Optional[str]
+
+    @property
+    def sizes(self) -> List[str]:
+        return sorted(self.by)
+
+    def settings(self) -> Dict[str, Any]:
+        """The options that numbers depend on."""
+        names = ["symbols", "semantics", "judge"]
+        names += ["beams", "verify", "constrained", "max_len", "top_n"] if self.path else []
+        names += ["names", "renamings", "counts"] if self.renamings else []
+        return {name: getattr(self, name) for name in names}
+
+
+class _Measured(NamedTuple):
+    """The files read, the numbers, rows for people, the seconds that each sentence took, and all
+    verdicts that the numbers are made of."""
+
+    files: Sequence[str]
+    result: Dict[str, Any]
+    table: Sequence[Sequence[Any]]
+    seconds: Sequence[float]
+    verdicts: Sequence[Verdict]
+
+
+def measure(options: Options, metric: str) -> str:
+    """Measures, writes the result file, and returns the table with its signature.
+
+    Args:
+        options: what to measure, and how.
+        metric: ``alpha-covariance``, ``written``, or another name, for the result file.
+    """
+    judge = make_judge(options.semantics, options.judge, parameter="")
+    options.judge = judge.name
+    make_folder(os.path.dirname(options.result) or ".")
+    kind = {"alpha-covariance": _renamed, "written": _written}.get(metric, _judged)
+    with _interruptible(), JudgePool(judge) as judges:
+        measured = kind(options, judges)
+    return _report(options, metric, judges, measured)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
+
+
+def _answerer(options: Options) -> Answerer:
+    """The model that the command line names, or the file of answers."""
+    if options.generated is not None:
+        if options.semantics == "alpha" and options.symbols is None:
+            raise UserError("a file of answers does not say which tokens are symbols", "symbols")
+        return GivenAnswers(options.generated, options.symbols)
+    return ModelAnswerer(
+        options.path,
+        symbols=options.symbols,
+        device="cuda" if torch.cuda.is_available() else "cpu",
+        beam=options.beams[0],
+        nbest=max(options.top_n or [1]),
+        max_len_a=options.max_len[0],
+        max_len_b=options.max_len[1],
+        verify=options.verify,
+        verify_beams=options.beams if options.verify else None,
+        constrained=options.constrained,
+        batch_size=BATCH,
+    )
+
+
+def _answer(
+    options: Options,
+    asked: Answerer,
+    problems: Sequence[Problem],
+    judges: Optional[JudgePool] = None,
+    part: str = "",
+) -> List[Answered]:
+    """Answers problems and judges the answers, those of an interrupted run excepted.
+
+    A measurement of several parts gives each a name.
+    """
+    settings = {**options.settings(), "sentences": sha256_of(problems)}
+    if judges is not None and judges.judge.on_references:
+        settings["references"] = sha256_of(str(problem.reference) for problem in problems)
+    # Of verdicts only those that chose answers: others are asked for again.
+    depends = depends_on({"answerer": options.path or options.generated}, settings, asked.judge)
+    path = file_beside(options.result, f"{part}.answers.jsonl")
+    advice = "pass --restart to discard them, or another --result to keep them"
+    messages = {"advice": advice, "where": "--result", "restart": options.restart}
+    with Journal(path, "answers", depends, **messages) as journal:
+        return answer_all(asked, problems, journal, judges)
+
+
+def _judged(options: Options, judges: JudgePool) -> _Measured:
+    """Correct answers in all, by size or by cell, and among the first n."""
+    judge, cells, targets = judges.judge, None, None
+    if os.path.isdir(options.data):
+        grid, files = Grid.read(options.data), [f"{options.data}/{name}" for name in FILES]
+        sources, targets, cells = grid.sources, grid.targets, grid.cells
+    elif options.top_n is None or os.path.exists(f"{options.data}.tgt"):
+        files = [f"{options.data}.src", f"{options.data}.tgt"]
+        sources, targets = ([pair[side] for pair in read_pairs(options.data)] for side in (0, 1))
+    else:
+        files = [f"{options.data}.src"]
+        sources = read_sentences(files[0])
+    for number, source in enumerate(sources, start=1):
+        try:
+            judge.check(source)
+        except MalformedFormula as error:
+            raise UserError(f"sentence {number} is no problem of {options.semantics} ({error})")
+    asked = _answerer(options)
+    if isinstance(asked, ModelAnswerer):
+        refuse_other_logic(judge, asked.model.base_tokens, parameter="")
+    if options.sizes == CELLS and cells is None:
+        pattern = _pattern(options, asked.symbols)
+        grid = grid_of_pairs(zip(sources, targets or sources), pattern.symbols, {})
+        sources, targets, cells = grid.sources, targets and grid.targets, grid.cells
+    problems = judge.problems(sources, targets, asked.symbols)
+    answered = _answer(options, asked, problems, judges)
+    verdicts = [entry.verdicts for entry in answered]
+    best, box = [ranked[0] for ranked in verdicts], None
+    if cells is not None:
+        box = correct.Box(options.by.get("symbols") or 5, options.by.get("length") or 35)
+    figure = file_beside(options.result, ".png")
+    if options.top_n is not None:
+        result = correct.measure_top_n(verdicts, options.top_n, cells, box)
+        if cells is None:
+            table = correct.top_n_table(result)
+            plots.draw_top_n(result, figure)
+        else:
+            table = correct.top_n_grid_table(result)
+            titles = {f"Correct among the first {n}": found for n, found in result.items()}
+            plots.draw_heat_maps(titles, figure, LOWEST)
+    elif cells is not None:
+        result = correct.measure_heat_map(cells, best, box)
+        table = correct.heat_map_table(result)
+        plots.draw_heat_maps({"Correct": result}, figure)
+    else:
+        answers, (by,) = [entry.answers[0] for entry in answered], options.sizes or ["symbols"]
+        result = correct.measure_correct(judge, problems, answers, best, by)
+        table = correct.correct_table(result)
+    return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)])
+
+
+def _pattern(options: Options, regex: Optional[str]) -> SymbolPattern:
+    pattern = correct.symbols_of(make_judge(options.semantics, parameter=""), regex)
+    if pattern is None:
+        raise UserError("pass --symbols REGEX to say which tokens are symbols")
+    return pattern
+
+
+def _chosen(
+    options: Options, regex: Optional[str]
+) -> Tuple[SymbolPattern, List[alpha_covariance.RenamedProblem]]:
+    """The pattern of the symbols, and the problems with their renamings."""
+    sources, pattern = read_sentences(f"{options.data}.src"), _pattern(options, regex)
+    known = sorted({t for source in sources for t in source.split() if pattern.is_symbol(t)})
+    options.names = options.names or known
+    number, samples = options.renamings
+    choice = (options.names, options.counts, samples, number, SEED)
+    return pattern, alpha_covariance.choose_problems(sources, pattern, *choice)
+
+
+def write_questions(options: Options) -> str:
+    """Writes the renamed problems with their renamed targets beside the result file."""
+    _, problems = _chosen(options, options.symbols)
+    targets = dict(reversed(read_pairs(options.data)))
+    # Twice inverted, it renames also what a target calls by one of the new names.
+    whole = [(p.source, r.inverse().inverse()) for p in problems for r in p.renamings]
+    questions = [(renamed(source), renamed(targets[source])) for source, renamed in whole]
+    prefix = file_beside(options.result, "")
+    write_pairs(prefix, questions)
+    return f"{len(questions)} problems in {prefix}.src and .tgt"
+
+
+def _renamed(options: Options, _: JudgePool) -> _Measured:
+    """Whether renamed problems get renamed answers."""
+    asked = _answerer(options)
+    pattern, problems = _chosen(options, asked.symbols)
+    renamed = [Problem(source) for problem in problems for source in problem.sources]
+    answered = _answer(options, asked, renamed)
+    for entry in answered:
+        if entry.reason is not None:
+            raise UserError(f"a renamed problem cannot be answered: {entry.reason}")
+    fresh = pattern if asked.fresh_symbols else None
+    answers = [entry.answers[0] for entry in answered]
+    result = alpha_covariance.measure_alpha_covariance(problems, answers, options.counts, fresh)
+    table = alpha_covariance.alpha_covariance_table(result)
+    return _Measured([f"{options.data}.src"], result, table, _seconds(answered), [])
+
+
+def _written(options: Options, judges: JudgePool) -> _Measured:
+    """Correct and verified answers to problems that people wrote."""
+    domain = find(options.semantics, "")
+    if domain.held_out is None:
+        raise UserError(f"{options.semantics} has no sets that people wrote", "by")
+    if options.constrained is None and domain.grammar is not None:
+        options.constrained = options.semantics
+    sets = domain.held_out()
+    every = [problem for found in sets.values() for problem in found]
+    asked = _answerer(options)
+    sources = written.readable_sources(asked.model, domain, every)
+    once = _answered(options, asked, judges, sources, ".beam")
+    first = [entry and entry.verdicts[0] for entry in once]
+    left = [None if v is Verdict.satisfied else source for source, v in zip(sources, first)]
+    options.verify = options.semantics
+    again = _answered(options, _answerer(options), judges, left, ".verified")
+    verified = [second.verdicts[0] if second else best for second, best in zip(again, first)]
+    result = written.measure_written(sets, first, verified)
+    verdicts = [verdict for verdict in (*first, *verified) if verdict]
+    seconds = [sum(_seconds(filter(None, pair))) for pair in zip(once, again) if pair[0]]
+    table = written.written_table(result, options.beams[0])
+    return _Measured([], result, table, seconds, verdicts)
+
+
+def _seconds(answered: Iterable[Answered]) -> List[float]:
+    return [entry.seconds for entry in answered]
+
+
+def _answered(
+    options: Options,
+    asked: Answerer,
+    judges: JudgePool,
+    sources: Sequence[Optional[str]],
+    part: str,
+) -> List[Optional[Answered]]:
+    """The answers to each source, None where there is no source."""
+    lines = [source for source in sources if source is not None]
+    if not lines:
+        return [None] * len(sources)
+    problems = judges.judge.problems(lines, None, asked.symbols)
+    found = iter(_answer(options, asked, problems, judges, part))
+    return [None if source is None else next(found) for source in sources]
+
+
+def _report(options: Options, metric: str, judges: JudgePool, measured: _Measured) -> str:
+    """Writes the result file; returns the table, and all that the numbers depend on."""
+    judge, involved = judges.judge, [judges.judge]
+    if options.verify is not None:
+        involved.append(make_judge(options.verify, parameter="verify"))
+    libraries = [name for one in involved for name in one.versions()]
+    settings, model = options.settings(), options.path or options.generated
+    own = sorted({os.path.relpath(path) for one in involved for path in one.own_code()})
+    line = signature(depends_on({"model": model}, settings, judge))
+    content = {
+        "metric": metric,
+        "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
+        "files": {path: sha256_of_file(path) for path in (*measured.files, model, *own)},
+        "options": settings,
+        "samples": len(measured.seconds),
+        "seconds": sum(measured.seconds),
+        "result": measured.result,
+        "undecided": sum(not verdict.decided for verdict in measured.verdicts),
+        "versions": versions(libraries),
+        "signature": line,
+    }
+    result_file.write_result(options.result, content)
+    return f"{result_file.markdown_table(measured.table)}\n\n{line}"
