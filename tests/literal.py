@@ -63,6 +63,12 @@ class LiteralConfig:
     decoder_positions: str = "rope"  # or "table", "none"
     aggregated_normalize_before: bool = False
     num_sorts: int = 1  # G
+    own: bool = False  # streams are the background but where their symbols stand
+
+    def symbols(self, H: Tensor) -> Tensor:
+        """The streams of symbols among H (k + 1, ...), whose last is the background; of a sentence
+        without symbols the background."""
+        return H[:-1] if self.own and len(H) > 1 else H
 
     def has(self, block: str) -> bool:
         return block in self.pattern.split("-")
@@ -107,6 +113,19 @@ def aggregate(H: Tensor, A: Tensor) -> Tensor:
         P = A[i]
         G = G * (1 - P[:, None]) + H[i] * P[:, None]
     return G
+
+
+def project_places(H: Tensor, A: Tensor, cfg: LiteralConfig) -> Tensor:
+    """Streams H (k + 1, L, d), each replaced by the last, the background, but at the places A
+    (k + 1, L) of its symbol."""
+    if not cfg.own:
+        return H
+    return torch.stack(
+        [
+            torch.stack([H[i][j] if A[i][j] == 1 else H[-1][j] for j in range(H.shape[1])])
+            for i in range(H.shape[0])
+        ]
+    )
 
 
 def rotary_angles(length: int, head_dim: int) -> Tensor:
@@ -212,15 +231,16 @@ def encoder_layer(H: Tensor, A: Tensor, w: Weights, i: int, cfg: LiteralConfig) 
         return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope)
 
     def aggregated(x: Tensor) -> Tensor:
-        return multi_head_attention(
-            x, aggregate(x, A), w, f"{layer}.aggregated_attn", cfg.heads, rope
-        )
+        G = aggregate(cfg.symbols(x), cfg.symbols(A))
+        return multi_head_attention(x, G, w, f"{layer}.aggregated_attn", cfg.heads, rope)
 
     if cfg.has("EP"):
         H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
+        H = project_places(H, A, cfg)
     if cfg.has("EA"):
         H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
-    return sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
+    H = sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
+    return project_places(H, A, cfg)
 
 
 def decoder_layer(
@@ -228,7 +248,7 @@ def decoder_layer(
 ) -> Tensor:
     """Algorithm 4, layer ``i``: streams H (k, T, d) with token masks A (k, T),
     encoder output E (k, L, d) with token masks A_e (k, L)."""
-    layer = f"decoder.layers.{i}"
+    layer, last = f"decoder.layers.{i}", i == cfg.layers - 1
     look_ahead = look_ahead_mask(H)
     rope = cfg.decoder_positions == "rope"
 
@@ -236,22 +256,25 @@ def decoder_layer(
         return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope, look_ahead)
 
     def aggregated(x: Tensor) -> Tensor:
-        G, name = aggregate(x, A), f"{layer}.aggregated_attn"
+        G = aggregate(cfg.symbols(project_places(x, A, cfg)), cfg.symbols(A))
+        name = f"{layer}.aggregated_attn"
         return multi_head_attention(x, G, w, name, cfg.heads, rope, look_ahead)
 
     if cfg.has("DP"):
         H = sub_layer(H, per_stream, w, f"{layer}.self_attn_layer_norm", cfg)
+        H = H if last else project_places(H, A, cfg)
     if cfg.has("DA"):
         H = sub_layer(H, aggregated, w, f"{layer}.aggregated_attn_layer_norm", cfg)
     for j, mode in enumerate(cfg.cross_modes):
-        K = aggregate(E, A_e) if mode == "agg" else E
+        K = aggregate(cfg.symbols(E), cfg.symbols(A_e)) if mode == "agg" else E
 
         def cross(x: Tensor) -> Tensor:
             name = f"{layer}.encoder_attn.{j}"
             return multi_head_attention(x, K, w, name, cfg.heads, rope)
 
         H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
-    return sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
+    H = sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
+    return H if last else project_places(H, A, cfg)
 
 
 def look_ahead_mask(H: Tensor) -> Tensor:
@@ -326,7 +349,7 @@ def embed_scaled(
     """Algorithm 1 with the scaling of the model; no symbols become one unmarked stream."""
     W = embedding_matrix(w, f"{side}.embed_tokens", cfg)
     d = W.shape[1]
-    E, M = embed(x, W, sorts or [0], cfg.num_sorts)
+    E, M = embed(x, W, sorts + [0] if cfg.own else sorts or [0], cfg.num_sorts)
     return (E * math.sqrt(d) if cfg.scale_embedding and not cfg.cosine_head else E), M
 
 
@@ -404,7 +427,7 @@ def forward(
     """
     sorts = [0] * k if sorts is None else sorts
     E, A_e = encode(w, cfg, source, sorts, arities)
-    H = decode(w, cfg, E, A_e, previous, sorts)
+    H = cfg.symbols(decode(w, cfg, E, A_e, previous, sorts))
     W = embedding_matrix(w, "decoder.output_projection", cfg)
     Y = project(l2_normalize(H) if cfg.cosine_head else H, W, sorts or [0], cfg.num_sorts)
     return Y[:, : W.shape[0] - 2 * cfg.num_sorts + k]

@@ -5,12 +5,14 @@ H heads, D = C / H channels of a head. Masks are True where attention is allowed
 """
 
 from dataclasses import dataclass
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.cpu_kernels import Linear, attention
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.streams import Streams
 
 # (R, H, T, D) queries, (R, H, U, D) keys and values, and a mask -> (R, H, T, D).
@@ -29,7 +31,8 @@ class Sequences:
     """What the attentions of a layer see where all positions are there at once.
 
     A memory says which keys and values each row attends to. It has the ``position`` of the first
-    query, and three methods, which attend from (N*K, H, T, D) queries by a ``kernel``.
+    token, the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
+    (N*K, H, T, D) queries by a ``kernel``.
     :class:`~sit_fairseq.models.cache.LayerMemory` is that of a step of a search.
 
     Attributes:
@@ -47,7 +50,7 @@ class Sequences:
     cross: Sequence[str] = ()
     views: Sequence[KeysValues] = ()
     view_mask: Optional[Tensor] = None
-    position = 0
+    position = places = 0
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""
@@ -62,16 +65,23 @@ class Sequences:
         view, hypotheses = self.views[number], self.streams.hypotheses
         if self.cross[number] == "CA":
             view = self._expand(view)
-        if hypotheses == 1:
-            return kernel(queries, *view, mask=self.view_mask)
-        # The hypotheses of a stream become query positions: no copy of keys and values.
-        length = queries.size(2)
-        queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
-        attended = kernel(queries, *view, mask=self.view_mask)  # N x H x K*T x D
-        return attended.unflatten(2, (hypotheses, length)).transpose(1, 2).flatten(0, 1)
+        return attend_folded(queries, view, kernel, hypotheses, self.view_mask)
 
     def _expand(self, view: KeysValues) -> KeysValues:
         return KeysValues(*map(self.streams.expand, view))
+
+
+def attend_folded(
+    queries: Tensor, view: KeysValues, kernel: Kernel, hypotheses: int, mask: Optional[Tensor]
+) -> Tensor:
+    """Attends from (N*K, H, T, D) queries to N keys and values, which K hypotheses share."""
+    if hypotheses == 1:
+        return kernel(queries, *view, mask=mask)
+    # The hypotheses become query positions: no copy of keys and values.
+    length = queries.size(2)
+    queries = queries.unflatten(0, (-1, hypotheses)).transpose(1, 2).flatten(2, 3)
+    attended = kernel(queries, *view, mask=mask)  # N x H x K*T x D
+    return attended.unflatten(2, (hypotheses, length)).transpose(1, 2).flatten(0, 1)
 
 
 class _Attention(nn.Module):
@@ -87,7 +97,7 @@ class _Attention(nn.Module):
     def _heads(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self.num_heads, -1)).transpose(1, 2)  # -> R x H x T x D
 
-    def _rotate(self, x: Tensor, offset: int) -> Tensor:
+    def _rotate(self, x: Tensor, offset: Union[int, Places]) -> Tensor:
         return x if self.rotary is None else self.rotary(x, offset)
 
     def _kernel(
@@ -116,8 +126,8 @@ class StreamSelfAttention(_Attention):
     def forward(self, x: Tensor, memory: Any) -> Tensor:
         """Attends within each row of ``x`` (R, T, C), see :class:`Sequences`."""
         queries, keys, values = (self._heads(part) for part in self.qkv_proj(x).chunk(3, dim=2))
-        queries = self._rotate(queries, memory.position)
-        new = KeysValues(self._rotate(keys, memory.position), values)
+        queries = self._rotate(queries, memory.places)
+        new = KeysValues(self._rotate(keys, memory.places), values)
         return self._output(memory.own(queries, new, self._kernel))
 
 
@@ -136,8 +146,8 @@ class ViewAttention(_Attention):
         self.q_proj = Linear(embed_dim, embed_dim)
         self.kv_proj = Linear(view_dim, 2 * embed_dim)
 
-    def project(self, view: Tensor, offset: int = 0) -> KeysValues:
-        """Projects a view (R, U, ``view_dim``) whose first position is ``offset``."""
+    def project(self, view: Tensor, offset: Union[int, Places] = 0) -> KeysValues:
+        """Projects a view (R, U, ``view_dim``), whose positions :class:`Rotary` reads."""
         keys, values = (self._heads(p) for p in self.kv_proj(view).chunk(2, dim=2))
         return KeysValues(self._rotate(keys, offset), values)
 
@@ -151,7 +161,7 @@ class ViewAttention(_Attention):
         return self._output(memory.source(number, self._queries(x, memory), self._kernel))
 
     def _queries(self, x: Tensor, memory: Any) -> Tensor:
-        return self._rotate(self._heads(self.q_proj(x)), memory.position)
+        return self._rotate(self._heads(self.q_proj(x)), memory.places)
 
 
 class Rotary(nn.Module):
@@ -169,12 +179,16 @@ class Rotary(nn.Module):
         self.head_dim = head_dim
         self._cos = self._sin = torch.empty(0, head_dim)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Rotates the vector at index t of (..., T, D) by position ``offset + t``."""
-        end, size = offset + x.size(-2), self._cos.size(0)
+    def forward(self, x: Tensor, offset: Union[int, Places] = 0) -> Tensor:
+        """Rotates the vector at index t of (..., T, D) by position ``offset + t``, or by its place."""
+        placed, size = isinstance(offset, Places), self._cos.size(0)
+        end = offset.end if placed else offset + x.size(-2)
         if size < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
             with torch.inference_mode(False):  # what is kept may be trained with later
                 self._build(size if end <= size else max(end, 2 * size), x)
+        if placed:
+            tables = (F.embedding(offset.position, t).unsqueeze(1) for t in (self._cos, self._sin))
+            return _Rotate.apply(x, *tables)
         return _Rotate.apply(x, self._cos[offset:end], self._sin[offset:end])
 
     def _build(self, length: int, like: Tensor) -> None:

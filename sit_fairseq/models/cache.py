@@ -8,6 +8,7 @@ positions so far, U source positions, E stored entries, C channels, H heads, D =
 channels of a head; M views of sources (of streams, or aggregated) that the search began with.
 """
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Optional, Sequence
@@ -18,6 +19,7 @@ from torch import Tensor
 from sit_fairseq.models.attention import Kernel, KeysValues
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
+from sit_fairseq.symbols.streams import Reordering
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -36,7 +38,7 @@ class SelfAttentionCache:
     """
 
     def __init__(self, rows: int, num_heads: int, device: torch.device) -> None:
-        self._entries = torch.empty(rows, 0, dtype=torch.long, device=device)
+        self.entries = torch.empty(rows, 0, dtype=torch.long, device=device)
         self._num_heads = num_heads
         self._size = 0
         self._stored: Dict[int, List[Tensor]] = {}  # keys and values of each layer, both E x C
@@ -50,27 +52,57 @@ class SelfAttentionCache:
         """
         positions = torch.arange(length, device=row.device)
         new = self._size + row.unsqueeze(1) * length + positions
-        self._entries = torch.cat((self._entries, new), dim=1)
+        self.entries = torch.cat((self.entries, new), dim=1)
         self._size += count * length
         self._heads = None
 
     def select(self, rows: Tensor) -> None:
         """Goes on with the given rows, in that order."""
-        self._entries = self._entries.index_select(0, rows)
+        self.entries = self.entries.index_select(0, rows)
         self._heads = None
 
-    def attend(self, layer: int, queries: Tensor, kernel: Kernel, new: KeysValues) -> Tensor:
-        """Stores a layer's new entries, and attends from each row to all of its entries.
+    def seen_by(self, entries: Tensor) -> "SelfAttentionCache":
+        """The same keys and values for (R', T) other rows."""
+        seen = copy.copy(self)
+        seen.entries, seen._heads = entries, None
+        return seen
+
+    def attend(
+        self,
+        layer: int,
+        queries: Tensor,
+        kernel: Kernel,
+        new: Optional[KeysValues] = None,
+        mask: Optional[Tensor] = None,
+    ) -> Tensor:
+        """Stores a layer's new entries, and attends from each row to its entries.
 
         Args:
             layer: the number of the layer.
             queries: (R, H, P, D) of the new positions.
             kernel: attends from several positions at once.
-            new: (count, H, P, D) keys and values.
+            new: (count, H, P, D) keys and values; None where they are stored already.
+            mask: (R, 1, P, T) True where an entry is seen; None for all that are not later.
 
         Returns:
             (R, H, P, D).
         """
+        if new is not None:
+            self._store(layer, new)
+        keys, values = self._stored[layer]
+        if mask is not None or queries.size(2) > 1:
+            return self._attend_at_once(queries, kernel, keys, values, mask)
+        scores = self._scores(keys, queries.flatten(1) * queries.size(3) ** -0.5)
+        if scores.size(1) < SHORT_AXIS:
+            weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
+        else:
+            weights = scores.transpose(1, 2).flatten(0, 1).softmax(1)
+        if self._heads is None:
+            self._heads = _heads(self.entries, self._num_heads)
+        attended = weighted_sums(values.view(-1, queries.size(3)), self._heads, weights)
+        return attended.view(queries.shape)
+
+    def _store(self, layer: int, new: KeysValues) -> None:
         new = [part.transpose(1, 2).flatten(2).flatten(0, 1) for part in new]
         start, stored = self._size - new[0].size(0), self._stored.get(layer, (None, None))
         stored = self._stored[layer] = [
@@ -78,33 +110,28 @@ class SelfAttentionCache:
         ]
         for whole, part in zip(stored, new):
             whole[start : self._size] = part
-        if queries.size(2) > 1:
-            return self._attend_at_once(queries, kernel, *stored)
-        keys, values = stored
-        scores = self._scores(keys, queries.flatten(1) * queries.size(3) ** -0.5)
-        if scores.size(1) < SHORT_AXIS:
-            weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
-        else:
-            weights = scores.transpose(1, 2).flatten(0, 1).softmax(1)
-        if self._heads is None:
-            self._heads = _heads(self._entries, self._num_heads)
-        attended = weighted_sums(values.view(-1, queries.size(3)), self._heads, weights)
-        return attended.view(queries.shape)
 
     def _attend_at_once(
-        self, queries: Tensor, kernel: Kernel, keys: Tensor, values: Tensor
+        self,
+        queries: Tensor,
+        kernel: Kernel,
+        keys: Tensor,
+        values: Tensor,
+        mask: Optional[Tensor],
     ) -> Tensor:
         keys, values = (
-            part[self._entries].unflatten(2, (self._num_heads, -1)).transpose(1, 2)
+            part[self.entries].unflatten(2, (self._num_heads, -1)).transpose(1, 2)
             for part in (keys, values)
         )
-        before = keys.size(2) - queries.size(2)
-        mask = torch.ones(queries.size(2), keys.size(2), dtype=torch.bool, device=keys.device)
-        return kernel(queries, keys, values, mask=mask.tril(before))
+        if mask is None:
+            before = keys.size(2) - queries.size(2)
+            mask = torch.ones(queries.size(2), keys.size(2), dtype=torch.bool, device=keys.device)
+            mask = mask.tril(before)
+        return kernel(queries, keys, values, mask=mask)
 
     def _scores(self, stored: Tensor, queries: Tensor) -> Tensor:
         """(R, T, H) products of (R, C) queries with the keys of their entries."""
-        entries = self._entries
+        entries = self.entries
         scores = queries.new_empty(*entries.shape, self._num_heads)
         # A product with ones is faster than a sum along so short an axis.
         ones = queries.new_ones(queries.size(1) // self._num_heads)
@@ -222,11 +249,7 @@ class KeyValueCache:
         own_slots = self.context.own_slots(canonical)
         if own_slots is not None:
             self._give_streams(own_slots)
-        streams, device = self.context.streams, self._sentence.device
-        rows = streams.sentence.numel() * streams.hypotheses
-        self.self_attn.advance(torch.arange(rows, device=device), rows, new.size(1))
-        hypotheses = torch.arange(new.size(0), device=device)
-        self.aggregated_attn.advance(streams.expand(hypotheses), new.size(0), new.size(1))
+        self._append(new)
         return new
 
     def reorder(self, order: Tensor) -> None:
@@ -238,8 +261,7 @@ class KeyValueCache:
         hypotheses = self.context.streams.hypotheses
         to = self.context.streams.reorder(order)
         self.context = self.context.moved(to)
-        self.self_attn.select(to.rows)
-        self.aggregated_attn.select(to.rows)
+        self._follow(to, order.to(self._sentence.device))
         if not (to.same_sentences and to.streams.hypotheses == hypotheses):
             self._continue_from(to.rows_of_streams)
 
@@ -253,10 +275,25 @@ class KeyValueCache:
         new, continued = streams.with_own_streams(own_slots)
         self.context = self.context.extended(new, continued)
         hypotheses = torch.arange(streams.hypotheses, device=continued.index.device)
-        rows = (continued.index.unsqueeze(1) * streams.hypotheses + hypotheses).flatten()
+        self._repeat((continued.index.unsqueeze(1) * streams.hypotheses + hypotheses).flatten())
+        self._continue_from(continued.index)
+
+    def _append(self, new: Tensor) -> None:
+        """Gives (B*K, P) new tokens entries."""
+        streams, device = self.context.streams, self._sentence.device
+        rows = streams.sentence.numel() * streams.hypotheses
+        self.self_attn.advance(torch.arange(rows, device=device), rows, new.size(1))
+        hypotheses = torch.arange(new.size(0), device=device)
+        self.aggregated_attn.advance(streams.expand(hypotheses), new.size(0), new.size(1))
+
+    def _follow(self, to: Reordering, order: Tensor) -> None:
+        """Takes the entries of new hypotheses along, which continue those of ``order``."""
+        self._repeat(to.rows)
+
+    def _repeat(self, rows: Tensor) -> None:
+        """Goes on with the entries of these rows over streams."""
         self.self_attn.select(rows)
         self.aggregated_attn.select(rows)
-        self._continue_from(continued.index)
 
     def _continue_from(self, streams: Tensor) -> None:
         """Notes the (N',) old streams that the new ones continue."""
@@ -285,6 +322,8 @@ class LayerMemory:
     def position(self) -> int:
         """Of the first query."""
         return self.cache.position
+
+    places = position
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""

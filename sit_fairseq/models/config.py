@@ -14,6 +14,7 @@ _CHOICES = {
     "encoder_positions": ("tree", "rope", "sinusoidal", "learned", "none"),
     "decoder_positions": ("rope", "sinusoidal", "learned", "none"),
     "share_embeddings": ("all", "decoder", "none"),
+    "stream_places": ("all", "own"),
     "output_head": ("cosine", "linear"),
 }
 _LETTERS = ("EP", "DP", "EA", "DA", "CP", "CA")
@@ -47,6 +48,11 @@ class ModelConfig:
         "EP-DP-EA-DA-CP",
         "attentions in the paper's letters: E(ncoder), D(ecoder) or C(ross), P(er stream) or "
         "A(ggregated); CP and CA are applied in this order",
+    )
+    stream_places: str = _option(
+        "all",
+        "where a symbol has a stream of its own: everywhere (all, the paper's); or where it stands "
+        "(own), with one background stream elsewhere",
     )
     encoder_embed_dim: int = _option(96, "channels of the encoder and its embedding")
     encoder_ffn_embed_dim: int = _option(768, "hidden channels of encoder feed-forward networks")
@@ -147,6 +153,11 @@ def check(cfg: ModelConfig) -> None:
             f"sentences have one stream with {kind} symbols, so that the aggregated attentions of "
             f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP has none",
             "stream_attention",
+        )
+        refuse(
+            cfg.stream_places != "all",
+            f"models of {kind} symbols have one stream everywhere, not {cfg.stream_places} places",
+            "stream_places symbol_embedding",
         )
         refuse(
             fresh > 0,

@@ -6,6 +6,7 @@ from typing import Optional
 from torch import Tensor
 
 from sit_fairseq.models.embedding import StreamTable
+from sit_fairseq.symbols.rows import Rows
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Reordering, Repetition, Streams, SymbolPositions
 
@@ -25,7 +26,7 @@ class Context:
     streams: Streams
     target_table: StreamTable
     output_table: StreamTable
-    padding = None  # of sources
+    padding = rows = None  # of sources
 
     @property
     def mask(self) -> Optional[Tensor]:
@@ -77,36 +78,43 @@ class EncodedSource(Context):
     """A batch with one encoded source for each sentence.
 
     Attributes:
-        states: (N, U, C) output of the encoder.
+        states: (N, U, C) output of the encoder, or (B, L, C) over rows.
         canonical: (B, U) the sources in canonical ids.
         padding: (B, U) True at padding, None if there is none.
+        rows: of ``states``; None over streams.
     """
 
     states: Tensor
     canonical: Tensor
     padding: Optional[Tensor] = None
+    rows: Optional[Rows] = None
 
     def view(self, letters: str) -> Tensor:
-        """The states that a cross-attention sees: (N, U, C) of each stream (``"CP"``), or (B, U, C)
+        """The states that a cross-attention sees: of each stream (``"CP"``), or (B, U, C)
         aggregated by Algorithm 2 (``"CA"``)."""
         if letters == "CP":
             return self.states
+        if self.rows is not None:
+            return self.rows.aggregate(self.states)
         streams = replace(self.streams, hypotheses=1)
         num_base = self.target_table.vocabulary.num_base
         return SymbolPositions.of(self.canonical, num_base, streams).aggregate(self.states)
 
     def extended(self, streams: Streams, repetition: Repetition) -> "EncodedSource":
         """See :class:`Context`."""
-        return replace(self, streams=streams, states=repetition(self.states))
+        states = repetition(self.states) if self.rows is None else self.states
+        return replace(self, streams=streams, states=states)
 
     def moved(self, to: Reordering) -> "EncodedSource":
         """See :class:`Context`."""
         moved = super().moved(to)
         if to.same_sentences:
             return moved
+        over = to.rows_of_streams if self.rows is None else to.sentences
         return replace(
             moved,
-            states=self.states.index_select(0, to.rows_of_streams),
+            states=self.states.index_select(0, over),
+            rows=None if self.rows is None else self.rows.select(to.sentences),
             padding=None if self.padding is None else self.padding.index_select(0, to.sentences),
             canonical=self.canonical.index_select(0, to.sentences),
         )

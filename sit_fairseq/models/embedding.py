@@ -111,7 +111,11 @@ class StreamTable:
         Returns:
             (N*K, T, C) embeddings. Equivariant: renaming permutes the streams.
         """
-        embedded = F.embedding(self._rows(canonical, streams), self.matrix)
+        return self.look_up(self._rows(canonical, streams))
+
+    def look_up(self, rows: Tensor) -> Tensor:
+        """(..., C) the vectors of rows of the matrix."""
+        embedded = F.embedding(rows, self.matrix)
         return embedded if self._scale == 1.0 else embedded * self._scale
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:

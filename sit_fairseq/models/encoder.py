@@ -10,6 +10,7 @@ from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
+from sit_fairseq.symbols.rows import Rows
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 
@@ -30,6 +31,12 @@ class StreamEncoder(nn.Module):
         self.layers = nn.ModuleList(StreamLayer(cfg, "E") for _ in range(cfg.num_layers))
         self.layer_norm = cfg.norm(cfg.final_norm)
 
+    def rows(
+        self, canonical: Tensor, streams: Streams, padding: Optional[Tensor]
+    ) -> Optional[Rows]:
+        """The rows of a batch, if there are such in place of streams."""
+        return None
+
     def forward(
         self,
         canonical: Tensor,
@@ -37,6 +44,7 @@ class StreamEncoder(nn.Module):
         table: StreamTable,
         padding: Optional[Tensor] = None,
         prepared: Optional[Tensor] = None,
+        rows: Optional[Rows] = None,
     ) -> Tensor:
         """Encodes a batch of canonical ids.
 
@@ -46,6 +54,7 @@ class StreamEncoder(nn.Module):
             table: the vectors of the batch.
             padding: (B, T) True at padding, None if there is none.
             prepared: the result of the positions' ``prepare`` for the batch.
+            rows: of :meth:`rows`.
 
         Returns:
             (N, T, C) output of the last layer.

@@ -75,9 +75,6 @@ class StreamLayer(nn.Module):
                 :class:`~sit_fairseq.models.attention.Sequences`.
         """
 
-        def to_self(h: Tensor) -> Tensor:
-            return self.self_attn(h, memory)
-
         def to_aggregate(h: Tensor) -> Tensor:
             return self.aggregated_attn.to_aggregate(h, positions.aggregate(h), memory)
 
@@ -86,13 +83,18 @@ class StreamLayer(nn.Module):
 
         cfg = self.cfg
         if self.self_attn is not None:
-            x = self._residual(x, self.self_attn_layer_norm, to_self, cfg.normalize_before)
+            x = self.attend_to_self(x, memory)
         if self.aggregated_attn is not None:
             norm, before = self.aggregated_attn_layer_norm, cfg.aggregated_normalize_before
             x = self._residual(x, norm, to_aggregate, before)
         for number, norm in enumerate(self.encoder_attn_layer_norm):
             x = self._residual(x, norm, partial(to_source, number=number), cfg.normalize_before)
         return self._residual(x, self.final_layer_norm, self._feed_forward, cfg.normalize_before)
+
+    def attend_to_self(self, x: Tensor, memory: Any) -> Tensor:
+        """The per-stream self-attention alone."""
+        attend = partial(self.self_attn, memory=memory)
+        return self._residual(x, self.self_attn_layer_norm, attend, self.cfg.normalize_before)
 
     def _attention(self, kind, **sizes: int):
         cfg = self.cfg

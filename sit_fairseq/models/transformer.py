@@ -13,6 +13,7 @@ from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.encoder import StreamEncoder, left_align
+from sit_fairseq.models.own_places import RowDecoder, RowEncoder
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -39,11 +40,12 @@ class SymbolInvariantTransformer(nn.Module):
         def embedding(side: StackConfig) -> TokenEmbedding:
             return make_embedding(cfg, vocabulary, side.embed_dim, seed)
 
-        self.encoder = StreamEncoder(embedding(sides[0]), sides[0])
+        own = cfg.stream_places == "own"
+        self.encoder = (RowEncoder if own else StreamEncoder)(embedding(sides[0]), sides[0])
         shared = cfg.share_embeddings == "all"
         target = self.encoder.embed_tokens if shared else embedding(sides[1])
         output = embedding(sides[1]) if cfg.share_embeddings == "none" else None
-        self.decoder = StreamDecoder(target, sides[1], output)
+        self.decoder = (RowDecoder if own else StreamDecoder)(target, sides[1], output)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Refuses copies of one matrix that differ, as only the last would be taken."""
@@ -97,15 +99,16 @@ class SymbolInvariantTransformer(nn.Module):
         length = (~padding & tokens.ne(dictionary.eos())).sum(1)
         prepared = self.encoder.embed_positions.prepare(canonical, length)
         padding = padding if bool(padding.any()) else None
+        rows = self.encoder.rows(canonical, streams, padding)
         device = self.encoder.embed_tokens.weight.device
         slots, streams = slots.to(device), streams.to(device)
-        canonical, padding, prepared = (
+        canonical, padding, prepared, rows = (
             None if part is None else part.to(device, non_blocking=True)
-            for part in (canonical, padding, prepared)
+            for part in (canonical, padding, prepared, rows)
         )
         source, *tables = self.tables()
-        states = self.encoder(canonical, streams, source, padding, prepared)
-        return EncodedSource(slots, streams, *tables, states, canonical, padding)
+        states = self.encoder(canonical, streams, source, padding, prepared, rows)
+        return EncodedSource(slots, streams, *tables, states, canonical, padding, rows)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""

@@ -70,6 +70,7 @@ def literal_logits(model, sample, options):
         decoder_positions=positions["decoder"],
         aggregated_normalize_before=options.get("aggregated_normalize_before", False),
         num_sorts=vocabulary.num_sorts,
+        own=options.get("stream_places") == "own",
     )
     canonical, all_slots = model.read(sample["net_input"]["src_tokens"])
     names = all_slots.names

@@ -1,0 +1,355 @@
+"""Encoder and decoder of ``--stream-places own``: a symbol has a stream of its own where it stands.
+
+All layers but the last of the decoder compute :class:`~sit_fairseq.symbols.rows.Rows`: a token has
+two at most, whatever the number of symbols. In the last one each symbol has its stream at every
+position, which begins as the symbol's own state at its places and as the background elsewhere.
+
+Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, P new tokens of a step, H heads,
+D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Iterator, List, Optional, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.models.attention import Kernel, KeysValues, Sequences, attend_folded
+from sit_fairseq.models.cache import KeyValueCache, SelfAttentionCache
+from sit_fairseq.models.context import Context
+from sit_fairseq.models.cpu_kernels import dropout
+from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.embedding import StreamTable
+from sit_fairseq.models.encoder import StreamEncoder
+from sit_fairseq.symbols.rows import Places, Rows, pick
+from sit_fairseq.symbols.streams import Reordering, Streams
+
+
+class RowEncoder(StreamEncoder):
+    """:class:`StreamEncoder` over rows."""
+
+    def rows(self, canonical: Tensor, streams: Streams, padding: Optional[Tensor]) -> Rows:
+        """See :class:`StreamEncoder`."""
+        num_base = self.embed_tokens.vocabulary.num_base
+        return Rows.packed(canonical, num_base, streams.num_slots, padding)
+
+    def forward(
+        self,
+        canonical: Tensor,
+        streams: Streams,
+        table: StreamTable,
+        padding: Optional[Tensor] = None,
+        prepared: Optional[Tensor] = None,
+        rows: Optional[Rows] = None,
+    ) -> Tensor:
+        """Encodes a batch, see :class:`StreamEncoder`; (B, L, C) output of the last layer."""
+        x = _embed(self, canonical, rows, table, streams, prepared)
+        memory = RowSequences(rows, rows.seen(rows.stream), None if padding is None else rows.mask)
+        for layer in self.layers:
+            x = layer(x, rows, memory)
+        return self.layer_norm(x)
+
+
+class RowDecoder(StreamDecoder):
+    """:class:`StreamDecoder` over rows."""
+
+    def forward(self, canonical: Tensor, source: Context) -> Tensor:
+        """Computes logits for all target positions, see :class:`StreamDecoder`."""
+        own_slots = source.own_slots(canonical)
+        if own_slots is not None:
+            source = source.extended(*source.streams.with_own_streams(own_slots))
+        streams, cross = source.streams, self.cfg.pattern.cross
+        rows = Rows.packed(canonical, *self._columns(streams))
+        x = _embed(self, canonical, rows, source.target_table, streams)
+        memory = RowSequences(rows, rows.seen(rows.stream, rows.position), rows.earlier)
+        memory = memory.with_sources(source, cross)
+        *views, of_streams = self.project_encoder(source)
+        memories = [replace(memory, views=of_layer) for of_layer in views]
+        last = Sequences(streams, None, True, cross, of_streams, source.mask)
+        x = self._layers(x, rows, [*memories, memory], streams, last, "DA" in self.cfg.pattern)
+        return self._project(x, canonical, source)
+
+    @torch.no_grad()
+    def step(self, canonical: Tensor, cache: "RowCache") -> Tensor:
+        """Computes logits for the positions that no step has read, see :class:`StreamDecoder`."""
+        new = cache.advance(canonical)
+        context, streams = cache.context, cache.context.streams
+        past = Rows.in_pairs(canonical, *self._columns(streams))
+        rows = past.last(new.size(1))
+        x = _embed(self, new, rows, context.target_table, streams)
+        seen = past.seen(rows.stream, rows.position)
+        memory = RowMemory(rows, seen, rows.earlier, cache=cache)
+        memory = memory.with_sources(cache, self.cfg.pattern.cross)
+        memories = [
+            replace(memory, layer=number, views=views)
+            for number, views in enumerate([*cache.views, ()])
+        ]
+        last = StreamMemory.of(cache, past.of_streams(streams), len(self.layers) - 1)
+        x = self._layers(x, rows, memories, streams, last, True)
+        return self._project(x, canonical, context)
+
+    def new_cache(self, source: Context) -> "RowCache":
+        """The empty memory of the steps of a search."""
+        *views, last = self.project_encoder(source)
+        return RowCache(source, views, last, self.cfg.pattern.cross, self.cfg.num_heads)
+
+    def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
+        """Keys and values of the cross-attentions, layer by layer: of the encoder's rows, in the last
+        layer of its streams."""
+        cross = self.cfg.pattern.cross
+        views = [source.view(letters) for letters in cross]
+        places = [source.rows.places if letters == "CP" else 0 for letters in cross]
+        *layers, last = self.layers
+        for layer in layers:
+            yield [
+                attention.project(view, place)
+                for attention, view, place in zip(layer.encoder_attn, views, places)
+            ]
+        if "CP" in cross:
+            streams = replace(source.streams, hypotheses=1)
+            views[cross.index("CP")] = source.rows.streams(source.states, streams)
+        yield last.project_encoder(views)
+
+    def _columns(self, streams: Streams):
+        """V_n, and (B*K,) the slots of each sequence."""
+        num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
+        return self.embed_tokens.vocabulary.num_base, num_slots
+
+    def _layers(
+        self,
+        x: Tensor,
+        rows: Rows,
+        memories: Sequence["RowSequences"],
+        streams: Streams,
+        last: Any,
+        attends: bool,
+    ) -> Tensor:
+        """(B*K, L, C) input of the first layer to (N*K, T, C) output of the last.
+
+        Args:
+            memories: of the rows in each layer.
+            last: the memory of the streams in the last layer.
+            attends: whether rows attend to themselves in the last layer, too: its aggregated view is
+                theirs, and so are the keys that a cache keeps.
+        """
+        *layers, final = self.layers
+        for layer, memory in zip(layers, memories):
+            x = layer(x, rows, memory)
+        seen = x
+        if attends and final.self_attn is not None:
+            seen = final.attend_to_self(x, memories[-1])
+        return final(rows.streams(x, streams), _ViewOf(final, rows, seen), last)
+
+
+@dataclass(frozen=True)
+class _ViewOf:
+    """The aggregated view of the last layer: that of its rows after their self-attention."""
+
+    layer: nn.Module
+    rows: Rows
+    x: Tensor
+
+    def aggregate(self, streams: Tensor) -> Tensor:
+        """(B*K, T, C), whatever the streams."""
+        view = self.rows.aggregate(self.x)
+        before = self.layer.cfg.aggregated_normalize_before
+        return self.layer.aggregated_attn_layer_norm(view) if before else view
+
+
+@dataclass(frozen=True)
+class RowSequences:
+    """What the rows of sequences see in a layer, as :class:`Sequences` has it.
+
+    Attributes:
+        rows: the rows that attend.
+        seen: (B*K, 1, L, ...) True at the rows that each row attends to.
+        seen_view: (B*K, 1, L or 1, ...) True at the tokens of the aggregated view; None if all are
+            seen.
+        hypotheses: K.
+        seen_source: of each cross-attention, as ``seen`` and ``seen_view``, for K*L queries.
+        views: keys and values of each cross-attention.
+    """
+
+    rows: Rows
+    seen: Tensor
+    seen_view: Optional[Tensor]
+    hypotheses: int = 1
+    seen_source: Sequence[Tensor] = ()
+    views: Sequence[KeysValues] = ()
+
+    @property
+    def position(self) -> int:
+        """Of the first token."""
+        return self.rows.first
+
+    @property
+    def places(self) -> Places:
+        """The position of each query."""
+        return self.rows.places
+
+    def with_sources(self, source: Any, cross: Sequence[str]) -> "RowSequences":
+        """The same with the rows of encoded sources, if there are cross-attentions."""
+        hypotheses, stream = source.streams.hypotheses, self.rows.stream
+        seen = {"CA": source.rows.mask} if "CA" in cross else {}
+        if "CP" in cross:
+            seen["CP"] = source.rows.seen(stream, hypotheses=hypotheses)
+        return replace(self, hypotheses=hypotheses, seen_source=[seen[one] for one in cross])
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the rows that each row sees."""
+        return kernel(queries, *new, mask=self.seen)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each sequence."""
+        return kernel(queries, *new, mask=self.seen_view)
+
+    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
+        """Attends to the view of the cross-attention of this number."""
+        view, mask = self.views[number], self.seen_source[number]
+        return attend_folded(queries, view, kernel, self.hypotheses, mask)
+
+
+@dataclass(frozen=True)
+class RowMemory(RowSequences):
+    """The same in a step, whose keys and values are stored."""
+
+    cache: Any = None
+    layer: int = 0
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the rows that each row sees, earlier ones too."""
+        return self.cache.self_attn.attend(self.layer, queries, kernel, new, self.seen)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each sequence, earlier tokens too."""
+        return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
+
+
+@dataclass(frozen=True)
+class StreamMemory:
+    """What the streams of the last layer see in a step: the entries of rows, and nothing is stored.
+
+    Attributes:
+        position: of the first query.
+        layer: the number of the layer.
+        self_attn: the entry that each stream has at each position.
+        aggregated_attn: the entry of the view.
+        cache: of the search.
+    """
+
+    position: int
+    layer: int
+    self_attn: SelfAttentionCache
+    aggregated_attn: SelfAttentionCache
+    cache: "RowCache"
+
+    @classmethod
+    def of(cls, cache: "RowCache", row: Tensor, layer: int) -> "StreamMemory":
+        """Reads the entries off (N*K, T) rows of hypotheses."""
+        expand = cache.context.streams.expand
+        own, view = cache.self_attn, cache.aggregated_attn
+        return cls(
+            cache.position,
+            layer,
+            own.seen_by(expand(own.entries).gather(1, row)),
+            view.seen_by(expand(view.entries)),
+            cache,
+        )
+
+    @property
+    def places(self) -> int:
+        """Of the first query."""
+        return self.position
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends within each stream."""
+        return self.self_attn.attend(self.layer, queries, kernel)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each hypothesis."""
+        return self.aggregated_attn.attend(self.layer, queries, kernel, new)
+
+    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
+        """Attends to the view of the cross-attention of this number."""
+        return self.cache.encoder_attn[number].attend(0, queries, kernel)
+
+
+class RowCache(KeyValueCache):
+    """The memory of a :class:`RowDecoder` between the steps of a search.
+
+    Its self-attentions have two entries a position, whatever the number of symbols.
+
+    Args:
+        batch: at the first step.
+        views: for each layer but the last, the keys and values of its cross-attentions, (B, H, L, D)
+            of the rows of sources (CP) or (B, H, U, D) of their aggregated view (CA).
+        last: those of the last layer, of streams (CP).
+        cross, num_heads: see :class:`KeyValueCache`.
+    """
+
+    def __init__(
+        self,
+        batch: Context,
+        views: Sequence[Sequence[KeysValues]],
+        last: Sequence[KeysValues],
+        cross: Sequence[str],
+        num_heads: int,
+    ) -> None:
+        super().__init__(batch, [last], cross, num_heads)
+        sequences = batch.streams.first.numel() * batch.streams.hypotheses
+        self.self_attn, self.aggregated_attn = (
+            SelfAttentionCache(sequences, num_heads, batch.streams.sentence.device)
+            for _ in range(2)
+        )
+        self.views, self.rows = views, batch.rows
+
+    @property
+    def streams(self) -> Streams:
+        """The layout of the step."""
+        return self.context.streams
+
+    def _append(self, new: Tensor) -> None:
+        count = torch.arange(new.size(0), device=new.device)
+        self.self_attn.advance(count, new.size(0), 2 * new.size(1))
+        self.aggregated_attn.advance(count, new.size(0), new.size(1))
+
+    def _follow(self, to: Reordering, order: Tensor) -> None:
+        self.self_attn.select(order)
+        self.aggregated_attn.select(order)
+        if not to.same_sentences and self.rows is not None:
+            self.rows = self.rows.select(to.sentences)
+            self.views = [
+                [KeysValues(*(part[to.sentences] for part in view)) for view in of_layer]
+                for of_layer in self.views
+            ]
+
+    def _repeat(self, rows: Tensor) -> None:
+        """Hypotheses have as many rows as before."""
+
+
+def _embed(
+    side: nn.Module,
+    canonical: Tensor,
+    rows: Rows,
+    table: StreamTable,
+    streams: Streams,
+    prepared: Optional[Tensor] = None,
+) -> Tensor:
+    """(B, L, C) input of the first layer of an encoder or a decoder (Algorithm 1).
+
+    Args:
+        side: the encoder or the decoder.
+        canonical: (B, T) canonical ids.
+        rows: their rows.
+        table: the vectors of the batch.
+        streams: says the sorts of symbols.
+        prepared: of the positions.
+    """
+    num_base, token = table.vocabulary.num_base, rows.position - rows.first
+    actual = num_base + 2 * streams.sort_of(canonical - num_base)
+    actual, read = actual.gather(1, token), canonical.gather(1, token)
+    x = table.look_up(torch.where(read < num_base, read, actual + (~rows.own).long()))
+    one_each = Streams.of_slots(torch.zeros(canonical.size(0), dtype=torch.long)).to(x.device)
+    nothing = x.new_zeros(*canonical.shape, x.size(2))
+    x = x + pick(side.embed_positions(nothing, one_each, prepared, rows.first), token)
+    return dropout(side.layernorm_embedding(x), side.cfg.options.dropout if side.training else 0.0)
