@@ -9,6 +9,8 @@ from searches import SLOTS, Stepwise, shuffled_beams
 
 from sit_fairseq.models import cache as caches
 
+places = pytest.mark.parametrize("places", ["all", "own"])
+
 
 def build(pattern="EP-DP-EA-DA-CP", **options):
     dictionary = make_dictionary()
@@ -16,9 +18,10 @@ def build(pattern="EP-DP-EA-DA-CP", **options):
 
 
 @pytest.mark.parametrize("hypotheses", [1, 3])
-def test_reserved_slots_are_taken_step_by_step(hypotheses):
+@places
+def test_reserved_slots_are_taken_step_by_step(hypotheses, places):
     """Each hypothesis takes its own, in streams that go on from the one that stood for them."""
-    dictionary, model = build(fresh_symbols=3)
+    dictionary, model = build(fresh_symbols=3, stream_places=places)
     search = Stepwise(model, hypotheses)
     first = model.vocabulary.num_base + torch.tensor(SLOTS)
     seen = set()
@@ -33,15 +36,16 @@ def test_reserved_slots_are_taken_step_by_step(hypotheses):
     assert {taken for _, taken in seen} == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("pattern", PATTERNS[::2])
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EA-DA-CA-CP", "DP-CP-CA"])
 @pytest.mark.parametrize("reserved", [0, 3])
-def test_a_step_reads_all_tokens_that_are_new(pattern, reserved):
+@places
+def test_a_step_reads_all_tokens_that_are_new(pattern, reserved, places):
     """At first, after other steps, and before hypotheses are told apart."""
-    dictionary, model = build(pattern, fresh_symbols=reserved)
-    search = Search(model, dictionary, 1)
+    model = build(pattern, fresh_symbols=reserved, stream_places=places)[1]
+    search = Stepwise(model, 1)
     for length, hypotheses in ((3, 2), (1, 1), (2, 1)):
         for _ in range(length):
-            search.append(likely_fresh=reserved > 0)
+            search.append(model.decoder(search.tokens, search.encoded)[:, -1])
         logits = model.step(search.tokens, search.cache)
         search.check(logits[:, -1])
         forced = model.decoder(search.tokens, search.encoded)[:, -logits.size(1) :]
@@ -63,10 +67,11 @@ def test_streams_of_reserved_slots_are_made_when_they_are_taken():
 
 
 @pytest.mark.parametrize("reserved", [0, 3])
-def test_hypotheses_without_a_cache(reserved):
+@places
+def test_hypotheses_without_a_cache(reserved, places):
     """Whole prefixes of several hypotheses, which share the encoding of their sentence and may have
     taken different numbers of reserved slots."""
-    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=reserved)
+    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=reserved, stream_places=places)
     search = Stepwise(model, 3)
     for length in range(1, 6):
         logits = model.decoder(search.tokens, search.encoded)
@@ -87,10 +92,11 @@ ORDERS = [
 @pytest.mark.parametrize("hypotheses, orders", ORDERS)
 @pytest.mark.parametrize("reserved", [0, 3])
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
-def test_ragged_orders(pattern, reserved, hypotheses, orders, monkeypatch):
+@places
+def test_ragged_orders(pattern, reserved, hypotheses, orders, monkeypatch, places):
     """In blocks of one row, as long searches have them, and also before the first step."""
     monkeypatch.setattr(caches, "_BLOCK", 1)
-    dictionary, model = build(pattern, fresh_symbols=reserved)
+    dictionary, model = build(pattern, fresh_symbols=reserved, stream_places=places)
     search = Stepwise(model, hypotheses)
     if hypotheses == 2:
         search.reorder(torch.tensor([7, 6, 2, 3, 0, 1, 4, 5]))
@@ -113,9 +119,10 @@ def test_reordering_keeps_one_encoding_per_sentence():
 
 @pytest.mark.parametrize("reserved", [0, 2])
 @pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DA-CA"])
-def test_dead_beams_disturb_nobody(pattern, reserved):
+@places
+def test_dead_beams_disturb_nobody(pattern, reserved, places):
     """A dead beam may hold any id: no slot, no column, a name of another sentence."""
-    dictionary, model = build(pattern, fresh_symbols=reserved)
+    dictionary, model = build(pattern, fresh_symbols=reserved, stream_places=places)
     search = Stepwise(model, 3)
     dead = torch.zeros(search.sentence.numel(), dtype=torch.bool)
     dead[[1, 5, 6, 11]] = True
