@@ -84,7 +84,8 @@ def test_fresh_symbols_are_decoded_to_other_names(problem, choices):
     """A target over fresh symbols comes back up to their names, which the source lacks."""
     sorts, source, mapping = problem
     first = next(iter(sorts))
-    table = TokenTable(BASE, text_of(sorts))
+    known = dict.fromkeys([*BASE, *mapping, *mapping.values()])  # the first names of fresh symbols
+    table = TokenTable(known, text_of(sorts))
     vocabulary = Vocabulary(table, f"{first}=3" if first else 3)
     _, slots = Slots.by_appearance(vocabulary, table.encode([source]))
     try:

@@ -78,7 +78,7 @@ def test_the_scorer_judges_what_is_printed():
     sample = {"net_input": {"src_tokens": encode(task.source_dictionary, SOURCES)}}
     found = task.inference_step(generator, [model], sample)
     assert not options.print_step and "steps" not in found[0][0]  # control: nobody scores
-    scorer = SemanticScorer(SemanticScorerConfig())
+    scorer = SemanticScorer(SemanticScorerConfig(semantics="prop"))
     found = task.inference_step(generator, [model], sample)
     names = {verdict.value for verdict in Verdict}
     for nbest in found:
