@@ -60,7 +60,7 @@ def _write_held_out(domain: Domain, args: argparse.Namespace) -> None:
         raise UserError(f"the domain {args.domain} has no sets that people wrote", "held_out")
     for one in fields(domain.recipe) if domain.recipe else ():
         if getattr(args, one.name) != default_of(one):
-            raise UserError("sets that people wrote are not drawn", f"{one.name} held_out")
+            raise UserError("held-out sets are fixed, not drawn", f"{one.name} held_out")
     sets = domain.held_out()
     paths = [os.path.join(args.out_prefix, f"{name}.src") for name in sets]
     with replacing(*paths) as files:

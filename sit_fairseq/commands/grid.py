@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> None:
 
 def _drawn(args: argparse.Namespace) -> Grid:
     if args.symbols is not None:
-        raise UserError("drawn samples have symbols of their own", "symbols")
+        raise UserError("only pairs of --from take a pattern of symbols", "symbols")
     domain = find(args.domain, "domain")
     if domain.cells is None:
         raise UserError(
@@ -81,7 +81,7 @@ def _drawn(args: argparse.Namespace) -> Grid:
 def _grid_of_pairs(args: argparse.Namespace) -> Grid:
     for one in fields(GridRecipe):
         if one.name not in _OF_PAIRS and getattr(args, one.name) != default_of(one):
-            raise UserError("pairs of a file are not drawn", one.name)
+            raise UserError("a grid of --from does not draw samples", one.name)
     if args.symbols is None:
         raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
     args.per_cell = args.per_cell or _PER_CELL

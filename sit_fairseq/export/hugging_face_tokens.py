@@ -134,7 +134,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
         if sort is None:
             raise ValueError(
                 f"{word!r} is no token that the model knows, and no symbol by the pattern "
-                f"{self._pattern.text!r}; from_pretrained takes another one, symbols=REGEX"
+                f"{self._pattern.text!r}; pass from_pretrained another pattern, symbols=REGEX"
             )
         return self._spelling.ids(word, sort)
 

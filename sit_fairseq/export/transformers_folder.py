@@ -143,7 +143,7 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
 
         model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
-            raise UserError(f"{pieces} is no BPE model, which alone can be exported")
+            raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
         scores = {kind.NORMAL: lambda piece: piece.score, kind.USER_DEFINED: lambda piece: None}
         found["pieces"] = {p.piece: scores[p.type](p) for p in model.pieces if p.type in scores}

@@ -146,8 +146,8 @@ def check(cfg: ModelConfig) -> None:
     if kind != "streams":
         refuse(
             encoder.pattern.aggregated,
-            f"sentences have one stream with {kind} symbols, so that the aggregated attentions of "
-            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP has none",
+            f"models of {kind} symbols have one stream, so the aggregated attentions of "
+            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP will do",
             "stream_attention",
         )
         refuse(
@@ -158,12 +158,12 @@ def check(cfg: ModelConfig) -> None:
     if kind == "random":
         refuse(
             cfg.share_embeddings != "all",
-            "random codes must be the same in encoder and decoder, which one matrix gives",
+            "random codes must be the same in encoder and decoder, so both share one matrix",
             "share_embeddings",
         )
         refuse(
             not 0 < cfg.symbol_code_dim < channels,
-            f"codes of {cfg.symbol_code_dim} channels do not leave some of {channels}",
+            f"codes must have 1 to {channels - 1} channels, not {cfg.symbol_code_dim}",
             "symbol_code_dim",
         )
 
