@@ -1,4 +1,4 @@
-"""What a number depends on: the key of what is kept, and one line that names it."""
+"""The key of a result, all that its numbers depend on, and the key as one line."""
 
 import platform
 from functools import lru_cache
