@@ -5,9 +5,6 @@ import re
 from typing import List
 
 from sit_fairseq.datasets.options import JoinLines, at_least
-from sit_fairseq.domains import find
-from sit_fairseq.domains import names as names_of
-from sit_fairseq.domains.by_name import SEMANTICS
 
 
 def numbers(text: str) -> List[int]:
@@ -42,15 +39,3 @@ def add_pattern(parser: argparse.ArgumentParser, help_: str, required: bool = Fa
     help_ += "; with several sorts, NAME=REGEX for each"
     more = {"nargs": "+", "action": JoinLines, "metavar": "REGEX", "required": required}
     parser.add_argument("--symbols", **more, help=help_)
-
-
-def add_judge(parser: argparse.ArgumentParser, semantics: bool = True) -> None:
-    """Adds ``--semantics`` (if ``semantics``), ``--judge`` and ``--timeout``."""
-    add = parser.add_argument
-    if semantics:
-        help_ = f"what sentences mean ({', '.join(SEMANTICS)}; or MODULE:OBJECT, your own)"
-        add("--semantics", required=True, help=help_)
-    choices = "; ".join(f"{one.name}: {', '.join(one.judges)}" for one in map(find, names_of()))
-    add("--judge", help=f"the judge, by default the first ({choices})")
-    seconds = at_least(0.001, float)
-    add("--timeout", type=seconds, default=30.0, help="seconds per answer (default: %(default)s)")

@@ -7,13 +7,13 @@
     sit judge alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
     sit judge my.module:MyJudge problems.txt answers.txt
 
-NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an answer is right if
-it equals its reference; the references take the place of the problems. With alpha an answer is
-right if it equals its reference up to the names of symbols that its problem lacks. A judge of your
-own gets references if it has ``on_references = True``, and may get the symbols. The last line ends
-with the mean edit distance of exact and copy. Standard error gets the time that judging took.
+NAME is a domain, exact, alpha, or a domain or judge of your own. By exact an answer is right if it
+equals its reference; give references in place of problems. By alpha an answer is right if it equals
+its reference up to the names of symbols that its problem lacks. Your judge gets references if it
+has ``on_references = True``, and may get the symbols. The last line ends with the mean edit distance
+of exact and copy. Standard error gets the time of judging.
 
-``--constrained`` also says which answers a grammar refuses. A search with this grammar cannot write
+``--constrained`` also lists answers that a grammar refuses. A search with this grammar cannot write
 them.
 """
 
@@ -23,7 +23,8 @@ import time
 from contextlib import closing
 from typing import Iterator, List, Optional, Sequence
 
-from sit_fairseq.commands._options import add_judge, add_pattern, at_least
+from sit_fairseq.commands._options import add_pattern, at_least
+from sit_fairseq.domains import find, names
 from sit_fairseq.domains.by_name import SEMANTICS, make_grammar, make_judge
 from sit_fairseq.domains.formulas.syntax import RESERVED
 from sit_fairseq.errors import MalformedFormula, UserError
@@ -43,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("semantics", metavar="NAME", help=help_)
     add("formulas", metavar="FORMULAS", help="file of problems (exact: references), one per line")
     add("answers", metavar="ANSWERS", help="file of answers, one per line")
-    add_judge(parser, semantics=False)
+    choices = "; ".join(f"{one.name}: {', '.join(one.judges)}" for one in map(find, names()))
+    add("--judge", help=f"the judge, by default the first ({choices})")
+    seconds = at_least(0.001, float)
+    add("--timeout", type=seconds, default=30.0, help="seconds per answer (default: %(default)s)")
     add("--references", metavar="FILE", help="file of right answers (alpha, own judges)")
     add_pattern(
         parser, "alpha, own judges and grammars: matches the interchangeable tokens in full"

@@ -149,3 +149,9 @@ def test_the_former_script_of_conversion_is_the_verb():
     with mock.patch.object(commands, "main") as main, mock.patch("sys.argv", ["x.py", "IN", "OUT"]):
         runpy.run_path(str(ROOT / "scripts" / "convert_checkpoint.py"))
     main.assert_called_once_with(["convert", "IN", "OUT"])
+
+
+@pytest.mark.parametrize("verb, most", [("evaluate", 15), ("answer", 12)])
+def test_verbs_have_few_options(verb, most):
+    _, called = commands._parsers([verb])
+    assert len([a for a in called._actions if a.option_strings and a.dest != "help"]) <= most

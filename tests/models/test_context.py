@@ -1,5 +1,6 @@
 """A decoder without a source, in which every symbol is fresh."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,19 +10,21 @@ from conftest import encode, make_dictionary, make_model, redraw, shift
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.own_places import RowDecoder
 from sit_fairseq.symbols.slots import Slots
 
 LINES = ["& a b | a c 0", "! d & d d", "1 0 a b c"]
 RENAMED = ["& h e | h b 0", "! a & a a", "1 0 g c d"]
 
 
-@pytest.fixture(params=["DP-DA", "DP", "DA"])
+@pytest.fixture(params=itertools.product(["DP-DA", "DP", "DA"], [StreamDecoder, RowDecoder]))
 def decoder(request):
     """Of one pattern of attentions, whose cross-attentions were left out."""
+    letters, kind = request.param
     model = make_model(make_dictionary(), fresh_symbols=3)
-    pattern = AttentionPattern(tuple(request.param.split("-")), ())
+    pattern = AttentionPattern(tuple(letters.split("-")), ())
     cfg = replace(model.decoder.cfg, pattern=pattern)
-    return redraw(StreamDecoder(model.encoder.embed_tokens, cfg)).double().eval()
+    return redraw(kind(model.encoder.embed_tokens, cfg)).double().eval()
 
 
 def read(decoder, lines):

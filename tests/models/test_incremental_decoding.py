@@ -41,7 +41,7 @@ def test_reserved_slots_are_taken_step_by_step(hypotheses, places):
 @places
 def test_a_step_reads_all_tokens_that_are_new(pattern, reserved, places):
     """At first, after other steps, and before hypotheses are told apart."""
-    model = build(pattern, fresh_symbols=reserved, stream_places=places)[1]
+    dictionary, model = build(pattern, fresh_symbols=reserved, stream_places=places)
     search = Stepwise(model, 1)
     for length, hypotheses in ((3, 2), (1, 1), (2, 1)):
         for _ in range(length):
