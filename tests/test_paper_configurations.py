@@ -116,6 +116,7 @@ OURS = {
     "model": {
         "max_source_positions": "a limit",
         "max_target_positions": "a limit",
+        "stream_places": "ours",
         "symbol_code_dim": "of the random embedding alone",
         "no_encoder_final_norm": "of pre-norm models alone",
         "no_decoder_final_norm": "of pre-norm models alone",

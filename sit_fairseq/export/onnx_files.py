@@ -45,6 +45,11 @@ def check_exportable(model: nn.Module) -> None:
             f"a model with symbol_embedding {kind} cannot be exported to ONNX; those with streams "
             "and fixed can"
         )
+    if model.encoder.cfg.options.stream_places != "all":
+        raise UserError(
+            "a model with stream_places own cannot be exported to ONNX; answer with it by sit answer "
+            "or Model, export it for transformers, or train one with all"
+        )
     if model.vocabulary.fresh_symbols:
         raise UserError(
             "a model with fresh_symbols cannot be exported to ONNX; answer with it by "

@@ -225,6 +225,7 @@ def test_paths_are_those_of_the_package(default):
         (dict(stream_attention="EP-DP-CP", symbol_embedding="canonical"), "embedding canonical"),
         (dict(stream_attention="EP-DP-CP", symbol_embedding="random"), "embedding random"),
         (dict(fresh_symbols=2), "fresh_symbols"),
+        (dict(stream_places="own"), "stream_places own"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):

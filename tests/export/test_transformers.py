@@ -48,6 +48,7 @@ UNTRAINED = {
     "random": dict(symbol_embedding="random", stream_attention="EP-DP-CP"),
     "sorts": dict(encoder_positions="rope"),
     "fresh": dict(encoder_positions="rope", fresh_symbols=3),
+    "own places": dict(encoder_positions="rope", stream_places="own", fresh_symbols=3),
     "fresh sorts": dict(encoder_positions="rope", fresh_symbols="low=1,high=2"),
     "sinusoidal": dict(encoder_positions="sinusoidal", decoder_positions="learned"),
 }

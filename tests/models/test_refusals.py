@@ -33,7 +33,10 @@ CONFIGS = [
     ),
     *(
         ({name: "other"}, name)
-        for name in ("symbol_embedding", "encoder_positions", "share_embeddings", "output_head")
+        for name in (
+            *("symbol_embedding", "stream_places", "encoder_positions"),
+            *("share_embeddings", "output_head"),
+        )
     ),
     (dict(decoder_positions="tree"), "decoder_positions"),
     *((dict(layer_norm_eps=eps), "layer_norm_eps") for eps in (0.0, float("nan"))),
@@ -57,8 +60,12 @@ CONFIGS = [
         for pattern in ("EP-DP-EA-CP", "EP-DP-DA-CP", "EP-DP-CP-CA")
     ),
     *(
-        (dict(ONE_STREAM, symbol_embedding=kind, fresh_symbols=3), "fresh_symbols")
+        (dict(ONE_STREAM, symbol_embedding=kind, **more), option)
         for kind in BASELINES
+        for more, option in (
+            (dict(fresh_symbols=3), "fresh_symbols"),
+            (dict(stream_places="own"), "stream_places"),
+        )
     ),
     (random(share_embeddings="decoder"), "share_embeddings"),
     *((random(symbol_code_dim=channels), "symbol_code_dim") for channels in (0, 96)),
