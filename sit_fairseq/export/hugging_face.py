@@ -182,10 +182,10 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             source = self.core.encode(self._read(input_ids, attention_mask))
             device = source.slots.names.device
             if labels is None:
-                previous = self._read_targets(decoder_input_ids, len(source.names)).to(device)
+                previous = self._read_targets(decoder_input_ids, len(source.slots.names)).to(device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
             right = labels.masked_fill(labels.eq(_IGNORED), PAD)
-            targets = self._read_targets(right, len(source.names)).to(device)
+            targets = self._read_targets(right, len(source.slots.names)).to(device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
             right = source.slots.targets(targets)

@@ -6,7 +6,17 @@ import shutil
 import fairseq_cli.validate
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, run, sit, train
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    UNVALIDATED,
+    generate,
+    interactive,
+    preprocess,
+    run,
+    sit,
+    train,
+)
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 from fairseq.logging import progress_bar
@@ -102,6 +112,23 @@ def test_finetuning_on_more_symbols_in_another_order_adds_no_weights(prop, tmp_p
     for name, value in before.items():
         if "output_scale" not in name:
             assert torch.equal(after[name], value), name
+
+
+def test_own_places_are_trained_continued_and_answered_with(prop, tmp_path, capsys):
+    """A model with streams everywhere goes on with them at their places; both answer together."""
+    words = ("--stream-places", "own", *UNVALIDATED, "--max-update", 3)
+    trained = train(prop.data, tmp_path / "own", "--finetune-from-model", prop.trained, *words)
+    risk = ("--criterion", "minimum_risk", "--risk-semantics", "prop", "--risk-beam", 2)
+    tuned = train(prop.data, tmp_path / "risk", "--finetune-from-model", trained, *words, *risk)
+    before, after = load(prop.trained), load(tuned)
+    assert after["cfg"]["model"]["stream_places"] == "own"
+    assert before["model"].keys() == after["model"].keys()
+    both = f"{tuned}:{prop.trained}"
+    for search in ((), ("--constrained", "prop"), ("--verify", "prop", "--verify-beams", "1,2")):
+        generate(prop.data, both, "--beam", 2, "--max-len-b", 8, *search)
+        assert capsys.readouterr().out.count("\nH-") == 100
+    interactive(prop.data, tuned, prop.lines[:3], tmp_path, "--autocast", "bfloat16")
+    assert capsys.readouterr().out.count("\nH-") == 3
 
 
 def test_averaged_checkpoints_keep_their_vocabulary(prop, tmp_path, capsys):

@@ -57,10 +57,13 @@ def train(model, sample, steps=3):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-def test_bfloat16(training):
+@pytest.mark.parametrize(
+    "training, places", [(False, "all"), (True, "all"), (False, "own"), (True, "own")]
+)
+def test_bfloat16(training, places):
     dictionary = make_dictionary()
-    model = redraw(make_model(dictionary, dropout=0.2, attention_dropout=0.1).train(training))
+    options = dict(dropout=0.2, attention_dropout=0.1, stream_places=places)
+    model = redraw(make_model(dictionary, **options).train(training))
     sample = make_sample(dictionary, 8 * SOURCES, 8 * TARGETS)  # enough for rounded products
     measure, cases = training_measure(model), all_cases(dictionary)
 

@@ -284,10 +284,12 @@ def test_the_batch_covers_the_numbers_of_symbols():
     [
         # Reserved slots count in every mean; without symbols all streams are equal, so nothing does.
         (dict(fresh_symbols=3), dict(fresh_symbols=2), 1),
+        # Without symbols all streams are the background.
+        (dict(stream_places="own"), {}, 1),
         # With at most one symbol the aggregated view is the only stream.
         ({"stream_attention": "EP-DP-EA-DA-CP-CA"}, {"stream_attention": "EP-DP-EA-DA-CA-CP"}, 2),
     ],
-    ids=["reserved slots", "order of cross-attentions"],
+    ids=["reserved slots", "places", "order of cross-attentions"],
 )
 def test_control_other_models_with_the_same_weights_compute_something_else(one, other, same):
     dictionary = make_dictionary()

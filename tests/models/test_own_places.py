@@ -1,0 +1,98 @@
+"""``--stream-places own`` beside the laws: what is shared with ``all``, and how far it reaches."""
+
+import random
+
+import pytest
+import torch
+from conftest import SOURCES, encode, make_dictionary, make_sample
+from searches import build, generate
+
+from sit_fairseq.model import Model
+from sit_fairseq.testing import assert_symbol_invariant, renaming
+
+MANY = [f"s{number}" for number in range(60)]
+
+
+@pytest.fixture
+def pair():
+    """Models with the same weights, of symbols everywhere and at their places."""
+    dictionary = make_dictionary()
+    models = [build(dictionary, stream_places=places) for places in ("all", "own")]
+    models[1].load_state_dict(models[0].state_dict())
+    return dictionary, models
+
+
+def formula(names):
+    names = list(names)
+    while len(names) > 1:
+        names.append(f"| {names.pop(0)} {names.pop(0)}")
+    return names[0]
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
+def test_there_may_be_more_symbols_than_in_training(pattern):
+    """Of any number: answers score as forced, and are renamed with their sentence."""
+    dictionary = make_dictionary(symbols=MANY, pattern="s[0-9]+")
+    model = build(dictionary, stream_places="own", stream_attention=pattern)
+    sources = [formula(MANY[:40]), formula(MANY[:2])]
+
+    def answer(sample):
+        found = generate([model], dictionary, sample, beam_size=3, max_len_b=8)
+        return {
+            f"{name} {row} {rank}": hypothesis[name]
+            for row, nbest in enumerate(found)
+            for rank, hypothesis in enumerate(nbest)
+            for name in ("tokens", "positional_scores")
+        }
+
+    sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
+    answers, others = answer(sample), random.Random(1).sample(MANY, 60)
+    cases = {"others": renaming(dictionary, dict(zip(MANY, others)))}
+    assert_symbol_invariant(answer, sample, cases, tolerance=0.0)
+    texts = [dictionary.string(answers[f"tokens {row} 0"]) for row in range(2)]
+    forced = make_sample(dictionary, sources, texts)
+    output = model(**forced["net_input"])
+    targets = model.get_targets(forced, output).unsqueeze(2)
+    scores = model.get_normalized_probs(output, True).gather(2, targets)[..., 0]
+    for row, one in enumerate(scores):
+        found = answers[f"positional_scores {row} 0"]
+        torch.testing.assert_close(one[: found.numel()], found, rtol=0, atol=1e-9)
+
+
+def test_a_step_keeps_two_rows_a_position(pair):
+    """Whatever the number of symbols; so do the sources of all layers but the last."""
+    dictionary, (_, model) = pair
+    encoded = model.encode(encode(dictionary, ["| a | b | c | d | e f", "0"]))
+    cache, tokens = model.new_cache(encoded), torch.full((2, 1), dictionary.eos())
+    for _ in range(5):
+        best = model.step(tokens, cache)[:, -1].argmax(1)
+        tokens = torch.cat((tokens, best.unsqueeze(1)), 1)
+    assert cache.self_attn.entries.shape == (2, 2 * 5)
+    assert cache.aggregated_attn.entries.shape == (2, 5)
+    assert [view.keys.size(2) for (view,) in cache.views] == [12 + 6]
+    assert encoded.states.shape[:2] == (2, 12 + 6)
+
+
+def test_models_answer_together(pair):
+    """An ensemble of both scores with the mean of their probabilities."""
+    dictionary, models = pair
+    sample = {"net_input": {"src_tokens": encode(dictionary, SOURCES)}}
+    for source, nbest in zip(SOURCES, generate(models, dictionary, sample, beam_size=2)):
+        forced = make_sample(dictionary, [source], [dictionary.string(nbest[0]["tokens"])])
+        outputs = [model(**forced["net_input"]) for model in models]
+        mean = sum(m.get_normalized_probs(o, False) for m, o in zip(models, outputs)) / 2
+        targets = models[0].get_targets(forced, outputs[0]).unsqueeze(2)
+        expected = mean.gather(2, targets)[0, :, 0].log()
+        torch.testing.assert_close(nbest[0]["positional_scores"], expected, rtol=0, atol=1e-9)
+
+
+def test_places_are_saved_with_a_model(pair, tmp_path):
+    answers = []
+    for number, model in enumerate(pair[1]):
+        model = Model([model.float()])
+        model.save(str(tmp_path / f"{number}.pt"))
+        loaded = Model.load(str(tmp_path / f"{number}.pt"))
+        found, same = ([a.score for a in m.answer(SOURCES, max_length=5)] for m in (model, loaded))
+        assert found == same
+        answers.append(found)
+    assert answers[0] != answers[1]
