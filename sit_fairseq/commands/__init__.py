@@ -26,13 +26,13 @@ VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
     "generate": "makes data of a domain at random: problems with their answers",
     "grid": "makes a test set with N samples per number of symbols and length",
-    "rename": "renames the symbols of each sentence pair by a random renaming of its own",
+    "rename": "renames the symbols of each sentence pair at random",
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
     "judge": "judges answers: one verdict per line, in order, and their counts at the end",
     "evaluate": "measures a model, or answers, on data of a domain",
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
-    "export": "makes a small file or folder to ship, or one that needs no fairseq",
-    "init": "begins a domain of your own: a folder that runs as it is",
+    "export": "exports a model: a small file, a folder to upload or for transformers, or ONNX",
+    "init": "writes a folder for a domain of your own, which runs as it is",
     "options": "prints the options that the package adds to fairseq's commands",
 }
 

@@ -5,29 +5,29 @@
     sit answer ltl --input requirements.txt --output answers
     sit answer my.module:DOMAIN --path model.pt 'a problem'
 
-NAME is a domain that reads what people write: ltl, prop, or your own with ``--path``.
-Formulas are read in infix notation (Spot's and others': ``G [] always && /\\ and => implies ...``),
-in prefix notation (lbt's too), or, in a file, in DIMACS. Comments (``#``, ``--``, ``//``) and a
-final ``;`` in a file are left out. Names are words such as ``door-open`` and ``r[0]``; any other
-name, such as a comparison, stands in double quotes: ``"x <= 3"`` is one symbol, whatever x is
-elsewhere.
-An answer to an LTL formula is a trace that satisfies it whatever else happens, ``req & !grant; then
-for ever: grant``; one to a propositional formula is a partial assignment, ``a & !c``.
+A domain of your own needs a model, ``--path``. Formulas stand in infix notation (``G [] always
+&& /\\ and => implies ...``), in prefix notation (lbt's too), or, in a file, in DIMACS. Comments
+(``#``, ``--``, ``//``, ``/* */``) and a final ``;`` in a file are left out. A name is a word such as
+``door-open`` or ``r[0]``. Any other name needs double quotes: the comparison ``"x <= 3"`` is one
+symbol, and x elsewhere is another.
 
-Each formula gets one line, in order: its answer; or *no answer exists*, where the judge has proved
-that; or *not verified*, where the search found nothing that the judge accepts; or why it cannot be
-read. The exit status is 0 if every formula has its answer or can have none, and 1 otherwise.
+An answer satisfies its formula whatever else happens: a trace, ``req & !grant; then for ever:
+grant``, or a partial assignment, ``a & !c``.
 
-An LTL formula without a verified answer is asked again without the requirements that hold if some
-symbols are false (or true) for ever, and what happens stands before the rules. A long formula that
-gets half as long is asked so first. The judge accepts the answer to the whole formula.
+Each formula gets one line, in order: its answer; or *no answer exists*, if the judge has proved it;
+or *not verified*, if the judge accepts no hypothesis; or why it cannot be read. The exit status is
+0 if every formula has its answer or can have none, and 1 otherwise.
 
-With ``--prefix`` and in data, a formula with a name that is no single word is over p0, p1, ..., by
-first appearance. With ``--json``, ``names`` says what the formula calls each symbol, and ``line``
-is its line in the file, or its place among the arguments, from 1.
+If the first beam fails on a temporal formula, the model is asked again without the requirements
+that hold if some symbols are false (or true) for ever, and with events before rules. A long formula
+that gets half as long is asked so first. The judge checks the answer to the whole formula.
 
-Each answer is printed as soon as it is known. A formula that takes longer than ``--seconds``, for
-search and judge, is *not verified*.
+If a name is no single word, ``--prefix`` and data call the formula's symbols p0, p1, ..., by first
+appearance. With ``--json``, ``names`` has the formula's name of each symbol, and ``line`` is its
+line in the file, or its place among the arguments, from 1.
+
+Each answer is printed as soon as it is known. If search and judge take longer than ``--seconds``,
+a formula is *not verified*.
 
 With ``--output`` the verified pairs go to OUT.src and OUT.tgt, data for fairseq-preprocess; an
 interrupted run goes on where it stopped, and judges again what it has.
@@ -69,12 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=numbers,
         default="3,10,25",
         metavar="3,10,25",
-        help="beam widths; the next one searches formulas without a verified answer again",
+        help="beam widths; formulas without a verified answer are searched with the next one",
     )
-    help_ = "seconds that a formula may take at most (default: %(default)s)"
+    help_ = "most seconds for each formula (default: %(default)s)"
     add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--prefix", action="store_true", help="print answers as data sets have them")
+    form.add_argument("--prefix", action="store_true", help="print answers in the notation of data")
     form.add_argument("--json", action="store_true", help="one JSON object per formula")
 
 

@@ -3,15 +3,15 @@ r"""Converts a trained transformer into a Symbol-Invariant Transformer.
     sit convert vanilla/checkpoint_best.pt stream.pt \
         --symbols '[a-z]' --actual a --placeholder b --verify
 
-The embedding of one symbol (--actual) becomes that of the symbol a stream belongs to. The embedding
-of another symbol (--placeholder) becomes that of all other symbols. All other weights stay. OUT
-computes sentences whose only symbol is that of --actual as IN does; --verify shows it. With several
-sorts name one symbol of each: --actual table=T0 --actual column=c0, and so for --placeholder. The
-command refuses an option of fairseq's transformer without counterpart by name.
+Each stream embeds its symbol as IN embeds --actual, and all other symbols as IN embeds
+--placeholder. All other weights stay. If --actual is the only symbol of a sentence, OUT computes
+what IN does; --verify checks it. With several sorts name one symbol of each:
+--actual table=T0 --actual column=c0, and likewise --placeholder. If an option of fairseq's
+transformer has no counterpart, the command names it and stops.
 
 IN may also be a checkpoint of symbol_invariant_transformer trained with --symbol-embedding fixed,
-as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". It keeps its positions and
-its head, and brings its tokens along. IN is never changed, and nothing in it is executed.
+as in the paper's section "Converting & Fine-Tuning Pre-Trained Models". OUT keeps its positions and
+head; --data is not needed. IN is never changed, and nothing in it is executed.
 
 OUT is a checkpoint for --task stream_translation, on data with a joined dictionary whose
 base tokens are those of the original:
@@ -22,11 +22,11 @@ base tokens are those of the original:
 
 OPTIONS build the model; the command prints them at the end. --restore-file OUT works, too, with or
 without --reset-optimizer. The head of fairseq's transformer is linear: train with
---criterion cross_entropy or label_smoothed_cross_entropy; that of the baselines is cosine, unless
+--criterion cross_entropy or label_smoothed_cross_entropy. The head of a baseline is cosine, unless
 --output-head says otherwise: train with --criterion adacos.
 
-fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation: PyTorch 2.6 and
-later refuse the options of fairseq's transformer unless they are told that these are data.
+fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation. Without it
+PyTorch 2.6 and later refuse to load the options of fairseq's transformer.
 """
 
 import argparse
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)
     for option, text in (
-        ("actual", "the symbol whose embedding a stream gives to its own symbol"),
-        ("placeholder", "the symbol whose embedding a stream gives to all others"),
+        ("actual", "streams embed their symbol as IN embeds this token"),
+        ("placeholder", "streams embed all other symbols as IN embeds this token"),
     ):
         add(f"--{option}", action="append", metavar="TOKEN", required=True, help=text)
     add(
@@ -66,9 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--verify",
         action="store_true",
-        help="compare both models on sentences whose only symbol is the one of --actual, some of "
-        "the data directory and some at random; if they differ, write nothing. It prints the "
-        "loss on sentences of the data: a high loss means wrong dictionaries",
+        help="compare both models on sentences whose only symbol is --actual, from the data "
+        "directory and at random; if they differ, write nothing. The loss on sentences of the "
+        "data is printed: a high loss means wrong dictionaries",
     )
     add("--overwrite", action="store_true", help="replace OUT if it exists")
     add("--ema", action="store_true", help="convert the moving average that --store-ema saved")

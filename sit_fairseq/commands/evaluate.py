@@ -121,7 +121,7 @@ def _metric(args: argparse.Namespace, given: set) -> str:
         raise UserError(f"{option} does not belong to what is measured ({metric}); leave it out")
     if "generated" in given and (searched := given & {"verify", "beams", "constrained"}):
         name = min(searched)
-        raise UserError("answers of a file are not searched for", f"{name} generated")
+        raise UserError("answers of a file need no search", f"{name} generated")
     if not people and args.data is None:
         raise UserError("name the data: sit evaluate NAME DATA")
     if len(args.by) > 1 and not cells:

@@ -1,33 +1,32 @@
 """Exports a model: a small checkpoint to ship, a folder to upload or for transformers, or ONNX files.
 
-    sit export outputs/ltl-mini/model/checkpoint_last.pt checkpoints/ltl
+    sit export outputs/model/checkpoint_last.pt my_model
 
-writes ``checkpoints/ltl/model.pt`` in half precision, without optimizer and paths, which
-fairseq-generate, fairseq-interactive and ``--finetune-from-model`` accept, and the dictionaries of
-base tokens that they ask for.
+writes ``my_model/model.pt``, in half precision, without optimizer and paths, and dictionaries of
+base tokens. fairseq-generate, fairseq-interactive and ``--finetune-from-model`` read them.
 
---hub writes a folder that can be uploaded as it is: ``model.safetensors``, ``config.json``, the
-dictionaries and the card, which is ``README.md`` in DIR, or beside the checkpoint, or a table of the
-model's options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
+--hub writes a folder to upload: ``model.safetensors``, ``config.json``, the dictionaries and a card.
+The card is ``README.md`` of DIR, or the one beside the checkpoint, or else a table of the model's
+options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
 ``--path DIR/model.safetensors``.
 
 --transformers writes the same with a tokenizer and the code of the model, for environments with
 torch, transformers and safetensors alone:
 
-    sit export checkpoints/prop/model.pt my_folder --transformers
+    sit export model.pt my_folder --transformers
 
 ``AutoModelForSeq2SeqLM.from_pretrained("my_folder", trust_remote_code=True)`` and ``AutoTokenizer`` read it.
-The card gets a snippet that answers a sentence, and at its head the percentages in its tables.
+The card gets a snippet that answers a sentence.
 
 --onnx writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and
 ``vocabulary.json``, to be used without fairseq and torch:
 
-    sit export checkpoints/prop/model.pt prop.onnx --onnx
-    echo 'xor a & b c' | python examples/deployment/answer.py prop.onnx
+    sit export model.pt my_onnx --onnx
+    echo 'xor a & b c' | python examples/deployment/answer.py my_onnx
 
-Numbers of tokens, symbols and hypotheses are free. Before anything is written, answers are compared
-with fairseq's, greedy and with a beam of 3, on random sentences for half a minute at most. Models
-with streams and those of --symbol-embedding fixed can be exported.
+The files take any number of tokens, symbols and hypotheses. Before it writes them, the command
+compares answers with fairseq's, greedy and with a beam of 3, on random sentences for half a minute
+at most. It exports models with streams, and those of --symbol-embedding fixed.
 """
 
 import argparse

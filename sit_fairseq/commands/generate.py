@@ -6,12 +6,12 @@
     sit generate ltl data/people --held-out
 
 OUT_PREFIX.src gets the problems and OUT_PREFIX.tgt their answers, one a line. No problem is a
-renaming of another, nor of one in the files of ``--exclude``. Data of a seed depend neither on the
-number of workers nor on interruptions. If answers take long to find, the same command goes on after
-one, and OUT_PREFIX.timeouts lists the problems that were given up.
+renaming of another, nor of a problem in the files of ``--exclude``. A seed gives the same data with
+any number of workers, interrupted or not. In domains with a ``--timeout`` the same command goes on
+after an interruption, and OUT_PREFIX.timeouts lists the problems that took too long.
 
-With ``--held-out`` OUT_PREFIX is a folder, and gets problems that people wrote, to be measured on:
-SET.src for each set of the domain. Training data leave them out by ``--exclude OUT_PREFIX/*.src``.
+``--held-out`` writes test sets of problems that people wrote: SET.src in the folder OUT_PREFIX for
+each set of the domain. Keep them out of training data by ``--exclude OUT_PREFIX/*.src``.
 """
 
 import argparse
@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = f"a domain: {', '.join(names())}, or MODULE:OBJECT, your own"
     add("domain", metavar="NAME", help=help_).completer = lambda **_: names()
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    add("--held-out", action="store_true", help="write the sets that people wrote")
+    add(
+        "--held-out",
+        action="store_true",
+        help="write the test sets of problems that people wrote, into a folder",
+    )
     if parser.words and not parser.words[0].startswith("-"):
         recipe = find(parser.words[0], "domain").recipe
         if recipe is not None:
@@ -56,7 +60,7 @@ def _write_held_out(domain: Domain, args: argparse.Namespace) -> None:
         raise UserError(f"the domain {args.domain} has no sets that people wrote", "held_out")
     for one in fields(domain.recipe) if domain.recipe else ():
         if getattr(args, one.name) != default_of(one):
-            raise UserError("sets that people wrote are not drawn", f"{one.name} held_out")
+            raise UserError("held-out sets are fixed, not drawn", f"{one.name} held_out")
     sets = domain.held_out()
     paths = [os.path.join(args.out_prefix, f"{name}.src") for name in sets]
     with replacing(*paths) as files:

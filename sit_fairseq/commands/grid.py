@@ -10,18 +10,17 @@ OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq
 The grid of a domain is that of the paper's heat maps (section on vocabulary and length
 generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
 generate`` under the condition that they have the cell's length and number of symbols. That is
-exact and rejects nothing. Then some samples are left out: unsatisfiable formulas; in prop
-tautologies, such as all formulas without symbols; in ltl formulas that Spot rewrites to a shorter
-one (the published grid keeps them, and its cells have about twice as many constants); and renamings
-of a sample of the cell, or of a line in the files of ``--exclude``.
+exact and rejects nothing. Then some samples are left out: problems without an answer; problems that
+the domain refuses, such as tautologies and formulas that have a shorter form; and renamings of a
+sample of the cell, or of a line in the files of ``--exclude``.
 
-The k symbols are the first k, in any order. A cell has fewer samples than asked for if thousands of
-draws in a row brought no new one. The manifest counts the candidates of each cell, and those left
-out by reason. The same command goes on after an interruption. The data of a seed depend neither on
-it nor on the number of workers, as long as no problem comes close to the time-out.
+The k symbols are the first k, in any order. A cell stays short of samples if thousands of draws in
+a row brought no new one. The manifest counts each cell's candidates, and by reason those left out.
+The same command goes on after an interruption. A seed gives the same data with any number of
+workers, as long as no problem comes close to the time-out.
 
-With ``--from`` the samples are your own pairs, of any task: for each number of symbols (of all
-sorts) and length in PREFIX.src a random choice of at most ``--per-cell`` pairs.
+``--from`` makes a grid of your own pairs, of any task: at most ``--per-cell`` random pairs of
+PREFIX.src and .tgt for each number of symbols (of all sorts) and length of the source.
 """
 
 import argparse
@@ -67,7 +66,7 @@ def main(args: argparse.Namespace) -> None:
 
 def _drawn(args: argparse.Namespace) -> Grid:
     if args.symbols is not None:
-        raise UserError("drawn samples have symbols of their own", "symbols")
+        raise UserError("only pairs of --from take a pattern of symbols", "symbols")
     domain = find(args.domain, "domain")
     if domain.cells is None:
         raise UserError(
@@ -82,7 +81,7 @@ def _drawn(args: argparse.Namespace) -> Grid:
 def _grid_of_pairs(args: argparse.Namespace) -> Grid:
     for one in fields(GridRecipe):
         if one.name not in _OF_PAIRS and getattr(args, one.name) != default_of(one):
-            raise UserError("pairs of a file are not drawn", one.name)
+            raise UserError("a grid of --from does not draw samples", one.name)
     if args.symbols is None:
         raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
     args.per_cell = args.per_cell or _PER_CELL

@@ -7,13 +7,13 @@
     sit judge alpha problems.txt answers.txt --references right.txt --symbols '[a-z]'
     sit judge my.module:MyJudge problems.txt answers.txt
 
-NAME is a domain, exact, alpha, or a domain or judge of your own. With exact an answer is right if
-it equals its reference; the references take the place of the problems. With alpha an answer is
-right if it equals its reference up to the names of symbols that its problem lacks. A judge of your
-own gets references if it has ``on_references = True``, and may get the symbols. The last line ends
-with the mean edit distance of exact and copy. Standard error gets the time that judging took.
+NAME is a domain, exact, alpha, or a domain or judge of your own. By exact an answer is right if it
+equals its reference; give references in place of problems. By alpha an answer is right if it equals
+its reference up to the names of symbols that its problem lacks. Your judge gets references if it
+has ``on_references = True``, and may get the symbols. The last line ends with the mean edit distance
+of exact and copy. Standard error gets the time of judging.
 
-``--constrained`` also says which answers a grammar refuses. A search with this grammar cannot write
+``--constrained`` also lists answers that a grammar refuses. A search with this grammar cannot write
 them.
 """
 

@@ -4,11 +4,11 @@
     sit overlap my/all --with my/train --symbols '<ent[0-9]+>' --write my/test
     sit overlap spm/test.src --with spm/train.src --symbols '<ent[0-9]+>'
 
-A file is named itself, or by the prefix of a data set, which stands for ``PREFIX.src``. Two
-sentences are equal up to renaming if an injective renaming of symbols turns one into the other.
-Symbols are the leaves of formulas that are no constants, unless ``--symbols`` says which tokens
-are. The table says how many lines of a file have an equal one in another file or, in the rows
-of ``itself``, before them in the same file. ``--write`` makes a test set of the pairs that have none.
+A file is PREFIX.src of a data set, or any other by its name. Two sentences are equal up to renaming
+if an injective renaming of symbols turns one into the other. Sentences are formulas, whose leaves
+but constants are symbols, unless ``--symbols`` says which tokens are. The table counts the lines of
+a file with an equal line in another file or, in the rows of ``itself``, earlier in the same file.
+``--write`` makes a test set of the pairs without an equal line.
 """
 
 import argparse

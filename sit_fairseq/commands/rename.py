@@ -1,11 +1,10 @@
-"""Renames the symbols of each sentence pair by a random renaming of its own.
+"""Renames the symbols of each sentence pair at random.
 
     sit rename data/test data/renamed --symbols '[a-z]' --names p,q,r,s,t,u,v,w --seed 1
 
-reads ``data/test.src`` and ``data/test.tgt``, writes ``data/renamed.src`` and ``.tgt``,
-line by line. A model that is invariant to names answers the second as it answers the
-first, renamed. Symbols of several sorts, --symbols 'table=T[0-9]+' 'column=c[0-9]+', get names of
-their own sort.
+reads ``data/test.src`` and ``data/test.tgt`` and writes ``data/renamed.src`` and ``.tgt``. An
+invariant model's answer to a renamed problem is its renamed answer. Symbols of several sorts,
+--symbols 'table=T[0-9]+' 'column=c[0-9]+', get names of the same sort.
 """
 
 import argparse
@@ -36,7 +35,7 @@ def main(args: argparse.Namespace) -> None:
 def renamed_at_random(
     pairs: Iterable[Pair], pattern: SymbolPattern, names: Sequence[str], seed: int
 ) -> Iterator[Pair]:
-    """Renames the symbols of each pair by a random renaming of its own.
+    """Renames the symbols of each pair at random.
 
     Args:
         pairs: source and target of each pair.

@@ -1,4 +1,4 @@
-"""Which weight goes where: the paper's section "Converting & Fine-Tuning Pre-Trained Models".
+"""Maps weights onto stream models: section "Converting & Fine-Tuning Pre-Trained Models".
 
 One symbol of each sort lends its rows to *actual*, another one to *placeholder*; base tokens keep
 theirs, found by string; everything else is carried over one to one.

@@ -66,7 +66,7 @@ def model_options(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
-    """Those options of the task that hold on for a converted model."""
+    """The options of the task that a converted model keeps."""
     return {name: state["cfg"]["task"][name] for name in ("left_pad_source", "truncate_source")}
 
 

@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def allowed(self) -> float:
-        """What rounding explains."""
+        """The largest difference that rounding explains."""
         return TOLERANCE * max(1.0, self.largest)
 
     @property

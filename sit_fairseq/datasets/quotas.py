@@ -1,4 +1,4 @@
-"""What is drawn for a set or a cell, how many problems are wanted, and when there are no more."""
+"""How many problems to draw for a set or a cell, and when there are no more."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -26,7 +26,7 @@ IDLE_DRAWS = 10000
 
 
 class Quota(ABC):
-    """What is drawn, round by round, and how many are wanted.
+    """Problems drawn round by round, and how many are wanted.
 
     Attributes:
         keeps_faults: whether a problem with a fault is known when it is drawn again.

@@ -12,7 +12,7 @@ SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their nam
 
 @dataclass
 class Recipe:
-    """The options of ``sit generate`` that every domain has. That of a domain adds its own, and
+    """The options of ``sit generate`` for every domain. A domain's recipe adds options, and
     :meth:`draw`.
 
     Attributes:
@@ -101,7 +101,7 @@ class Cells:
         self.sampler = self.samples(max_symbols, max_length)
 
     def samples(self, max_symbols: int, max_length: int) -> Optional[Sampler]:
-        """What the two methods below draw from, unless they do without."""
+        """The sampler of the two methods below, if they use one."""
         return None
 
     def feasible(self, k: int, length: int) -> bool:

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Answered:
-    """What became of one sentence."""
+    """The outcome for one sentence."""
 
     answers: List[str]  # best first
     verdicts: List[Verdict] = field(default_factory=list)  # of the first answers, as far as known

@@ -1,4 +1,4 @@
-"""What a number depends on: the key of what is kept, and one line that names it."""
+"""The key of a result, all that its numbers depend on, and the key as one line."""
 
 import platform
 from functools import lru_cache
@@ -66,7 +66,7 @@ def _versioned(judge: Judge) -> str:
 
 
 def signature(key: Mapping[str, Any]) -> str:
-    """One line for people of a key: ``ltl@1|judge:spot|spot:2.13|model:1a2b3c4d|beam:3``.
+    """One line for people of a key: ``domain@1|judge:name|library:2.13|model:1a2b3c4d|beam:3``.
 
     Options without a value are left out, and of hashes all but the beginning.
     """

@@ -42,7 +42,7 @@ _UNDECIDED = {
 
 
 class Status(str, Enum):
-    """What became of a formula."""
+    """The outcome for a formula."""
 
     verified = "verified"  # a judge has accepted the answer
     impossible = "no answer exists"  # the judge has proved it
@@ -147,7 +147,7 @@ def _answers(
     judges: JudgePool,
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
-    """What the model says to each formula over p0, p1, ..., and whether that has an answer."""
+    """The model's answer to each formula over p0, p1, ..., and whether the formula has one."""
     forms = []
     for source in sources:
         made: Dict[str, Callable] = {source: list}
@@ -225,7 +225,7 @@ def _answered(
 def confirmed(
     formula: str, entry: Mapping[str, Any], domain: Domain, judges: JudgePool
 ) -> Optional[FormulaAnswer]:
-    """What was noted of a formula, read and judged again; None if it is to be asked again.
+    """A journal's entry of a formula, judged again; None if the model is to answer again.
 
     Raises:
         ValueError: it is not what becomes of the formula.

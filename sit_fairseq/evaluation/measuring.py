@@ -36,7 +36,7 @@ CELLS, WRITTEN = ["length", "symbols"], ["written"]
 
 @dataclass
 class Options:
-    """Those of ``sit evaluate``; numbers depend on all but files, in :meth:`settings`."""
+    """Options of ``sit evaluate``; numbers depend on all but files, in :meth:`settings`."""
 
     semantics: str
     data: Optional[str]

@@ -61,7 +61,7 @@ class Spelling:
         ]
 
     def piece(self, number: int) -> str:
-        """What an id is called: a byte of a symbol has a space, as no token has, after its sort."""
+        """The name of an id; of a symbol's byte: its sort, a space, which no token has, the byte."""
         if number < len(self.tokens):
             return self.tokens[number]
         sort, byte = divmod(number - len(self.tokens), 256)
@@ -115,7 +115,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
         return dict(self._vocabulary)
 
     def tokenize(self, text: str, **options: Any) -> List[str]:
-        """What the ids of a sentence are called.
+        """The names of a sentence's ids.
 
         Raises:
             ValueError: a token is no symbol and none that the model knows, or an option is given,
@@ -134,7 +134,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
         if sort is None:
             raise ValueError(
                 f"{word!r} is no token that the model knows, and no symbol by the pattern "
-                f"{self._pattern.text!r}; from_pretrained takes another one, symbols=REGEX"
+                f"{self._pattern.text!r}; pass from_pretrained another pattern, symbols=REGEX"
             )
         return self._spelling.ids(word, sort)
 

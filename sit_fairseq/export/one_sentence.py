@@ -98,7 +98,7 @@ class _Entries:
 
 @dataclass
 class _Step:
-    """What a decoder takes for its :class:`KeyValueCache`."""
+    """Stands in for a decoder's :class:`KeyValueCache`."""
 
     context: Context
     position: Tensor

@@ -115,7 +115,7 @@ def _flat(module: str) -> str:
 def _config(
     small: Dict[str, Any], num_tokens: int, sorts: List[str], grammar: Optional[str]
 ) -> Dict[str, Any]:
-    """What ``config.json`` says beside the tokens."""
+    """The entries of ``config.json`` beside the tokens."""
     prefix, weights = "encoder.embed_tokens.vocabulary.", small["model"]
     rows = weights.get(prefix + "symbol_rows")
     module = _MODEL.split(".")[-1]
@@ -135,7 +135,7 @@ def _config(
 
 
 def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
-    """What ``tokenizer_config.json`` says beside the tokens."""
+    """The entries of ``tokenizer_config.json`` beside the tokens."""
     place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
     found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
     if os.path.isfile(pieces):
@@ -147,7 +147,7 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
         except Exception:  # of protobuf, of any kind
             model.Clear()
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
-            raise UserError(f"{pieces} is no BPE model, which alone can be exported")
+            raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
         scores = {kind.NORMAL: lambda piece: piece.score, kind.USER_DEFINED: lambda piece: None}
         found["pieces"] = {p.piece: scores[p.type](p) for p in model.pieces if p.type in scores}

@@ -99,11 +99,11 @@ class Judge(ABC):
         return None
 
     def code(self) -> List[Path]:
-        """The files of its classes, and those that they import from beside them."""
+        """The files of its classes, and files beside them that these import."""
         return sorted({path for module in self._modules() for path in code_of(module)[0]})
 
     def own_code(self) -> List[Path]:
-        """Those of them that are not of this package."""
+        """The files of :meth:`code` outside this package."""
         ours = Path(__file__).resolve().parent.parent
         return [path for path in self.code() if ours not in path.parents]
 

@@ -1,4 +1,4 @@
-"""What a judge says about an answer: never just yes or no."""
+"""Verdicts of judges on answers: never just yes or no."""
 
 from collections import Counter
 from enum import Enum

@@ -26,7 +26,7 @@ class KeysValues(NamedTuple):
 
 @dataclass(frozen=True)
 class Sequences:
-    """What the attentions of a layer see where all positions are there at once.
+    """The keys and values of a layer's attentions if all positions are there at once.
 
     A memory says which keys and values each row attends to. It has the ``position`` of the first
     query, and three methods, which attend from (N*K, H, T, D) queries by a ``kernel``.

@@ -276,7 +276,7 @@ class KeyValueCache:
 
 @dataclass(frozen=True)
 class LayerMemory:
-    """What the attentions of a layer see in a step, as :class:`Sequences` has it."""
+    """The keys and values of a layer's attentions in a step, as :class:`Sequences`."""
 
     cache: Any
     layer: int

@@ -34,19 +34,19 @@ class ModelConfig:
     symbol_embedding: str = _option(
         "streams",
         "vectors of symbols: streams, one for each symbol; or, in baselines with one stream per "
-        "sentence, fixed (a learnt row for each name), canonical (for the first, second, ... symbol "
-        "of a sentence), random (a shared row and a random code)",
+        "sentence: fixed, a row for each name; canonical, a row for the first, second, ... symbol "
+        "of a sentence; random, a shared row and a random code",
     )
     symbol_code_dim: int = _option(
         8, "channels N of the codes of random symbols, which tell 2^N symbols apart"
     )
     fresh_symbols: Any = _option(
-        0, "symbols that a target may hold beyond its source's; of named sorts: table=1,column=2"
+        0, "most symbols of a target that its source lacks; of named sorts: table=1,column=2"
     )
     stream_attention: str = _option(
         "EP-DP-EA-DA-CP",
         "attentions in the paper's letters: E(ncoder), D(ecoder) or C(ross), P(er stream) or "
-        "A(ggregated); CP and CA are applied in this order",
+        "A(ggregated); CP and CA are applied in the order that you name",
     )
     encoder_embed_dim: int = _option(96, "channels of the encoder and its embedding")
     encoder_ffn_embed_dim: int = _option(768, "hidden channels of encoder feed-forward networks")
@@ -60,8 +60,8 @@ class ModelConfig:
     )
     tree_depth: int = _option(
         0,
-        "depth up to which tree positions tell tokens apart; 0 for half the channels, a larger one "
-        "is projected to them by a learned matrix",
+        "depth up to which tree positions tell tokens apart; 0 for half the channels; a learned "
+        "matrix projects a larger depth to the channels",
     )
     no_encoder_final_norm: bool = _option(False, "no layer norm after a pre-norm encoder")
     decoder_embed_dim: Optional[int] = _option(
@@ -84,12 +84,14 @@ class ModelConfig:
         "all", "one matrix (all), one for each side (decoder), or a third for the output (none)"
     )
     no_scale_embedding: bool = _option(
-        False, "under the linear head, no embeddings times the square root of their channels"
+        False,
+        "under the linear head, do not multiply embeddings by the square root of their channels",
     )
     scale_cosine_embedding: bool = _option(
-        False, "embeddings times that root under the cosine head too, as in the paper's baselines"
+        False,
+        "under the cosine head too, multiply embeddings by that root, as in the paper's baselines",
     )
-    layernorm_embedding: bool = _option(False, "layer norm of embeddings with their positions")
+    layernorm_embedding: bool = _option(False, "layer norm after embeddings and positions")
     layer_norm_eps: float = _option(
         1e-5, "term that layer norms add to the variance; the paper's models have 1e-6"
     )
@@ -144,8 +146,8 @@ def check(cfg: ModelConfig) -> None:
     if kind != "streams":
         refuse(
             encoder.pattern.aggregated,
-            f"sentences have one stream with {kind} symbols, so that the aggregated attentions of "
-            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP has none",
+            f"models of {kind} symbols have one stream, so the aggregated attentions of "
+            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP will do",
             "stream_attention",
         )
         refuse(
@@ -156,12 +158,12 @@ def check(cfg: ModelConfig) -> None:
     if kind == "random":
         refuse(
             cfg.share_embeddings != "all",
-            "random codes must be the same in encoder and decoder, which one matrix gives",
+            "random codes must be the same in encoder and decoder, so both share one matrix",
             "share_embeddings",
         )
         refuse(
             not 0 < cfg.symbol_code_dim < channels,
-            f"codes of {cfg.symbol_code_dim} channels do not leave some of {channels}",
+            f"codes must have 1 to {channels - 1} channels, not {cfg.symbol_code_dim}",
             "symbol_code_dim",
         )
 

@@ -1,4 +1,4 @@
-"""What a decoder needs of a batch beside its tokens."""
+"""The inputs of a decoder beside the tokens of a batch."""
 
 from dataclasses import dataclass, replace
 from typing import Optional

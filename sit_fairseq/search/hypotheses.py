@@ -1,4 +1,4 @@
-"""What a search is told, and what it finds."""
+"""Options and results of a search."""
 
 from dataclasses import dataclass, fields
 

@@ -29,7 +29,7 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """What a checkpoint holds, as tensors and plain data; raises whatever damaged bytes end in.
+    """The content of a checkpoint, as tensors and plain data; damaged bytes raise any error.
 
     The path is that of a file, or of the weights in a folder of ``sit export --hub``.
     """
@@ -39,7 +39,7 @@ def read(path: str) -> Any:
 
 
 def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
-    """What a checkpoint of training holds, as tensors and plain data.
+    """The content of a training checkpoint, as tensors and plain data.
 
     Args:
         path: see :func:`read`.
@@ -76,7 +76,7 @@ def _refuse_references(options: Any, option: str = "") -> None:
 
 
 def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:
-    """What fairseq needs to find in a checkpoint; training starts at update 0."""
+    """The entries that fairseq needs in a checkpoint; training starts at update 0."""
     history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
     return {
         "args": None,
@@ -98,7 +98,7 @@ def write(state: Dict[str, Any], path: str) -> None:
 
 
 def incomplete(state: Any) -> Optional[str]:
-    """What the content of a checkpoint lacks, None if it has weights and options."""
+    """Says what a checkpoint lacks; None if it has weights and options."""
     if not isinstance(state, dict):
         return "it holds no dictionary"
     if not is_weights(state.get("model")):

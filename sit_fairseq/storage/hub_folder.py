@@ -33,7 +33,7 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
 
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
-    """What ``config.json`` holds, given the options of a checkpoint as plain data."""
+    """The content of ``config.json``, from the options of a checkpoint as plain data."""
     return {"model_type": _MODEL_TYPE, "library_name": "sit_fairseq", "cfg": cfg}
 
 

@@ -214,7 +214,7 @@ def _numbers(data: bytes, dtype: torch.dtype) -> Tensor:
 
 
 def read(path: str) -> Any:
-    """What a file of ``torch.save`` holds, of today's format or of that before PyTorch 1.6.
+    """The content of a file of ``torch.save``, in today's format or the one before PyTorch 1.6.
 
     Tensors that share a storage in the file share it here.
 

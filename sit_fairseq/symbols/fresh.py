@@ -31,7 +31,7 @@ def fresh_numbers(given: Any) -> Dict[str, int]:
     names = [match and (match[1] or "") for match in parts]
     if None in names or len(set(names)) < len(names) or ("" in names and len(names) > 1):
         raise UserError(
-            f"the fresh symbols {given!r} are neither a number nor such as table=1,column=2",
+            f"the fresh symbols {given!r} must be a number, or have the form table=1,column=2",
             "fresh_symbols",
         )
     return {match[1] or "": int(match[2]) for match in parts}

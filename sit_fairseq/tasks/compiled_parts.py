@@ -100,7 +100,7 @@ def batch_by_size_fn(
     max_sentences: int,
     bsz_mult: int,
 ) -> List[numpy.ndarray]:
-    """The same, with a function that gives the length of a sentence."""
+    """:func:`batch_by_size_vec` with a function that gives a sentence's length."""
     lengths = numpy.array([num_tokens_fn(index) for index in indices.tolist()], dtype=numpy.int64)
     return batch_by_size_vec(indices, lengths, max_tokens, max_sentences, bsz_mult)
 

@@ -64,7 +64,7 @@ def read_state(
         remedy: ends the sentence about a file that cannot be read.
 
     Returns:
-        What the file holds. Its ``cfg`` is a complete configuration of fairseq, as plain data, and
+        The file's content. Its ``cfg`` is a complete configuration of fairseq, as plain data, and
         its ``args`` are None.
 
     Raises:
@@ -130,13 +130,13 @@ def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
 
 
 def _kind(section: str, name: Any) -> Any:
-    """What a name is built as, a model by its own instead of its architecture's."""
+    """The class name for a section's name: the model's for an architecture."""
     known = ARCH_MODEL_NAME_REGISTRY if section == "model" and isinstance(name, str) else {}
     return known.get(name, name)
 
 
 def _kept(section: str, name: str, options: Dict[str, Any]) -> Any:
-    """What is taken from the options of the model, the task or the criterion."""
+    """The options that are kept of the model, the task or the criterion."""
     if _kind(section, name) == "transformer":
         kept = _of_transformer(options)
         # Kept apart by fairseq's old models, and of its hydra models in sections.

@@ -23,19 +23,19 @@ class StreamTranslationConfig(TranslationConfig):
     symbols: Optional[str] = option(
         None,
         "regular expression that matches the interchangeable tokens in full, or NAME=REGEX for each "
-        "of several sorts, of which each may be renamed within itself; saved with the model, so that "
+        "of several sorts, within which symbols may be renamed; saved with the model, so that "
         "only fairseq-train needs it (hydra takes a line for each sort)",
     )
     domain: Optional[str] = option(
         None,
-        "what the sentences are about: prop, ltl, copying, or MODULE:OBJECT; saved with the model, "
-        "whose answers have the domain's grammar",
+        "the domain of the sentences, by its name or MODULE:OBJECT; saved with the model, whose answers "
+        "have the domain's grammar",
     )
     fresh_names: Optional[str] = option(
         None,
-        "x,y,z,...: names for the symbols of an answer that its source lacks; the first that the "
-        "source lacks are taken; saved with the model (default: those of its training, else the "
-        "symbols of the dictionary, then v0, v1, ..., whatever --symbols says)",
+        "x,y,z,...: names for the symbols of an answer that its source lacks; an answer takes the first "
+        "that the source lacks; saved with the model (default: those of its training, else the "
+        "symbols of the dictionary, then v0, v1, ..., even if --symbols does not match them)",
     )
     alpha_renaming: bool = option(
         False,
@@ -59,11 +59,11 @@ class StreamTranslationConfig(TranslationConfig):
     )
     validate_semantics: Optional[str] = option(
         None,
-        "in validation, judge generated answers: prop, ltl, copy, exact, alpha, or MODULE:CLASS, a "
-        "judge of your own",
+        "in validation, judge generated answers: a domain, exact, alpha, or MODULE:OBJECT, a domain "
+        "or judge of your own",
     )
     validate_samples: int = option(
-        1000, "judge the answers to the first so many sentences of each split"
+        1000, "how many sentences of each split --validate-semantics judges, from the first"
     )
     validate_args: str = option(
         '{"beam": 1, "max_len_a": 2, "max_len_b": 10}',
@@ -71,8 +71,8 @@ class StreamTranslationConfig(TranslationConfig):
     )
     verify: Optional[str] = option(
         None,
-        "in generation, answer with the best hypothesis that a judge of prop, ltl, copy or "
-        "MODULE:CLASS finds satisfied, or with the best one if there is none; a V- line says which",
+        "in generation, keep only answers that this judge accepts (verified search): a domain, or "
+        "MODULE:OBJECT; if it accepts none, the best answer is kept; a V- line has the verdict",
     )
     verify_beams: Optional[str] = option(
         None,
@@ -81,9 +81,9 @@ class StreamTranslationConfig(TranslationConfig):
     )
     constrained: Optional[str] = option(
         None,
-        "in generation, write well-formed answers alone: by the grammar of prop, ltl or "
-        "MODULE:CLASS, one of your own (without a value: that of the model's --domain; with --verify "
-        "also if not given, unless it is 'none')",
+        "in generation, restrict the search to a grammar: of a domain, or MODULE:CLASS, one of your "
+        "own; without a value, of the model's --domain; --verify uses its judge's grammar, which "
+        "'none' turns off",
         argparse_const="auto",
     )
     autocast: Optional[ChoiceEnum(["bfloat16"])] = option(

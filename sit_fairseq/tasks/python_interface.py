@@ -66,7 +66,7 @@ class StreamHubInterface(GeneratorHubInterface):
             beam: hypotheses kept at each step.
             verbose: log sources, answers and scores.
             strict: raise where a sentence cannot be answered.
-            **kwargs: options of generation, as in fairseq; and ``verify="prop"``,
+            **kwargs: options of generation, as in fairseq; and ``verify="NAME"``,
                 ``verify_beams=[3, 25]``, see ``--verify``, and ``constrained=True``, or the name of
                 a grammar, see ``--constrained``. They take the place of those of
                 ``from_pretrained``, also where they are None or False.

@@ -21,14 +21,13 @@ class SemanticScorerConfig(FairseqDataclass):
 
     semantics: str = option(
         "",
-        "what answers mean: a domain (default: the model's); or exact, to compare with the "
-        "references; alpha likewise, up to the names of symbols that the source lacks; or "
+        "what answers mean: a domain (default: the model's); exact, which compares with "
+        "references; alpha, which does so up to the names of symbols that the source lacks; or "
         "MODULE:OBJECT, a domain or judge of your own",
     )
     judge: Optional[str] = option(
         None,
-        "who judges; prop: bits (truth tables, default) or aiger; ltl: spot; copy, exact and alpha: "
-        "equality",
+        "the judge, one of its domain's (default: the first; sit judge --help lists them)",
     )
     judge_workers: Optional[int] = option(
         None, "judging processes (default: as many as the judge needs)"

@@ -81,7 +81,7 @@ def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], O
 
 
 class Sentences:
-    """What a model asks of its sentences, which are dictionary indices that end in ``</s>``.
+    """Checks sentences, dictionary indices that end in ``</s>``, for a model.
 
     Args:
         dictionary: of sources and targets.
@@ -337,7 +337,7 @@ def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, _Block, Optional[
 
 
 def lost_names(unknown: int, split: str) -> str:
-    """What has happened to tokens that are ``<unk>``, and how it is put right."""
+    """Says how tokens became ``<unk>``, and the remedy."""
     return (
         f"{unknown} tokens of {split} are <unk>: what they were called is lost, as no dictionary had "
         "them; run fairseq-preprocess into another folder, whose --trainpref and --testpref both "

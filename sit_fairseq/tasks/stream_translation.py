@@ -176,7 +176,7 @@ class StreamTranslationTask(TranslationTask):
 
     @property
     def domain(self) -> Optional[str]:
-        """What the sentences are about: as given, or as the checkpoint that was loaded says."""
+        """The domain of the sentences: the option's, or else the loaded checkpoint's."""
         return self.cfg.domain or self.state.state_dict.get("domain")
 
     # Data.

@@ -1,4 +1,4 @@
-"""What batches report: verdicts on answers (``--validate-semantics``), and numbers of a GPU."""
+"""Reports of batches: verdicts on answers (``--validate-semantics``), and numbers of a GPU."""
 
 import json
 import weakref

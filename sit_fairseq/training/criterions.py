@@ -25,8 +25,8 @@ class AdaCosCriterionConfig(CrossEntropyCriterionConfig):
     min_scale: float = field(
         default=1.0,
         metadata={
-            "help": "the scale adapts to training, but never below this; 10 learns much more "
-            "where answers have few classes, as their published scale is 2 to 3"
+            "help": "least scale of the cosines, which adapts to training; 10 learns much more "
+            "with few classes, where the published scale is 2 to 3"
         },
     )
 
@@ -49,8 +49,7 @@ class AdaCosCriterion(CrossEntropyCriterion):
         super().__init__(task, sentence_avg)
         if not 1.0 <= min_scale <= MAX_SCALE:
             raise UserError(
-                f"the scale is kept between 1 and {MAX_SCALE:g}, so that it cannot be at least "
-                f"{min_scale:g}",
+                f"the least scale is between 1 and {MAX_SCALE:g}, not {min_scale:g}",
                 "min_scale",
             )
         self.min_scale = min_scale
@@ -60,7 +59,7 @@ class AdaCosCriterion(CrossEntropyCriterion):
         scale = getattr(model.decoder, "output_scale", None)
         if scale is None:
             raise UserError(
-                "adacos and minimum_risk scale cosines, which this model has none of",
+                "adacos and minimum_risk need a cosine head, which this model lacks",
                 "criterion output_head",
             )
         if model.training:

@@ -81,7 +81,7 @@ class MuonAndAdamW(torch.optim.Optimizer):
         matrices = [parameter for parameter in parameters if is_for_muon(parameter)]
         if not matrices:
             raise UserError(
-                "muon is given no matrix of at least 32 x 32: the model is too small, or its "
+                "muon finds no matrix of at least 32 x 32: the model is too small, or its "
                 "gradients in half precision are one flat vector",
                 "optimizer fp16_no_flatten_grads",
             )

@@ -108,7 +108,7 @@ class TrainingBatchIterator(EpochBatchIterator):
     ) -> None:
         if ramp is not None and batches.grouped_shuffling:
             raise UserError(
-                "a ramp of lengths and grouped shuffling are two orders of the same batches",
+                "a ramp of lengths and grouped shuffling both order the batches; choose one",
                 "length_ramp_updates grouped_shuffling",
             )
         vars(self).update(vars(batches))  # fairseq chooses the class of what it makes

@@ -1,4 +1,4 @@
-"""What judges of formulas have in common."""
+"""The common part of judges of formulas."""
 
 from abc import abstractmethod
 from typing import List, Optional

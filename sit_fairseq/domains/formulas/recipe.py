@@ -24,8 +24,8 @@ def operators_option(known: Sequence[str]) -> Optional[Sequence[str]]:
     """The option that names the operators of formulas, of those that there are."""
     return option(
         None,
-        "operators of random formulas, separated by spaces or commas, one of them unary; all that "
-        f"there are: {' '.join(known)}",
+        "operators of random formulas, separated by spaces or commas, at least one unary; known are "
+        f"{' '.join(known)}",
         type=_some_of(known),
         metavar="OPS",
     )
@@ -41,7 +41,7 @@ class FormulaRecipe(SizedRecipe):
     operators: Optional[Sequence[str]] = None
     style: str = option(
         "random",
-        "random trees, or over all operators what people write: wide conjunctions and "
+        "random trees, or formulas as people write them, over all operators: wide conjunctions, wide "
         "disjunctions, chains, conditions, several requirements joined, and their negations",
         choices=["random", "people"],
     )

@@ -253,7 +253,7 @@ class Shapes:
         return self._nested("&", [requirement() for _ in range(self._count(2, 8, 0.65))])
 
     def _duty(self, depth: int = 2) -> Tokens:
-        """What is to happen from some moment on."""
+        """A requirement from some moment on."""
         boolean = self._boolean
         rules: List[Rule] = [
             (0.17, lambda: ["F", *boolean()]),

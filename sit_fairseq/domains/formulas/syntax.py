@@ -45,7 +45,7 @@ def check_formula(tokens: Sequence[str]) -> None:
 
 
 def fold(tokens: Sequence[str], combine: Callable[[str, List[T]], T]) -> T:
-    """What ``combine(token, operands)`` makes of a well-formed formula, from its leaves up,
+    """Folds a well-formed formula by ``combine(token, operands)``, from its leaves up,
     however deep."""
     stack: List[T] = []
     for token in reversed(tokens):  # operands come before their operator

@@ -1,4 +1,4 @@
-"""What temporal formulas expand into: demands on this step and on the next one."""
+"""Expands temporal formulas into demands on this step and on the next one."""
 
 from typing import Dict, List, Optional, Sequence, Tuple
 

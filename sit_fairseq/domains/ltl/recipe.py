@@ -39,13 +39,12 @@ def spots_names(number: int) -> List[str]:
 
 @dataclass
 class LtlRecipe(FormulaRecipe, TimedRecipe):
-    """The options of satisfiable formulas with their traces.
+    """Satisfiable formulas with their traces.
 
     The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over ``! &
     X U`` and the constants, as many of each length, each with an accepting run of its automaton.
-    With ``--distinct-symbols`` formulas are drawn under the condition that they have so many; what
-    Spot would rewrite to a shorter one is left out. With ``--operators`` they are left as they are
-    drawn. Formulas in the style of people have any length.
+    With ``--distinct-symbols`` formulas that Spot would rewrite to a shorter one are left out. With
+    ``--operators`` formulas are kept as drawn. Formulas in the style of people have any length.
     """
 
     symbols: Sequence[str] = symbols_option(0)

@@ -120,7 +120,7 @@ def trace_text(tokens: Sequence[str]) -> str:
 
 
 def _moment_text(step: Sequence[str]) -> str:
-    """What holds at one moment, its conjuncts side by side: ``a & !b & (c | d)``."""
+    """The condition at one moment, its conjuncts side by side: ``a & !b & (c | d)``."""
     if step == ("1",):
         return "anything"
     parts = conjuncts(step)

@@ -35,7 +35,7 @@ def aiger_installed() -> bool:
 
 
 def _wires(formula: Sequence[str]) -> Dict[str, str]:
-    """What the circuit calls the symbols: py-aiger refuses some names."""
+    """The circuit's names of the symbols: py-aiger refuses some names."""
     return {symbol: f"s{index}" for index, symbol in enumerate(formula_symbols(formula))}
 
 

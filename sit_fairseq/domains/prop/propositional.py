@@ -53,7 +53,7 @@ def assignment_text(literals: Iterable[Tuple[str, int]]) -> str:
 def same_literals(answer: str, target: str) -> bool:
     """Whether two assignments have the same set of literals, as ``a 1 b 0`` and ``b 0 a 1``.
 
-    What has an odd number of tokens has no literals, and is compared token by token.
+    Answers with an odd number of tokens have no literals, and are compared token by token.
     """
     first, second = answer.split(), target.split()
     if len(first) % 2 or len(second) % 2:

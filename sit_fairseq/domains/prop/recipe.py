@@ -54,11 +54,11 @@ def _check_table(number: int, options: str) -> None:
 
 @dataclass
 class PropRecipe(FormulaRecipe):
-    """The options of formulas that are satisfiable and no tautologies, with their assignments.
+    """Formulas that are satisfiable and no tautologies, with their assignments.
 
     The set-up is that of PropRandom35 (Hahn et al. 2021): a length is drawn uniformly, then
-    formulas of it until one is contingent; known formulas are dropped, so there are few of the
-    shortest (of 1 to 6 tokens 1, 1, 19, 51, 737 and 3193). Formulas in the style of people have any
+    formulas of this length until one is contingent. Known formulas are dropped, so short ones are
+    few (1, 1, 19, 51, 737 and 3193 of 1 to 6 tokens). Formulas in the style of people have any
     length. ``--labels`` changes the assignments alone.
     """
 
