@@ -170,6 +170,35 @@ def test_a_card_that_was_edited_is_kept(tmp_path, option):
 
 
 @pytest.mark.parametrize(
+    "name, reason",
+    [("README.md", ".*is not UTF-8"), ("spm.model", "is no BPE model")],
+)
+def test_a_file_beside_the_checkpoint_that_is_another(name, reason, tmp_path):
+    shutil.copy(SHIPPED / "model.pt", tmp_path)
+    (tmp_path / name).write_bytes(b"\xff\n")
+    with pytest.raises(UserError, match=f"^[^\n]*{name}.*{reason}[^\n]*$"):
+        sit("export", tmp_path / "model.pt", tmp_path / "out", "--transformers")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_card_lists_the_options_there_are(tmp_path):
+    state = load(SHIPPED / "model.pt")
+    del state["cfg"]["model"]["symbol_embedding"], state["cfg"]["task"]["symbols"]
+    torch.save(state, tmp_path / "model.pt")
+    sit("export", tmp_path / "model.pt", tmp_path / "out", "--hub")
+    made = (tmp_path / "out" / "README.md").read_text()
+    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made and "symbol embedding" not in made
+
+
+def test_a_pipe_is_not_waited_for(hub, tmp_path):
+    folder = shutil.copytree(hub, tmp_path / "damaged")
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    with pytest.raises(UserError, match="config.json does not hold the options"):
+        from_pretrained(str(folder))
+
+
+@pytest.mark.parametrize(
     "name, change, reason",
     [
         (
