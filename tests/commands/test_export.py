@@ -149,18 +149,12 @@ def test_a_folder_to_upload_is_a_checkpoint_to_export(hub, tmp_path):
     assert all(torch.equal(value, weights[name]) for name, value in back.items())
 
 
-@pytest.mark.parametrize("card", [None, "---\nlicense: apache-2.0\n---\n\n# Mine\n"])
-def test_a_card_keeps_its_head_and_is_made_where_there_is_none(tmp_path, card):
+def test_a_card_is_made_where_there_is_none(tmp_path):
     shutil.copy(SHIPPED / "model.pt", tmp_path)
-    if card is not None:
-        (tmp_path / "README.md").write_text(card)
     sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
     made = (tmp_path / "hub" / "README.md").read_text()
-    if card is not None:
-        assert made == card
-    else:
-        assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
-        assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
+    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
+    assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
 
 
 @pytest.mark.parametrize("option", ["--hub", "--transformers"])

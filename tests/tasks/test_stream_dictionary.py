@@ -8,13 +8,6 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
-def test_summary_names_the_pattern_and_the_first_of_each_kind():
-    dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
-    assert dictionary.summary() == "symbols '[a-z]': 4 (a, b, c, ...); base tokens: 1 (&)"
-    dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "y")
-    assert dictionary.summary() == "symbols 'y': none; base tokens: 6 (!, &, 1, ...)"
-
-
 def test_filler_is_neither_base_token_nor_symbol():
     dictionary = make_dictionary(pattern="[a-z]|made.*")
     assert "madeupword0000" in dictionary.symbols
