@@ -2,7 +2,6 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.reading import read_infix_trace
 from sit_fairseq.domains.ltl.traces import (
     Trace,
     check_ltl,
@@ -49,7 +48,6 @@ def test_traces(text, prefix, cycle, people):
     )
     assert trace.tokens == text.split()
     assert trace.infix() == people
-    assert read_infix_trace(people) == trace
 
 
 @pytest.mark.parametrize(
