@@ -5,7 +5,8 @@ from random import Random
 from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.options import at_least, option, range_from, symbol_names, symbols
-from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler, feasible_lengths
+from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler
+from sit_fairseq.errors import UserError
 
 SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h"
 
@@ -76,7 +77,13 @@ class SizedRecipe(Recipe):
         self.sampler: Optional[SymbolRangeSampler] = None
         if self.distinct_symbols:
             self.sampler = SymbolRangeSampler(self.samples(), *self.distinct_symbols)
-        self.lengths = feasible_lengths(self.min_length, self.max_length, self.sampler)
+        lengths = range(self.min_length, self.max_length + 1)
+        self.lengths = [n for n in lengths if not self.sampler or self.sampler.feasible(n)]
+        if not self.lengths:
+            raise UserError(
+                f"there are no such samples of {self.min_length} to {self.max_length} tokens",
+                "min_length max_length" + " distinct_symbols symbols" * bool(self.sampler),
+            )
 
     def samples(self) -> Sampler:
         """Draws problems with a given number of different symbols."""

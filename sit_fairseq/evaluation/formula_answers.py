@@ -1,7 +1,9 @@
 """Answers to problems of a domain as people write them, for ``sit answer``."""
 
 import re
+import signal
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
@@ -11,7 +13,6 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 import sit_fairseq
 from sit_fairseq.domains import Domain
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
@@ -80,6 +81,27 @@ def shipped_model(name: str) -> Path:
     raise UserError(f"no model {name} comes with this installation; name one", "path")
 
 
+class _OutOfTime(BaseException):
+    """The time is up; no ``except Exception`` on the way stops it."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Context manager, for the main thread: raises _OutOfTime within it after so many seconds."""
+
+    def stop(*_: Any) -> None:
+        raise _OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # And again each second, since what is raised in a destructor gets lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def answer_formulas(
     formulas: Iterable[str],
     domain: Domain,
@@ -105,9 +127,9 @@ def answer_formulas(
     while batch := list(islice(rest, size)):
         started = time.monotonic()
         try:
-            with time_limit(seconds):
+            with _time_limit(seconds):
                 found = _batch(batch, domain, model, judges, beams)
-        except OutOfTime:
+        except _OutOfTime:
             found = []
         yield from found
         if not found and len(batch) == 1:

@@ -17,8 +17,7 @@ from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import measuring
-from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import Answered, ModelAnswerer
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
