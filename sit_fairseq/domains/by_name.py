@@ -19,11 +19,8 @@ SEMANTICS = (*names(), *_COMPARING)
 def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
     """Makes a judge by name; a UserError, which names the ``parameter``, if there is none.
 
-    Args:
-        semantics: a domain, ``exact``, ``alpha``, or ``MODULE:CLASS``, a subclass of
-            :class:`~sit_fairseq.judging.judge.Judge` in a module that Python finds from the working
-            directory.
-        judge: a judge of the domain; None for the first one.
+    ``semantics`` is a domain, ``exact``, ``alpha``, or ``MODULE:OBJECT``, a domain or a subclass of
+    :class:`~sit_fairseq.judging.judge.Judge`; ``judge`` one of the domain, None for the first one.
     """
     if ":" in semantics:
         own = own_object(semantics, parameter, Judge, Domain)
@@ -98,11 +95,8 @@ def make_grammar(
 ) -> Grammar:
     """Makes the grammar of a model's answers; a UserError if there is none, or it cannot be theirs.
 
-    Args:
-        name: a domain; ``auto`` for the model's; or ``MODULE:CLASS``, a subclass of
-            :class:`~sit_fairseq.search.grammar.Grammar` of your own, or a domain.
-        domain: what the model's sentences are about, None if nobody has said it.
-        base_tokens: the model's tokens that are no symbols; None if there is no model.
+    ``name`` is a domain; ``auto`` for the model's, ``domain``; or ``MODULE:OBJECT``, a domain or a
+    subclass of :class:`~sit_fairseq.search.grammar.Grammar`. ``base_tokens`` are the model's.
     """
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):

@@ -18,17 +18,11 @@ OWN_MODULES = "SIT_OWN_MODULES"
 
 
 class Problem(str):
-    """A source sentence, with what some judges compare answers with.
+    """A source sentence, with what some judges compare answers with. For a judge of the source
+    alone any text is a problem."""
 
-    As text it is the source; for a judge of the source alone any text is a problem.
-
-    Attributes:
-        reference: a right answer, None if none is known.
-        symbols: regular expression of the interchangeable tokens, None if nobody knows.
-    """
-
-    reference: Optional[str]
-    symbols: Optional[str]
+    reference: Optional[str]  # a right answer
+    symbols: Optional[str]  # regular expression of the interchangeable tokens
 
     def __new__(
         cls, source: str, reference: Optional[str] = None, symbols: Optional[str] = None
@@ -64,11 +58,8 @@ class Judge(ABC):
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:
-        """Judges one answer to a problem (see also :class:`Problem`), both tokens separated by
-        spaces.
-
-        One that cannot be read is a verdict too.
-        """
+        """Judges an answer to a problem, both tokens separated by spaces; one that cannot be read
+        is a verdict too."""
 
     def problems(
         self,
@@ -148,19 +139,12 @@ def refuse_other_logic(
     judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
 ) -> None:
     """Raises a UserError if a judge cannot mean the sentences of a model with these base tokens."""
-    reason = other_logic(judge, base_tokens)
-    if reason is not None:
+    known = set(base_tokens)
+    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
+    if foreign or lacking:
+        reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
         raise UserError(
             f"{judge.semantics} does not suit this model, whose tokens are of another logic "
             f"({reason} of {judge.semantics})",
             parameter,
         )
-
-
-def other_logic(judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str]) -> Optional[str]:
-    """How a judge knows a model of another logic by its tokens; None if it may be of its own."""
-    known = set(base_tokens)
-    foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
-    if foreign:
-        return f"its {foreign[0]!r} is none"
-    return f"it lacks {lacking[0]!r}" if lacking else None

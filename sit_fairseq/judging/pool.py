@@ -3,7 +3,7 @@
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
@@ -15,13 +15,6 @@ Pair = Tuple[str, str]
 
 # The verdict on an item that the judge did not finish.
 _UNFINISHED = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
-
-
-class Judged(NamedTuple):
-    """A verdict, and the seconds that the judge took or was given until it was stopped."""
-
-    verdict: Verdict
-    seconds: float
 
 
 def _ask(judge: Judge, question: Sequence[str]) -> Any:
@@ -53,17 +46,18 @@ class JudgePool(WorkerPool):
         self.number = 0
         self.seconds = 0.0
 
-    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
-        """Judges pairs of problem and answer; yields a verdict when those before it are known."""
+    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Tuple[Verdict, float]]:
+        """Judges pairs of problem and answer; yields a verdict when those before it are known, with
+        the seconds that the judge took or was given until it was stopped."""
         with closing(self.imap(pairs)) as outcomes:
             for end, verdict, seconds in outcomes:
                 self.number += 1
                 self.seconds += seconds
-                yield Judged(_UNFINISHED.get(end, verdict), seconds)
+                yield _UNFINISHED.get(end, verdict), seconds
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
         """Judges pairs of problem and answer."""
-        return [judged.verdict for judged in self.imap_timed(pairs)]
+        return [verdict for verdict, _ in self.imap_timed(pairs)]
 
     def verify_answers(
         self, problems: Sequence[str], answers: Sequence[Sequence[str]]

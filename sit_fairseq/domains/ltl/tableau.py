@@ -140,31 +140,14 @@ _Agenda = Optional[Tuple[int, "_Agenda"]]
 
 @dataclass
 class _Moment:
-    """A step of the walk, as far as it was taken apart.
+    """A step of the walk, as far as it was taken apart."""
 
-    Attributes:
-        duties: the set of what is to hold from it on.
-        agenda: what is still to be taken apart.
-        seen: the set of what was taken apart.
-        met: the set of eventualities that come in it.
-        literals: those found, in order.
-        following: what is to hold from the next step on, in order.
-    """
-
-    duties: int
-    agenda: _Agenda
-    seen: int = 0
-    met: int = 0
-    literals: Tuple[int, ...] = ()
-    following: Tuple[int, ...] = ()
-
-    def after(self) -> "_Moment":
-        """The step that follows."""
-        return _Moment(sum(1 << node for node in self.following), _before(self.following, None))
-
-    def on(self, way: Sequence[int]) -> "_Moment":
-        """A copy that has the nodes of a way before it."""
-        return replace(self, agenda=_before(way, self.agenda))
+    duties: int  # the set of what is to hold from it on
+    agenda: _Agenda  # what is still to be taken apart
+    seen: int = 0  # the set of what was taken apart
+    met: int = 0  # the set of eventualities that come in it
+    literals: Tuple[int, ...] = ()  # in order
+    following: Tuple[int, ...] = ()  # what is to hold from the next step on, in order
 
 
 class _Walk:
@@ -196,7 +179,8 @@ class _Walk:
         if node == FALSE:
             return False
         way, *others = expansion.ways[node]
-        self._choices += [(len(self.past), now.on(other)) for other in others]
+        for other in others:
+            self._choices.append((len(self.past), replace(now, agenda=_before(other, now.agenda))))
         now.agenda = _before(way, now.agenda)
         now.met |= bit & expansion.eventualities
         return True
@@ -204,7 +188,8 @@ class _Walk:
     def go_on(self) -> None:
         """Begins the next step."""
         self.past.append(self.now)
-        self.now = self.now.after()
+        following = self.now.following
+        self.now = _Moment(sum(1 << node for node in following), _before(following, None))
 
     def loop(self, visits: Sequence[int]) -> Optional[int]:
         """The last of the steps of the same duties since which all has come that must come."""
