@@ -69,9 +69,7 @@ def _drawn(args: argparse.Namespace) -> Grid:
         raise UserError("only pairs of --from take a pattern of symbols", "symbols")
     domain = find(args.domain, "domain")
     if domain.cells is None:
-        raise UserError(
-            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
-        )
+        raise UserError(f"{domain.name} draws no problems by length; make a grid by --from")
     for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.cells.usual):
         if getattr(args, name) is None:
             setattr(args, name, usual)

@@ -103,11 +103,8 @@ def find(name: str, parameter: str = "semantics") -> Domain:
     if domain is None and ":" in name:
         return own_object(name, parameter, Domain)
     if domain is None:
-        raise UserError(
-            f"there is no domain {name!r}; known are {', '.join(names())}, and one of your own by "
-            "MODULE:OBJECT",
-            parameter,
-        )
+        known_names = ", ".join([*names(), "your own by MODULE:OBJECT"])
+        raise UserError(f"there is no domain {name!r}; known are {known_names}", parameter)
     return domain
 
 

@@ -36,11 +36,8 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
     if domain is not None:
         return domain.judge(judge)
     if semantics not in _COMPARING:
-        raise UserError(
-            f"unknown semantics {semantics!r}; known are {', '.join(SEMANTICS)}, and a domain or "
-            "judge of your own by MODULE:OBJECT",
-            parameter,
-        )
+        known_names = ", ".join([*SEMANTICS, "your own by MODULE:OBJECT"])
+        raise UserError(f"unknown semantics {semantics!r}; known are {known_names}", parameter)
     made = _COMPARING[semantics]()
     if judge not in (None, made.name):
         raise UserError(f"{semantics} has no judge {judge!r}, but {made.name}", "judge")
@@ -53,11 +50,8 @@ def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
     anything."""
     judge = make_judge(semantics, parameter=parameter)
     if judge.on_references:
-        raise UserError(
-            f"{semantics} compares answers with references, which sentences to be answered do not "
-            "have",
-            parameter,
-        )
+        reason = "compares answers with references, which sentences to be answered do not have"
+        raise UserError(f"{semantics} {reason}", parameter)
     if judge.missing is not None:
         raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
     return judge

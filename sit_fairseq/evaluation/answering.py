@@ -164,13 +164,8 @@ def answer_all(
     keeps each batch that has been answered. The answers of a journal are judged again: its verdicts
     are for readers, and of several lines with one index the last one counts. A verdict of the
     answerer is not asked for again if it comes from the same kind of judge. A sentence that cannot
-    be answered has the empty answer, which is invalid.
-
-    Returns:
-        One entry for each problem, in order.
-
-    Raises:
-        UserError: there are no problems, or the journal is damaged.
+    be answered has the empty answer, which is invalid. A UserError if there are no problems, or the
+    journal is damaged.
     """
     if not problems:
         raise UserError("there are no sentences to answer")

@@ -69,11 +69,7 @@ class FormulaAnswer:
 
 
 def shipped_model(name: str) -> Path:
-    """The folder of a trained model that comes with the package.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The folder of a trained model that comes with the package; a UserError if there is none."""
     package = Path(sit_fairseq.__file__).parent
     for folder in (package.parent / "checkpoints" / name, package / "checkpoints" / name):
         if (folder / "model.pt").is_file():
@@ -113,15 +109,8 @@ def answer_formulas(
     """Answers formulas, in order, the first one before the second is asked.
 
     So many are asked at once as take some seconds: one at first, and twice as many after each batch
-    that was quick.
-
-    Args:
-        formulas: problems as the domain reads them.
-        domain: reads problems and writes answers.
-        model: its symbols are called p0, p1, ..., see ``SYMBOLS``.
-        judges: of the domain.
-        beams: widths of the search, from narrow to wide.
-        seconds: after which a formula is given up.
+    that was quick. The model's symbols are called p0, p1, ..., see ``SYMBOLS``; a formula is given up
+    after so many ``seconds``.
     """
     rest, size = iter(formulas), 1
     while batch := list(islice(rest, size)):
@@ -247,12 +236,8 @@ def _answered(
 def confirmed(
     formula: str, entry: Mapping[str, Any], domain: Domain, judges: JudgePool
 ) -> Optional[FormulaAnswer]:
-    """A journal's entry of a formula, judged again; None if the model is to answer again.
-
-    Raises:
-        ValueError: it is not what becomes of the formula.
-        TypeError: it is no note of an answer.
-    """
+    """A journal's entry of a formula, judged again; None if the model is to answer again. A
+    ValueError or TypeError if it is not what becomes of the formula."""
     noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
     if noted.decided is not True:
         return None

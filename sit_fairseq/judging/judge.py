@@ -70,11 +70,10 @@ class Judge(ABC):
         """The sources with what is known of each, see :class:`Problem`; a UserError if the judge
         needs references and there are none."""
         if self.on_references and references is None:
-            raise UserError(
-                f"{self.semantics} compares answers with references, but the data have none: name "
-                "data with targets, or choose other semantics",
-                "semantics",
+            reason = (
+                "compares answers with references, but the data have none: name data with targets"
             )
+            raise UserError(f"{self.semantics} {reason}", "semantics")
         known = references or [None] * len(sources)
         return [Problem(source, reference, symbols) for source, reference in zip(sources, known)]
 
@@ -115,11 +114,9 @@ class Judge(ABC):
 
 
 def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
-    """Finds a user's own object of one of some kinds, or makes one of a user's own class.
-
-    ``place`` is ``MODULE:OBJECT``, in a module that Python finds from the working directory. A
-    UserError, which names the ``parameter``, if there is none or its code fails.
-    """
+    """Finds a user's own object of one of some kinds, or makes one of a user's own class, by
+    ``MODULE:OBJECT``; a UserError if Python finds none from the working directory, or its code
+    fails."""
     module, _, name = place.partition(":")
     folder = os.environ.get(OWN_MODULES, os.getcwd())
     if folder not in sys.path:  # worker processes get the same path
@@ -143,8 +140,5 @@ def refuse_other_logic(
     foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
     if foreign or lacking:
         reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
-        raise UserError(
-            f"{judge.semantics} does not suit this model, whose tokens are of another logic "
-            f"({reason} of {judge.semantics})",
-            parameter,
-        )
+        why = f"whose tokens are of another logic ({reason} of {judge.semantics})"
+        raise UserError(f"{judge.semantics} does not suit this model, {why}", parameter)

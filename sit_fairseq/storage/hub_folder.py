@@ -45,6 +45,8 @@ def read(path: str) -> Tuple[Any, Dict[str, Tensor]]:
     """
     beside = os.path.join(os.path.dirname(path), CONFIG)
     try:
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise OSError("no file")  # but a pipe, or a device that never ends
         with open(beside, encoding="utf-8") as file:
             options = json.load(file)
         cfg = options["cfg"]

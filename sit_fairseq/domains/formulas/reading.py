@@ -267,9 +267,8 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
             raise MalformedFormula(f"{lexeme}: a name holds no line ends and no control characters")
         return [_numbered(name, names)]
     if word.endswith("!"):
-        raise MalformedFormula(
-            f"{lexeme} is an operator of PSL or a negation: write U, X or F, or a space before !"
-        )
+        advice = "write U, X or F, or a space before !"
+        raise MalformedFormula(f"{lexeme} is an operator of PSL or a negation: {advice}")
     head = word.partition("[")[0]
     lowered = " ".join(head.lower().split())
     token = WORDS.get(lowered)
@@ -285,19 +284,14 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         operators, name = run_together.groups()
         return [*operators, *([_numbered(name, names)] if name else [])]
     if temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
-        raise MalformedFormula(
-            f"{lexeme} may be {word[0]} {word[1:20]} or a name: write a space, or the name in "
-            "double quotes"
-        )
+        advice = f"may be {word[0]} {word[1:20]} or a name: write a space, or the name"
+        raise MalformedFormula(f"{lexeme} {advice} in double quotes")
     if word[0].isdecimal():
-        raise MalformedFormula(
-            f"{lexeme} is neither a constant nor a name; put a name or a comparison in double "
-            "quotes"
-        )
+        advice = "put a name or a comparison in double quotes"
+        raise MalformedFormula(f"{lexeme} is neither a constant nor a name; {advice}")
     if word.endswith("."):
-        raise MalformedFormula(
-            f"{lexeme} ends in a dot: leave it out, or put the name in double quotes"
-        )
+        advice = "leave it out, or put the name in double quotes"
+        raise MalformedFormula(f"{lexeme} ends in a dot: {advice}")
     return [_numbered(word, names)]
 
 

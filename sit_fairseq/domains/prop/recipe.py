@@ -39,15 +39,13 @@ LABELS: Dict[str, Labeller] = {
 
 def _check_table(number: int, options: str) -> None:
     if number > MAX_VARIABLES:
-        raise UserError(
-            f"a truth table has at most {MAX_VARIABLES} symbols, these formulas up to {number}",
-            options,
-        )
+        most = f"a truth table has at most {MAX_VARIABLES} symbols"
+        raise UserError(f"{most}, these formulas up to {number}", options)
 
 
 @dataclass
 class PropRecipe(FormulaRecipe):
-    """The options of formulas that are satisfiable and no tautologies, with their assignments.
+    """Formulas that are satisfiable and no tautologies, with their assignments.
 
     The set-up is that of PropRandom35 (Hahn et al. 2021): a length is drawn uniformly, then
     formulas of this length until one is contingent. Known formulas are dropped, so short ones are
