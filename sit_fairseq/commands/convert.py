@@ -110,7 +110,7 @@ def main(args: argparse.Namespace) -> None:
     state = read_state(args.source)
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
-        raise UserError(f"{args.source} has no moving average of its weights; leave out --ema")
+        raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
     own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
@@ -149,4 +149,4 @@ def _verify(source, converted, symbols, device: str) -> None:
                 f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
             )
             if not comparison.equal:
-                raise UserError("the models differ; nothing was written")
+                raise UserError("the new model differs from the original; nothing was written")
