@@ -14,14 +14,7 @@ SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their nam
 @dataclass
 class Recipe:
     """The options of ``sit generate`` for every domain. A domain's recipe adds options, and
-    :meth:`draw`.
-
-    Attributes:
-        lengths: there are to be as many problems of each of these numbers of tokens, as far as
-            there are so many; None for any lengths.
-        per_chunk: problems drawn from one random generator; another number changes the data of a
-            seed.
-    """
+    :meth:`draw`."""
 
     size: int = option(100000, "number of samples", type=at_least(1))
     seed: int = option(42, "the same seed gives the same data", type=int)
@@ -33,7 +26,9 @@ class Recipe:
     )
     workers: int = option(2, "processes; data do not depend on their number", type=at_least(1))
 
+    # Numbers of tokens, of each of which there are to be as many problems; None for any lengths.
     lengths: ClassVar[Optional[Sequence[int]]] = None
+    # Problems drawn from one random generator; another number changes the data of a seed.
     per_chunk: ClassVar[int] = 100
 
     def draw(self, rng: Random) -> List[str]:
@@ -91,18 +86,13 @@ class SizedRecipe(Recipe):
 
 
 class Cells:
-    """Draws the problems of grids, by number of symbols and length, up to some number of each.
+    """Draws the problems of grids, by number of symbols and length, up to some number of each."""
 
-    Attributes:
-        usual: most symbols, tokens and problems of a cell of the usual grid.
-        faults: reasons to leave a problem out that the manifest counts in each cell.
-        fewest: the number of symbols that a grid begins with.
-    """
-
+    # Most symbols, tokens and problems of a cell of the usual grid.
     usual: ClassVar[Tuple[int, int, int]] = (10, 50, 100)
+    # Reasons to leave a problem out that the manifest counts in each cell.
     faults: ClassVar[Sequence[str]] = ()
-
-    fewest = 1
+    fewest = 1  # the number of symbols that a grid begins with
 
     def __init__(self, max_symbols: int, max_length: int) -> None:
         self.sampler = self.samples(max_symbols, max_length)

@@ -65,16 +65,10 @@ def domain_of(judge: Judge) -> Optional[Domain]:
     return own if isinstance(own, Domain) else None
 
 
-def domain_named(name: Optional[str]) -> Optional[Domain]:
-    """The domain of the package that a checkpoint names; None if it names none, or one of a user's
-    own, as nothing is imported because a file says so."""
-    return None if name is None else known(name)
-
-
 def arity_of(domain: Optional[str]) -> Mapping[str, int]:
     """The numbers of operands of tokens, for the positions of a model in trees; formulas' if the
     model names no domain of the package."""
-    found = domain_named(domain)
+    found = known(domain)  # not a user's own: nothing is imported because a file says so
     return ARITY if found is None else found.arity
 
 
@@ -96,7 +90,7 @@ def make_grammar(
     if isinstance(own, Grammar):
         return own
     if name == "auto":
-        own, name = domain_named(domain), domain or ""
+        own, name = known(domain), domain or ""
         if own is None:
             lacking = "the model has no domain" if domain is None else f"the domain {domain}"
             reason = "that says its grammar" if domain is None else "is not of the package"
@@ -105,5 +99,6 @@ def make_grammar(
     if found.grammar is None:
         raise UserError(f"the domain {name} has no grammar of answers", "constrained")
     if base_tokens is not None:
-        refuse_other_logic(found.judge_class, base_tokens, "constrained")
+        first, *_ = found.judges.values()
+        refuse_other_logic(first, base_tokens, "constrained")
     return found.grammar()

@@ -38,23 +38,15 @@ class Judge(ABC):
     A judge is small and picklable: ``JudgePool`` sends it to its workers. A judge of your own needs
     :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`own_object`.
 
-    Attributes:
-        semantics: what problems and answers mean: a domain, or ``MODULE:CLASS``.
-        name: the judge's name among those of the same semantics.
-        quick: no answer takes longer than some milliseconds: judging needs no process of its own.
-        on_references: whether answers are compared with a reference.
-        foreign: tokens by which a model of another logic is known.
-        needs: tokens without which a model can give no right answer.
-        missing: what has to be installed before this judge can decide anything, None if nothing.
     """
 
-    semantics: str
-    name: str
-    quick: bool = False
-    on_references: bool = False
-    foreign: FrozenSet[str] = frozenset()
-    needs: FrozenSet[str] = frozenset()
-    missing: Optional[str] = None
+    semantics: str  # a domain, or MODULE:CLASS
+    name: str  # among the judges of the same semantics
+    quick: bool = False  # answers take some milliseconds at most: no process of its own is needed
+    on_references: bool = False  # whether answers are compared with a reference
+    foreign: FrozenSet[str] = frozenset()  # tokens by which a model of another logic is known
+    needs: FrozenSet[str] = frozenset()  # tokens without which a model can give no right answer
+    missing: Optional[str] = None  # what has to be installed before it can decide anything
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:

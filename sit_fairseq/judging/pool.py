@@ -25,12 +25,8 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
 class JudgePool(WorkerPool):
     """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
-    The arguments are those of :class:`WorkerPool`. ``workers=None`` is 0 for a quick judge, and 2
-    for others.
-
-    Attributes:
-        number: answers judged so far.
-        seconds: that the judge worked on them.
+    The arguments are those of :class:`WorkerPool`; ``workers=None`` is 0 for a quick judge, and 2
+    for others. ``number`` answers were judged so far, in as many ``seconds`` of the judge.
     """
 
     def __init__(

@@ -41,33 +41,24 @@ FALSE, TRUE = 0, 1
 # What an operator becomes when a negation is pushed through it.
 _DUAL = {"&": "|", "|": "&", "X": "X", "U": "R", "R": "U", "W": "M", "M": "W"}
 
-# A subformula and its negation.
-_Pair = Tuple[int, int]
+_Pair = Tuple[int, int]  # a subformula and its negation
 
 
 class Expansion:
     """The subformulas of an LTL formula whose negations were pushed down to its symbols.
 
-    Each is a node, an integer; equal ones are the same node. Bit n of a set of nodes stands for
-    node n.
-
-    Attributes:
-        root: the node of the formula.
-        ways: of each node the lists of nodes that make it true, in the order to be tried; None for
-            literals, ``X`` and false.
-        literals: of each literal its tokens.
-        opposites: of each literal the one that contradicts it.
-        operands: of each ``X`` its operand.
-        eventualities: the set of nodes that may not be put off for ever; their first way meets
-            them.
+    Each is a node, an integer; equal ones are the same node, and ``root`` is that of the formula.
+    Bit n of a set of nodes stands for node n.
     """
 
     def __init__(self, formula: Sequence[str]) -> None:
+        # Of each node the nodes that make it true, by the ways in the order to be tried; None for
+        # literals, X and false.
         self.ways: List[Optional[Tuple[Tuple[int, ...], ...]]] = [None, ((),)]
-        self.literals: Dict[int, Step] = {}
-        self.opposites: Dict[int, int] = {}
-        self.operands: Dict[int, int] = {}
-        self.eventualities = 0
+        self.literals: Dict[int, Step] = {}  # of each literal its tokens
+        self.opposites: Dict[int, int] = {}  # of each literal the one that contradicts it
+        self.operands: Dict[int, int] = {}  # of each X its operand
+        self.eventualities = 0  # nodes not to be put off for ever; their first way meets them
         self._known: Dict[Tuple, int] = {("0",): FALSE, ("1",): TRUE}
         self.root, _ = fold(formula, self._pair)
 
