@@ -51,17 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("destination", metavar="OUT", help="checkpoint to write")
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)
-    for option, text in (
-        ("actual", "streams embed their symbol as IN embeds this token"),
-        ("placeholder", "streams embed all other symbols as IN embeds this token"),
-    ):
-        add(f"--{option}", action="append", metavar="TOKEN", required=True, help=text)
-    add(
-        "--data",
-        metavar="DIR",
-        help="directory with the dictionaries that fairseq's transformer was trained with, and "
-        "sentences for --verify (default: the one recorded in IN)",
-    )
+    named = {"action": "append", "metavar": "TOKEN", "required": True}
+    add("--actual", **named, help="streams embed their symbol as IN embeds this token")
+    add("--placeholder", **named, help="streams embed all other symbols as IN embeds this token")
+    text = "the dictionaries of fairseq's transformer, and sentences for --verify"
+    add("--data", metavar="DIR", help=f"directory of {text} (default: the one recorded in IN)")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="where --verify computes")
     add(
         "--verify",

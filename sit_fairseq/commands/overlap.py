@@ -77,10 +77,8 @@ def main(args: argparse.Namespace) -> None:
         write_pairs(args.write, pairs)
         print(f"{len(pairs)} pairs in {args.write}.src and .tgt", file=sys.stderr)
     if args.expect_none and found:
-        raise UserError(
-            f"{found} times a test sentence is the renaming of a training sentence: generate the "
-            "tests with --exclude."
-        )
+        reason = "times a test sentence is the renaming of a training sentence"
+        raise UserError(f"{found} {reason}: generate the tests with --exclude.")
 
 
 def _keys(name: str, pattern: SymbolPattern, formulas: bool) -> _Keys:
