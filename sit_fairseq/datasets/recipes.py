@@ -11,6 +11,17 @@ from sit_fairseq.errors import UserError
 SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h"
 
 
+def distinct_symbols_option(least: int) -> Optional[Tuple[int, int]]:
+    """The option for the number of different symbols in a sample, from ``least`` on."""
+    return option(
+        None,
+        "number of different symbols in each sample, or a range of it; lengths in which they have "
+        "no room are left out",
+        type=range_from(least),
+        metavar="LO-HI",
+    )
+
+
 @dataclass
 class Recipe:
     """The options of ``sit generate`` for every domain. A domain's recipe adds options, and
@@ -58,13 +69,7 @@ class SizedRecipe(Recipe):
     symbols: Sequence[str] = option(
         symbol_names(5), f"{SYMBOLS_HELP} (default: 5)", type=symbols(1)
     )
-    distinct_symbols: Optional[Tuple[int, int]] = option(
-        None,
-        "number of different symbols in each sample, or a range of it; lengths in which they have "
-        "no room are left out",
-        type=range_from(1),
-        metavar="LO-HI",
-    )
+    distinct_symbols: Optional[Tuple[int, int]] = distinct_symbols_option(1)
     min_length: int = option(1, "fewest tokens", type=at_least(1))
     max_length: int = option(35, "most tokens", type=at_least(1))
 

@@ -5,8 +5,8 @@ from random import Random
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.labelling import Label
-from sit_fairseq.datasets.options import option, range_from, symbol_names
-from sit_fairseq.datasets.recipes import Cells, TimedRecipe
+from sit_fairseq.datasets.options import option, symbol_names
+from sit_fairseq.datasets.recipes import Cells, TimedRecipe, distinct_symbols_option
 from sit_fairseq.domains.formulas.recipe import FormulaRecipe, operators_option, symbols_option
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import ARITY
@@ -81,13 +81,7 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
     """
 
     symbols: Sequence[str] = symbols_option(0)
-    distinct_symbols: Optional[Tuple[int, int]] = option(
-        None,
-        "number of different symbols in each sample, or a range of it; lengths in which they have "
-        "no room are left out",
-        type=range_from(0),
-        metavar="LO-HI",
-    )
+    distinct_symbols: Optional[Tuple[int, int]] = distinct_symbols_option(0)
     operators: Optional[Sequence[str]] = operators_option(tuple(ARITY))
     labels: str = option(
         "spot",

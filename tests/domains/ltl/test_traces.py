@@ -5,7 +5,6 @@ import pytest
 from sit_fairseq.domains.ltl.traces import (
     Trace,
     check_ltl,
-    data_symbols,
     parse_trace,
     same_trace,
 )
@@ -77,18 +76,6 @@ def test_long_and_deep_traces():
     assert len(trace.steps) == 20001
     assert trace.tokens == tokens
     assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
-
-
-@pytest.mark.parametrize(
-    "sentence, symbols",
-    [
-        ("xor x -> r o", "x r o"),
-        ("b 1 a 0", "b a"),
-        ("X c ; & b ! c ; { 1 ; a }", "c b a"),
-    ],
-)
-def test_symbols_of_a_data_set(sentence, symbols):
-    assert data_symbols(sentence.split()) == symbols.split()
 
 
 @pytest.mark.parametrize(
