@@ -419,5 +419,5 @@ def test_mistakes_are_told(evaluate, tmp_path, prefix):
         evaluate("prop", prefix, *SHORT, result=f"{prefix}.src/result.json")
     given = ("--generated", f"{prefix}.tgt")
     for option in ("--verify", "--beams", "--constrained"):
-        with pytest.raises(UserError, match=f"file are not searched for; change {option} or --gen"):
+        with pytest.raises(UserError, match=f"file need no search; change {option} or --gen"):
             evaluate("prop", prefix, *SHORT, option, "3", path=given)
