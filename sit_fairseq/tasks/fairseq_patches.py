@@ -34,7 +34,6 @@ fairseq's name                               why it is replaced
 import argparse
 import collections
 import fileinput
-import functools
 import logging
 import os
 import re
@@ -43,7 +42,7 @@ import traceback
 import typing
 import warnings
 from collections import deque
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from types import ModuleType
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
@@ -71,41 +70,29 @@ logger = logging.getLogger(__name__)
 _LINE = re.compile(r"([A-Z])-(\d+)\t")
 
 
-def _register_safe_globals() -> None:
-    """Allows what fairseq sends from process to process as a checkpoint, whose options are objects
-    of OmegaConf there. A file may hold none of it."""
-    torch.serialization.add_safe_globals(
-        [
-            argparse.Namespace,
-            collections.defaultdict,
-            dict,
-            int,
-            list,
-            typing.Any,
-            omegaconf.DictConfig,
-            omegaconf.ListConfig,
-            omegaconf.base.ContainerMetadata,
-            omegaconf.base.Metadata,
-            omegaconf.nodes.AnyNode,
-            distributed_utils._TensorPlaceholder,
-        ]
-    )
+# What fairseq sends from process to process as a checkpoint, whose options are objects of OmegaConf
+# there. A file may hold none of it.
+_SENT = [
+    *(argparse.Namespace, collections.defaultdict, dict, int, list, typing.Any),
+    *(omegaconf.DictConfig, omegaconf.ListConfig, omegaconf.nodes.AnyNode),
+    *(omegaconf.base.ContainerMetadata, omegaconf.base.Metadata),
+    distributed_utils._TensorPlaceholder,
+]
 
 
-@functools.lru_cache(maxsize=None)
+@lru_cache(maxsize=None)
 def patch_fairseq() -> None:
-    """Replaces what concerns files, and quietens what concerns nobody; once, however often it is
-    called."""
+    """Replaces what concerns files, and quietens what concerns nobody; once."""
     if "fairseq_cli" in sys.modules:  # one of fairseq's commands
         sys.excepthook = partial(_end, sys.excepthook)
         given = JobReturn.return_value
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
-    _register_safe_globals()
+    torch.serialization.add_safe_globals(_SENT)
     compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
-    checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
-    PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
+    checkpoint_utils.load_checkpoint = partial(_load_or_end, checkpoint_utils.load_checkpoint)
+    PathManager.copy = staticmethod(partial(_copy_whole, PathManager.copy))
     if utils.xm is None:
         utils.get_tpu_device = _no_tpu
     for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
@@ -121,8 +108,7 @@ def patch_fairseq() -> None:
 
 
 def patch_command() -> None:
-    """Replaces what fairseq-generate and fairseq-interactive read and print with, if this process
-    runs one of them."""
+    """Replaces what fairseq-generate or fairseq-interactive, if it runs, reads and prints with."""
     # As their entry points load them, and as ``python -m`` does.
     for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
         command = sys.modules.get(name)
@@ -202,56 +188,45 @@ def load_checkpoint_to_cpu(
     return checkpoint_utils._upgrade_state_dict(state)
 
 
-def _copying_whole(copy: Callable) -> Callable:
-    """Makes copies of a checkpoint take their names only once they are complete."""
-
-    @functools.wraps(copy)
-    def copy_whole(src_path: str, dst_path: str, overwrite: bool = False) -> bool:
-        if not overwrite or not PathManager.supports_rename(dst_path):
-            return copy(src_path, dst_path, overwrite)
-        with partial_files(dst_path) as (temporary,):
-            return copy(src_path, temporary, overwrite)
-
-    return copy_whole
+def _copy_whole(copy: Callable, src_path: str, dst_path: str, overwrite: bool = False) -> bool:
+    """Copies a checkpoint, which takes its name once it is complete."""
+    if not overwrite or not PathManager.supports_rename(dst_path):
+        return copy(src_path, dst_path, overwrite)
+    with partial_files(dst_path) as (temporary,):
+        return copy(src_path, temporary, overwrite)
 
 
 def _no_tpu() -> None:
     raise UserError("--bf16 needs a TPU; leave it out, or pass --autocast bfloat16")
 
 
-def _ending_in_time(load: Callable) -> Callable:
-    """Makes fairseq-train end if ``--max-update`` was reached before, and say what hinders it."""
-
-    @functools.wraps(load)
-    def load_or_end(cfg, trainer, **kwargs):
-        common = trainer.cfg.common
-        if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
-            raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
-        if trainer.cfg.dataset.num_shards > 1:
-            raise UserError("fairseq-train reads the whole data", "num_shards")
-        try:
-            loaded = load(cfg, trainer, **kwargs)
-        except AssertionError as error:  # another optimizer or criterion
-            raise UserError(f"the training in {cfg.save_dir} cannot go on: {error}")
-        except Exception as error:
-            if isinstance(error.__context__, UserError):  # which fairseq covers up
-                raise error.__context__ from None
-            raise
-        most = trainer.cfg.optimization.max_update
-        if 0 < most <= trainer.get_num_updates():
-            logger.info("the %d updates of --max-update are done: nothing is left to train", most)
-            raise SystemExit(0)
-        return loaded
-
-    return load_or_end
+def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
+    """Begins fairseq-train; ends it if ``--max-update`` was reached before, or says what hinders it."""
+    common = trainer.cfg.common
+    if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
+        raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
+    if trainer.cfg.dataset.num_shards > 1:
+        raise UserError("fairseq-train reads the whole data", "num_shards")
+    try:
+        loaded = load(cfg, trainer, **kwargs)
+    except AssertionError as error:  # another optimizer or criterion
+        raise UserError(f"the training in {cfg.save_dir} cannot go on: {error}")
+    except Exception as error:
+        if isinstance(error.__context__, UserError):  # which fairseq covers up
+            raise error.__context__ from None
+        raise
+    most = trainer.cfg.optimization.max_update
+    if 0 < most <= trainer.get_num_updates():
+        logger.info("the %d updates of --max-update are done: nothing is left to train", most)
+        raise SystemExit(0)
+    return loaded
 
 
 # Commands that answer.
 
 
 def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
-    """Answers the shard of ``--num-shards`` and ``--shard-id``; fairseq would answer one of as many
-    as there are GPUs."""
+    """Answers the shard of ``--num-shards`` and ``--shard-id``."""
     shards, shard = cfg.dataset.num_shards, cfg.dataset.shard_id
     if not 0 <= shard < shards:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
