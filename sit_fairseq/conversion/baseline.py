@@ -1,8 +1,4 @@
-"""The baseline ``--symbol-embedding fixed`` as a source of the conversion.
-
-This is the paper's own experiment: a transformer with a learnt row for each symbol, and
-tree positions, rotary positions and a cosine head as the model over streams has them.
-"""
+"""The baseline ``--symbol-embedding fixed`` as a source of the conversion, as in the paper."""
 
 from typing import Any, Dict, Optional
 
@@ -19,9 +15,8 @@ from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTrans
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
-# What a model over streams has another value of, or no use for. With fresh symbols it would compute
-# something else, as their streams are in every mean: they are for the training that follows, and
-# need no weights.
+# What a model over streams has another value of, or no use for. With fresh symbols, which need no
+# weights, it would compute something else, as their streams are in every mean.
 _NOT_CARRIED = (
     *("symbol_embedding", "symbol_code_dim", "aggregated_normalize_before"),
     *("fresh_symbols", "fresh_names"),
@@ -32,11 +27,8 @@ _TABLES = ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_proje
 def read_baseline(
     path: str, state: Dict[str, Any], *, data: Optional[str] = None, ema: bool = False
 ) -> Original:
-    """Describes a checkpoint of a model trained with ``--symbol-embedding fixed``.
-
-    Its tokens are in the checkpoint; ``data`` has sentences to compare models on, if it is there.
-    Other arguments and errors are those of :func:`~sit_fairseq.conversion.vanilla.read_vanilla`.
-    """
+    """As :func:`~sit_fairseq.conversion.vanilla.read_vanilla`; the tokens are in the checkpoint, and
+    ``data`` only has sentences to compare models on."""
     options = {n: v for n, v in original.model_options(state).items() if not n.startswith("_")}
     kind = options["symbol_embedding"]
     if kind != "fixed":

@@ -26,8 +26,7 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 @dataclass(frozen=True)
 class Symbols:
-    """The pattern of the symbols, and for each sort those whose rows become *actual* and
-    *placeholder*."""
+    """The pattern, and for each sort the symbols whose rows become *actual* and *placeholder*."""
 
     pattern: str
     actual: Tuple[str, ...]
@@ -35,12 +34,8 @@ class Symbols:
 
     @classmethod
     def named(cls, pattern: str, **given: Sequence[str]) -> "Symbols":
-        """Sorts out symbols that are given as ``SORT=TOKEN``, or as ``TOKEN`` if there is one sort
-        without a name.
-
-        Raises:
-            UserError: they are not one for each sort.
-        """
+        """Of symbols as ``SORT=TOKEN``, or ``TOKEN`` for one sort without a name; a UserError unless
+        there is one for each sort."""
         sorts, found = SymbolPattern(pattern).sorts, {}
         for option, texts in given.items():
             pairs = [("", t) if sorts == [""] else t.partition("=")[::2] for t in texts]
@@ -52,9 +47,8 @@ class Symbols:
 
 
 class Account(Dict[str, List[str]]):
-    """Where the tensors went: names of those of the original that were ``kept``, ``joined`` into
-    one, ``split`` as tables of which some rows are needed, or ``dropped``, and of ``new`` ones of
-    the converted model."""
+    """Names of tensors of the original that were ``kept``, ``joined`` into one, ``split`` into rows,
+    or ``dropped``, and of ``new`` ones."""
 
     def __init__(self) -> None:
         super().__init__({kind: [] for kind in ("kept", "joined", "split", "dropped", "new")})
@@ -73,16 +67,10 @@ class Account(Dict[str, List[str]]):
 def convert(
     original: Original, symbols: Symbols, cfg: DictConfig
 ) -> Tuple[SymbolInvariantTransformerModel, Account]:
-    """Makes a model over streams out of a trained one.
+    """Makes a model over streams, of all options ``cfg``, out of a trained one.
 
-    Args:
-        original: the trained model.
-        symbols: what becomes interchangeable.
-        cfg: all options of the new model. Aggregated attentions start with an output of zero: with
-            a layer norm before them (``aggregated_normalize_before``) they change nothing.
-
-    Returns:
-        The model, and where the weights of the original went.
+    Aggregated attentions start with an output of zero: with a layer norm before them
+    (``aggregated_normalize_before``) they change nothing.
 
     Raises:
         UserError: the symbols are not those of the original, or its weights do not fit.
@@ -126,11 +114,7 @@ def convert(
 
 
 def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
-    """All tokens of the original, split into base tokens and symbols.
-
-    Raises:
-        UserError: the symbols are not symbols of the original.
-    """
+    """All tokens of the original, split into base tokens and symbols; a UserError for others."""
     dictionary = StreamDictionary()
     sides = original.dictionaries.source, original.dictionaries.target
     for side in sides:

@@ -23,13 +23,13 @@ _MISFITS = (
 
 
 class Dictionaries(NamedTuple):
-    """The tokens that a model was trained on."""
+    """The tokens that a model was trained on, their directory and, if known, languages."""
 
-    data: str  # the directory
-    source_lang: Optional[str]  # None if unknown
+    data: str
+    source_lang: Optional[str]
     target_lang: Optional[str]
     source: Dictionary
-    target: Dictionary  # maybe the same one
+    target: Dictionary
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,11 @@ class Original:
         model_options: options of ``symbol_invariant_transformer`` under which it computes the same
             function of one stream.
         task_options: options of ``stream_translation`` that hold on.
-        dictionaries: the tokens of its sources and targets.
         tensors: its weights in float32, by name.
         tables: the dictionaries that embeddings have their rows by, by name of the tensor.
         parts: maps the name of any other tensor of the converted model to the names of the tensors
             that it consists of, one below the other.
         never_produced: tokens that no answer of it can hold.
-        model: itself.
     """
 
     model_options: Dict[str, Any]
@@ -71,11 +69,8 @@ def lasting_task_options(state: Dict[str, Any]) -> Dict[str, bool]:
 
 
 def weights(path: str, state: Dict[str, Any], ema: bool) -> Dict[str, Tensor]:
-    """The weights by name, in float32, or with ``ema`` their moving average.
-
-    Raises:
-        UserError: they are of a sharded or wrapped model.
-    """
+    """The weights by name, in float32, or with ``ema`` their moving average; a UserError if they
+    are of a sharded or wrapped model."""
     chosen = moving_average(state) if ema else state["model"]
     shards = [name for name in chosen if "flat_param" in name or "_fsdp_wrapped_module" in name]
     if shards or "fsdp_metadata" in state:
@@ -111,11 +106,7 @@ def languages(state: Dict[str, Any], data: str) -> List[Optional[str]]:
 
 
 def read_dictionaries(state: Dict[str, Any], data: Optional[str]) -> Dictionaries:
-    """Reads the dictionaries in a directory, by default the one that the checkpoint names.
-
-    Raises:
-        UserError: they cannot be found or read.
-    """
+    """Reads the dictionaries in a directory, by default that of the checkpoint, or a UserError."""
     data = data or recorded_data(state)
     if not os.path.isdir(data):
         raise UserError(f"{data!r}, the directory of the model's dictionaries, is missing", "data")
@@ -135,11 +126,7 @@ def dictionary_path(data: str, lang: str) -> str:
 
 
 def read_dictionary(data: str, lang: str) -> Dictionary:
-    """Reads the dictionary of a language.
-
-    Raises:
-        UserError: there is none, or it cannot be read.
-    """
+    """Reads the dictionary of a language; a UserError if it cannot."""
     path = dictionary_path(data, lang)
     if not os.path.isfile(path):
         raise UserError(f"{path} is missing", "data")

@@ -1,25 +1,15 @@
 """Models of other kinds behind the interface of stream models, to compare them."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Tuple
 
 import torch
-from fairseq.data import Dictionary
 from torch import Tensor, nn
 
 from sit_fairseq.conversion.original import Original
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """Sources that were encoded by a model of either kind."""
-
-    slots: Slots
-    canonical: Tensor
-    states: Any
 
 
 class _Cache(dict):
@@ -38,14 +28,9 @@ class _Cache(dict):
 class SlotSpaceTransformer(nn.Module):
     """A trained model over the canonical ids of sentences whose only symbol is ``actual``.
 
-    Its columns are the base tokens and that symbol: whatever else the model could produce is left
-    out before probabilities are normalised, and so are base tokens that its target dictionary
-    lacks. It has the methods of :class:`SymbolInvariantTransformer`.
-
-    Args:
-        original: fairseq's transformer, or a baseline of this package.
-        vocabulary: gives the canonical ids.
-        actual: the symbol.
+    Its columns are the base tokens of ``vocabulary`` and that symbol: whatever else the model could
+    produce is left out before probabilities are normalised, and so are base tokens that its target
+    dictionary lacks. It has the methods of :class:`SymbolInvariantTransformer`.
     """
 
     def __init__(self, original: Original, vocabulary: Vocabulary, actual: str) -> None:
@@ -57,8 +42,11 @@ class SlotSpaceTransformer(nn.Module):
         self.model = model
         self.vocabulary = vocabulary
         self._is_baseline = isinstance(model, SymbolInvariantTransformer)
-        sides = (dictionaries.source, dictionaries.target)
-        source, target = (_indices(side, vocabulary, actual) for side in sides)
+        tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
+        source, target = (  # of each canonical id, <unk> where a dictionary lacks the token
+            torch.tensor([side.index(token) for token in (*tokens, actual)])
+            for side in (dictionaries.source, dictionaries.target)
+        )
         self.register_buffer("source_indices", source)
         self.register_buffer("target_indices", target)
         lacking = target.eq(dictionaries.target.unk())
@@ -77,12 +65,13 @@ class SlotSpaceTransformer(nn.Module):
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         return Slots.by_appearance(self.vocabulary, tokens)
 
-    def encode(self, tokens: Tensor) -> _Encoded:
+    def encode(self, tokens: Tensor) -> SimpleNamespace:
         canonical, slots = self.read(tokens.to(self.source_indices.device))
         encode = self.model.encode if self._is_baseline else self.model.encoder
-        return _Encoded(slots, canonical, encode(self.source_indices[canonical]))
+        states = encode(self.source_indices[canonical])
+        return SimpleNamespace(slots=slots, canonical=canonical, states=states)
 
-    def new_cache(self, source: _Encoded) -> Any:
+    def new_cache(self, source: SimpleNamespace) -> Any:
         if self._is_baseline:
             return self.model.new_cache(source.states)
         return _Cache(self.model, source.states)
@@ -107,9 +96,3 @@ class SlotSpaceTransformer(nn.Module):
 
     def _columns(self, logits: Tensor) -> Tensor:
         return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf)
-
-
-def _indices(dictionary: Dictionary, vocabulary: Vocabulary, actual: str) -> Tensor:
-    """The index of each canonical id, ``<unk>`` where the dictionary lacks the token."""
-    tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
-    return torch.tensor([dictionary.index(token) for token in (*tokens, actual)])

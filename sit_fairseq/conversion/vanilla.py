@@ -34,16 +34,13 @@ _REFUSED = (
 def read_vanilla(
     path: str, state: Dict[str, Any], *, data: Optional[str] = None, ema: bool = False
 ) -> Original:
-    """Describes a checkpoint of fairseq's ``transformer``.
+    """Describes a checkpoint of fairseq's ``transformer``; a UserError if it cannot be converted.
 
     Args:
         path: its name, for messages.
         state: its content.
         data: the directory of its dictionaries; None for the one recorded in it.
         ema: take the moving average of the weights.
-
-    Raises:
-        UserError: it cannot be converted, or a dictionary is missing.
     """
     options = original.model_options(state)
     weights = original.weights(path, state, ema)
@@ -62,9 +59,9 @@ def read_vanilla(
     )
     with original.explaining_weights(path):  # loaded as fairseq loads them, old files included
         model = TransformerModelBase.build_model(cfg, task).eval()
-        kept = {name: t for name, t in weights.items() if not _REDUNDANT.fullmatch(name)}
+        redundant = {n: t for n, t in weights.items() if _REDUNDANT.fullmatch(n)}
+        kept = {n: t for n, t in weights.items() if n not in redundant}
         model.load_state_dict(kept, strict=True)
-    redundant = {n: t for n, t in weights.items() if _REDUNDANT.fullmatch(n)}
     tensors = {n: t for n, t in model.state_dict().items() if not _REDUNDANT.fullmatch(n)}
     return Original(
         model_options=_stream_options(cfg, model),

@@ -39,7 +39,7 @@ TOLERANCE = 1e-5
 
 
 class Pair(NamedTuple):
-    """A source and a target, as tokens without ``</s>``."""
+    """Tokens without ``</s>``."""
 
     source: List[str]
     target: List[str]

@@ -48,11 +48,7 @@ def configuration(original: Original, symbols: Symbols, arguments: List[str]) ->
 
 
 def check_destination(source: str, destination: str, overwrite: bool) -> None:
-    """Says before any work is done whether the result could be written.
-
-    Raises:
-        UserError: it could not.
-    """
+    """Raises a UserError, before any work is done, if the result cannot be written."""
     folder = os.path.dirname(os.path.abspath(destination))
     if not os.path.isdir(folder):
         raise UserError(f"{folder} does not exist; make it, or name another OUT")

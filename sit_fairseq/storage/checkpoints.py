@@ -1,5 +1,4 @@
-"""Checkpoints: reading them as plain data, see :mod:`sit_fairseq.storage.pickles`, and writing what
-``torch.load(weights_only=True)`` reads too."""
+"""Checkpoints: reading them as plain data, and writing what ``torch.load(weights_only=True)`` reads."""
 
 import contextlib
 import io
@@ -14,8 +13,8 @@ from sit_fairseq.storage import hub_folder, pickles
 
 @contextlib.contextmanager
 def explained(path: str, remedy: str) -> Iterator[None]:
-    """Context manager around the reading of a checkpoint: raises a UserError, which names the file
-    and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
+    """Context manager: whatever a damaged file ends in becomes a UserError, which ends with the
+    remedy."""
     try:
         yield
     except UserError:

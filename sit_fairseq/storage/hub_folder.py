@@ -1,7 +1,4 @@
-"""Checkpoints as folders to upload: weights as safetensors, options as JSON.
-
-They are read wherever fairseq reads a checkpoint, under the name of the file of weights.
-"""
+"""Checkpoints as folders to upload: weights as safetensors, options as JSON."""
 
 import json
 import os
@@ -12,8 +9,6 @@ from torch import Tensor
 from sit_fairseq.errors import UserError, missing
 
 WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
-
-_MODEL_TYPE = "symbol_invariant_transformer"
 
 
 def _safetensors():
@@ -34,15 +29,12 @@ def write_weights(weights: Dict[str, Tensor], path: str) -> None:
 
 def config(cfg: Dict[str, Any]) -> Dict[str, Any]:
     """The content of ``config.json``, from the options of a checkpoint as plain data."""
-    return {"model_type": _MODEL_TYPE, "library_name": "sit_fairseq", "cfg": cfg}
+    return {"model_type": "symbol_invariant_transformer", "library_name": "sit_fairseq", "cfg": cfg}
 
 
 def read(path: str) -> Tuple[Any, Dict[str, Tensor]]:
-    """The options and the weights of a folder, given the name of its file of weights.
-
-    Raises:
-        UserError: the folder lacks its options, or they are no JSON, or the weights are damaged.
-    """
+    """The options and the weights of a folder, given the path of its weights; a UserError if one is
+    missing or damaged."""
     beside = os.path.join(os.path.dirname(path), CONFIG)
     try:
         with open(beside, encoding="utf-8") as file:

@@ -39,12 +39,8 @@ class SemanticScorerConfig(FairseqDataclass):
 class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
-    fairseq hands a scorer references and hypotheses only. The current run therefore passes each
-    batch through :meth:`judge`, where the sources are known as well.
-
-    Raises:
-        UserError: if no task has begun a run, its sentences have lost names of symbols, or the
-            options do not name a judge.
+    fairseq hands a scorer references and hypotheses only, so the current run passes each batch
+    through :meth:`judge`, where the sources are known as well.
     """
 
     def __init__(self, cfg: SemanticScorerConfig) -> None:
@@ -78,9 +74,8 @@ class SemanticScorer(BaseScorer):
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, every verdict's count, the distance if there is one. This is
-        the last that fairseq asks for, so the judges may go."""
-        self._judges.close()
+        """Correct and exact shares, every verdict's count, the distance if there is one."""
+        self._judges.close()  # fairseq asks for nothing after this
         exact = 100.0 * self.exact / max(self.counts.total, 1)
         exact = f"exact {exact:.2f} % ({self.exact}/{self.counts.total})"
         return f"correct {self.score():.2f} %, {exact}; {self.counts}"

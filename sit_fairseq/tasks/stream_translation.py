@@ -54,12 +54,8 @@ patch_fairseq()
 class StreamTranslationTask(TranslationTask):
     """fairseq's translation task for models that keep one stream per symbol.
 
-    Source and target share one :class:`StreamDictionary`; plain ``fairseq-preprocess
-    --joined-dictionary`` output is all it needs. ``--max-tokens`` counts a sentence once for each
-    of its streams (:class:`StreamPairDataset`).
-
-    Raises:
-        UserError: if an option is unsuitable.
+    Source and target share one :class:`StreamDictionary`, of plain ``fairseq-preprocess
+    --joined-dictionary``. ``--max-tokens`` counts a sentence once for each of its streams.
     """
 
     cfg: StreamTranslationConfig
@@ -92,16 +88,14 @@ class StreamTranslationTask(TranslationTask):
 
     @classmethod
     def build_dictionary(cls, filenames: Sequence[str], *args: Any, **kwargs: Any):
-        """As in fairseq, which would take a byte order mark for a token, and a carriage return for
-        the end of a line."""
+        """As in fairseq, but a text with a byte order mark or a stray carriage return is refused."""
         for name in filenames:
             read_sentences(name)
         return super().build_dictionary(filenames, *args, **kwargs)
 
     @classmethod
     def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):
-        """Loads the dictionary; a UserError without data of ``fairseq-preprocess
-        --joined-dictionary``."""
+        """Loads the dictionary; a UserError without ``fairseq-preprocess --joined-dictionary``."""
         patch_command()
         folder = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(folder):
@@ -133,10 +127,8 @@ class StreamTranslationTask(TranslationTask):
     ) -> "StreamTranslationTask":
         """A task without a data directory, to load a model with streams into.
 
-        Args:
-            cfg: options, or those of a checkpoint, which may be older than some of them.
-            base_tokens: the dictionary's. A model that is loaded adds its own.
-            symbols: pattern of the symbols; None for that of the model.
+        ``cfg`` may be of an older checkpoint; a model that is loaded adds its base tokens, and by
+        default its pattern.
         """
         if isinstance(cfg, DictConfig):
             # As fairseq completes them; it would take the superfluous ones from the caller.
@@ -212,9 +204,8 @@ class StreamTranslationTask(TranslationTask):
                 raise UserError(f"{option} cannot judge: {lost_names(unknown, split)}")
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
-        """As in fairseq, but no sentence is lost: the last batch is not dropped for not being a
-        multiple of 8, and a resumed training has the batches of an uninterrupted one, which keeps
-        those of its first epoch. Those of training follow ``--length-ramp-updates``."""
+        """As in fairseq, but the last batch is not dropped for not being a multiple of 8, and a
+        resumed training has the batches of an uninterrupted one, those of its first epoch."""
         kwargs["required_batch_size_multiple"] = 1
         anew = kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         kept = not anew and self.can_reuse_epoch_itr(dataset)
@@ -263,8 +254,7 @@ class StreamTranslationTask(TranslationTask):
         self._epoch = epoch
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not reach
-        the statistics of the scale."""
+        """As in fairseq; a dummy batch must not reach the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
         criterion = partial(self._autocast_criterion, criterion)

@@ -28,8 +28,7 @@ _SHARES = {**_VERDICTS, "_verdict_satisfied": "correct", "_exact": "exact"}
 
 
 def generation_options(text: str) -> Namespace:
-    """The options of ``--validate-args``; a UserError if they cannot be read, or fairseq has no
-    such one."""
+    """The options of ``--validate-args``; a UserError unless fairseq has them."""
     try:
         options = json.loads(text)
         unknown = set(options).difference(field.name for field in fields(GenerationConfig))
@@ -47,17 +46,8 @@ def generation_options(text: str) -> Namespace:
 class JudgedValidation:
     """Counts the verdicts on the answers to the first sentences of each split.
 
-    It ends its judges when it goes itself, as fairseq does not say when the last validation is
-    over.
-
-    Args:
-        cfg: options of the task.
-        dictionary: of sources and answers.
-        required: whether the judge must be able to decide anything, which a training is not to find
-            out at its end.
-
-    Raises:
-        UserError: there is no such judge, or it lacks what it needs.
+    Its judges end with it: fairseq does not say which validation is the last. A UserError if there is
+    no such judge or, where it is ``required``, the judge lacks what it needs.
     """
 
     def __init__(
@@ -106,8 +96,7 @@ def _percentage(key: str, meters: Dict[str, Any]) -> float:
 
 
 def fetch_numbers(logs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Fetches all 0-dimensional tensors among fairseq's logging outputs, so that the CPU waits for
-    a GPU only once."""
+    """Fetches all numbers among fairseq's logging outputs, so that the CPU waits for a GPU once."""
     away = [(log, name) for log in logs for name in log if getattr(log[name], "is_cuda", False)]
     if not away:
         return logs
