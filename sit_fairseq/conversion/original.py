@@ -120,14 +120,9 @@ def read_dictionaries(state: Dict[str, Any], data: Optional[str]) -> Dictionarie
     return Dictionaries(data, *langs, *(read_dictionary(data, lang) for lang in langs))
 
 
-def dictionary_path(data: str, lang: str) -> str:
-    """Where fairseq-preprocess writes the dictionary of a language."""
-    return os.path.join(data, f"dict.{lang}.txt")
-
-
 def read_dictionary(data: str, lang: str) -> Dictionary:
     """Reads the dictionary of a language; a UserError if it cannot."""
-    path = dictionary_path(data, lang)
+    path = os.path.join(data, f"dict.{lang}.txt")
     if not os.path.isfile(path):
         raise UserError(f"{path} is missing", "data")
     return StreamDictionary.load(path)

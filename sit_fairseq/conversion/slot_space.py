@@ -88,7 +88,7 @@ class SlotSpaceTransformer(nn.Module):
         return self.model.max_decoder_positions()
 
     def unreadable(self, tokens: Tensor) -> None:
-        """Nothing keeps it from reading a sentence that its conversion reads."""
+        """None: it reads whatever its conversion reads."""
 
     def _tokens(self, canonical: Tensor) -> Tensor:
         # Beams that are dead anyway hold arbitrary ids.

@@ -98,7 +98,6 @@ def _config(path: str, options: Dict[str, Any]) -> TransformerConfig:
 
 
 def _refuse_options(path: str, cfg: TransformerConfig, options: Dict[str, Any]) -> None:
-    """Refuses a model that computes something that streams do not."""
     refused = {name: utils.safe_getattr(cfg, name) or options.get(name) for name in _REFUSED}
     # What fairseq has for "not in use".
     refused = {name: value for name, value in refused.items() if value and value != -1}
@@ -164,7 +163,6 @@ def _stream_options(cfg: TransformerConfig, model: TransformerModelBase) -> Dict
 
 
 def _parts(name: str) -> List[str]:
-    """The tensors of a vanilla model that a tensor of a stream model consists of."""
     name = re.sub(r"\.(encoder_attn|encoder_attn_layer_norm)\.0\.", r".\1.", name)
     for joined in ("qkv", "kv"):
         if f".{joined}_proj." in name:

@@ -21,7 +21,7 @@ from fairseq.data import data_utils
 from fairseq.data.language_pair_dataset import collate
 from omegaconf import DictConfig
 
-from sit_fairseq.conversion.original import Original, dictionary_path, read_dictionary
+from sit_fairseq.conversion.original import Original, read_dictionary
 from sit_fairseq.conversion.slot_space import SlotSpaceTransformer
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
 from sit_fairseq.errors import MalformedFormula, UserError
@@ -65,7 +65,6 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the two compute the same."""
         return (
             self.sentences > 0
             and self.difference <= self.allowed
@@ -115,7 +114,7 @@ def _of_split(original: Original, split: str, known: List[Set[str]], actual: str
     """The pairs of a split that hold known tokens alone and, in the source, the symbol."""
     data, *languages = original.dictionaries[:3]
     if not data or not all(
-        lang and os.path.isfile(dictionary_path(data, lang)) for lang in languages
+        lang and os.path.isfile(f"{data}/dict.{lang}.txt") for lang in languages
     ):
         return
     prefix = os.path.join(data, f"{split}.{'-'.join(languages)}")
@@ -226,7 +225,6 @@ def _generator(model, dictionary: StreamDictionary) -> StreamSequenceGenerator:
 
 
 def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str) -> Dict[str, Any]:
-    """A batch as fairseq's data sets collate it."""
     eos, samples = dictionary.eos(), []
     for number, pair in enumerate(pairs):
         source, target = (torch.tensor([*map(dictionary.index, side), eos]) for side in pair)

@@ -29,7 +29,6 @@ def try_lock(file: IO, path: str) -> bool:
 
 
 def _is_named(file: IO, path: str) -> bool:
-    """Whether an open file still has a name."""
     return os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
 
 
@@ -102,11 +101,6 @@ def replacing(*paths: str) -> Iterator[List[TextIO]]:
         yield [
             stack.enter_context(open(name, "w", encoding="utf-8", newline="\n")) for name in names
         ]
-
-
-def whole_lines(data: bytes) -> bytes:
-    """The content of a file up to its last line end; an interruption may leave half a line."""
-    return data[: data.rfind(b"\n") + 1]
 
 
 def sha256_of_file(path: str) -> str:

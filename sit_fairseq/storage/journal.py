@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Dict, List, Mapping
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import try_lock, whole_lines
+from sit_fairseq.storage.files import try_lock
 
 # How every header begins, and how long the values of a difference may be to be shown.
 _HEADER, _LONGEST_SHOWN = b'{"journal": "', 40
@@ -116,7 +116,7 @@ class Journal:
         """Reads what is there and returns how many bytes of it are whole lines."""
         self._file.seek(0)
         found = self._file.read()
-        data, lines = whole_lines(found), []
+        data, lines = found[: found.rfind(b"\n") + 1], []
         ours = found.startswith(_HEADER) or _HEADER.startswith(found)
         for number, line in enumerate(data.splitlines() if ours else [], start=1):
             try:
@@ -134,7 +134,6 @@ class Journal:
         return 0 if difference else len(data)  # without entries there is nothing to keep
 
     def _write(self, data: bytes) -> None:
-        """Writes whole lines or nothing."""
         try:
             rest = memoryview(data)
             while rest:

@@ -134,7 +134,6 @@ class _Maker:
         self._values, self._bytes = _MOST, _MOST_SHARED * size
 
     def make(self, node: Any, depth: int = 0) -> Any:
-        """The value of a description."""
         self._values -= 1
         if self._values < 0 or depth > _DEEPEST:
             raise UnpicklingError(

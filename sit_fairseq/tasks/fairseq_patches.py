@@ -5,29 +5,21 @@ fairseq's name                               why it is replaced
 ============================================ ==================================================
 ``checkpoint_utils.load_checkpoint_to_cpu``  fairseq builds and runs what the options of a file
                                              say; here the file is checked to be data first
-``checkpoint_utils.load_checkpoint``         a finished training that is started again would make
-                                             one more update; mistakes of users would be taken for
-                                             another architecture, or end in a traceback
+``checkpoint_utils.load_checkpoint``         a finished training would make one more update, and
+                                             mistakes be taken for another architecture
 ``sys.excepthook``, and in hydra             a mistake of the user's ends in a traceback
 ``JobReturn.return_value``
-``utils.get_tpu_device``                     it is asked for with ``--bf16``, and ends in a
-                                             traceback where there is none
-``PathManager.copy``                         fairseq writes *best* and *last* in place: a kill
-                                             would leave half a file
-``MMapIndexedDataset.__del__``               it prints a traceback of its own where a file could
-                                             not be opened, as an empty one
-``interactive.buffered_read``                one byte that is no UTF-8 would end the service, and
+``utils.get_tpu_device``                     ``--bf16`` ends in a traceback where there is no TPU
+``PathManager.copy``                         a kill would leave half a *best* or *last*
+``MMapIndexedDataset.__del__``               it prints a traceback if a file was not opened
+``interactive.buffered_read``                a byte that is no UTF-8 would end the service, and
                                              answers would wait in a buffer for the next line
-``interactive.make_batches``                 one sentence that the model cannot read would end the
+``interactive.make_batches``                 a sentence that the model cannot read would end the
                                              service, without an answer to the others
-``generate._main``                           it would answer a share of the sentences, one of as
-                                             many as there are GPUs, whatever ``--num-shards`` says
-``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand among those of fairseq,
-                                             in their places
+``generate._main``                           it would take the number of GPUs for ``--num-shards``
+``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand in their places
 ``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
-                                             (:mod:`~sit_fairseq.tasks.compiled_parts`)
-``next_epoch_itr`` of a verified generation  fairseq tells no one that the last batch is answered,
-                                             when the closing line is due
+``next_epoch_itr`` of a verified generation  fairseq does not say that the last batch is answered
 ============================================ ==================================================
 """
 
@@ -174,9 +166,6 @@ def load_checkpoint_to_cpu(
         path: the file, or the weights of a folder of ``sit export --hub``.
         arg_overrides: options of the command, which replace those of the file.
         load_on_all_ranks: as in fairseq; every rank reads the file here.
-
-    Raises:
-        UserError: the file is damaged, or its options are no mere data.
     """
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
@@ -226,7 +215,6 @@ def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
 
 
 def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
-    """Answers the shard of ``--num-shards`` and ``--shard-id``."""
     shards, shard = cfg.dataset.num_shards, cfg.dataset.shard_id
     if not 0 <= shard < shards:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
@@ -262,7 +250,6 @@ def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
 
 
 class _Batches:
-    """The batches of an epoch, of which the end is noted."""
 
     def __init__(self, batches: Any, ended: Callable[[], None]) -> None:
         self._batches, self._ended = batches, ended
@@ -287,9 +274,6 @@ class _Service:
 
     A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason. If there was
     one, the command ends with status 1. The answers to a buffer are flushed before the next is read.
-
-    Args:
-        command: the module, whose functions are replaced.
     """
 
     def __init__(self, command: ModuleType) -> None:

@@ -80,7 +80,6 @@ def read_state(
 
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """fairseq's defaults with what is taken from the file."""
     cfg = OmegaConf.to_container(OmegaConf.structured(FairseqConfig()), enum_to_str=True)
     found = {section: _named(state, section) for section in _KINDS}
     for section, (name, _) in found.items():

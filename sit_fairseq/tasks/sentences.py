@@ -4,7 +4,6 @@ A split is checked when it is loaded, a million pairs in about two seconds.
 """
 
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
@@ -245,7 +244,6 @@ class Sentences:
         return source.holding(wrong) | (source.ends - source.starts == 1)
 
     def _fault(self, source: Tensor, forbidden: Sequence[str]) -> Optional[str]:
-        """Why the model cannot read a source, in words that follow its name."""
         words = [self._dictionary[index] for index in source[:-1].tolist()]
         special = [word for word in words if word in forbidden]
         if not words or special:
@@ -289,7 +287,6 @@ class Sentences:
     def _too_many_symbols(
         self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray
     ) -> UserError:
-        """The error for the first target that holds more fresh symbols than the model has slots."""
         own = set(pairs.src[place].tolist())
         words = [self._dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
         symbol = next(filter(self._dictionary.is_symbol, words))

@@ -66,7 +66,6 @@ class StreamDictionary(TokenTable, Dictionary):
         return Dictionary.add_symbol(self, word, n=n, overwrite=overwrite)
 
     def forget_after(self, size: int) -> None:
-        """As for any table."""
         super().forget_after(size)
         del self.count[size:]
 

@@ -6,7 +6,7 @@ import struct
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence
 
 import torch
 from fairseq import utils
@@ -29,7 +29,6 @@ from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, uns
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.sentences import Sentences, lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_pairs import StreamPairDataset
 from sit_fairseq.tasks.validation import (
     JudgedValidation,
     fetch_numbers,
@@ -227,13 +226,8 @@ class StreamTranslationTask(TranslationTask):
         """fairseq-interactive would otherwise keep one iterator per line for ever."""
         return dataset in self.datasets.values() and super().can_reuse_epoch_itr(dataset)
 
-    def read(
-        self,
-        lines: Sequence[str],
-        encode: Callable[[str], str] = str,
-        max_tokens: Optional[int] = None,
-    ) -> Tuple[StreamPairDataset, Dict[int, UnansweredError]]:
-        """Reads typed sentences of any names, see :meth:`Sentences.read`."""
+    def read(self, lines: Sequence[str], encode: Callable = str, max_tokens: Optional[int] = None):
+        """See :meth:`Sentences.read`."""
         return self._sentences.read(lines, encode, max_tokens)
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
@@ -274,7 +268,6 @@ class StreamTranslationTask(TranslationTask):
             scale.update()
 
     def valid_step(self, sample, model, criterion):
-        """Computes the loss and, if asked, judges generated answers."""
         result = super().valid_step(sample, model, partial(self._autocast_criterion, criterion))
         if self._judged is not None:
             result[2].update(self._judged.judge(sample, self._answer))
@@ -292,7 +285,6 @@ class StreamTranslationTask(TranslationTask):
             return criterion(model, sample)
 
     def _autocast(self, sample: Dict[str, Any]) -> ContextManager:
-        """Context manager: torch.autocast on the device of a batch, or nothing."""
         device = sample["net_input"]["src_tokens"].device.type
         return torch.autocast(device, torch.bfloat16) if self.cfg.autocast else nullcontext()
 
@@ -355,7 +347,6 @@ class StreamTranslationTask(TranslationTask):
         return hypotheses
 
     def _refuse_unanswered(self, sample: Dict[str, Any], hypotheses: List[Any]) -> None:
-        """Raises an UnansweredError for the first sentence of a batch without an answer."""
         for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
             if "reason" in best:
                 raise UnansweredError(best["reason"], self.src_dict.text(source))
@@ -366,8 +357,7 @@ class StreamTranslationTask(TranslationTask):
             self._run.end()
 
     def _log_dictionary(self) -> None:
-        """Says what --symbols matches, once: a wrong pattern would lose the method silently."""
-        if not self._logged_dictionary:
+        if not self._logged_dictionary:  # a wrong pattern would lose the method silently
             logger.info("dictionary: %s", self.src_dict.summary())
         self._logged_dictionary = True
 

@@ -89,7 +89,6 @@ class MuonAndAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], float]] = None) -> Optional[float]:
-        """Updates all parameters once."""
         loss = self._muon.step(closure)
         self._adam.step()
         return loss

@@ -44,7 +44,6 @@ class FairseqAdamW(FairseqOptimizer):
 
     @property
     def optimizer_config(self) -> Dict[str, Any]:
-        """Options of AdamW, as ``torch.optim`` takes them."""
         given = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
         try:
             betas = tuple(ast.literal_eval(given) if isinstance(given, str) else given)

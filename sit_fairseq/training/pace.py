@@ -19,7 +19,6 @@ class Pace:
         self._ends: List[float] = []
 
     def note_update(self) -> None:
-        """Notes that an update has been made."""
         if len(self._ends) > self.UPDATES:
             return
         self._ends.append(time.monotonic())
