@@ -102,13 +102,6 @@ def test_steps_of_beam_search_are_those_of_teacher_forcing():
             )
 
 
-def test_cases_take_turns_and_the_first_round_does_not_count():
-    order = []
-    cases = {name: lambda name=name: order.append(name) for name in ("one", "two")}
-    assert MEASURING.interleaved(cases, 3, CPU).keys() == {"one", "two"}
-    assert order == ["one", "two"] * 4
-
-
 def test_operations_of_products_and_of_fused_attention():
     args = SimpleNamespace(device="cpu", dtype="float32")
     assert MEASURING.operations(BENCHMARK.matrix_product(3, 5, 7, 11, args)) == 11 * 2 * 3 * 5 * 7
@@ -125,17 +118,6 @@ def allocating(mebibytes: int):
 
 def test_peak_memory():
     assert MEASURING.peak_memory(allocating, 64) == pytest.approx(64 * MIB, rel=0.1)
-
-
-@pytest.mark.parametrize("peak, shown", [(3 * MIB, "| 3 | 3 | 1.00 |"), (None, "unknown |")])
-def test_a_peak_that_cannot_be_told_is_unknown(monkeypatch, peak, shown):
-    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: peak)
-    monkeypatch.setattr(BENCHMARK, "DATA", {"some": ()})
-    bench = SimpleNamespace(found={}, args=SimpleNamespace(batch_size=1), options=lambda *args: [])
-    bench.table = lambda head, rows: tables.extend(rows)
-    tables = []
-    BENCHMARK.compare_memory(bench)
-    assert f"| {' | '.join(tables[1])} |".endswith(shown)
 
 
 @pytest.mark.parametrize("part", ["models", "growth"])

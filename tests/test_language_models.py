@@ -214,12 +214,6 @@ def test_a_key_is_needed(ask, server, monkeypatch):
         ask()
 
 
-def test_problems_that_are_missing_are_named(ask, tmp_path):
-    (tmp_path / "test.src").unlink()
-    with pytest.raises(UserError, match="Cannot read .*test.src"):
-        ask()
-
-
 def test_a_dry_run_asks_nobody(server, ask, capsys):
     out = ask("--dry-run")
     printed = capsys.readouterr().out

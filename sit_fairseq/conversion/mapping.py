@@ -1,4 +1,4 @@
-"""Maps the weights of an original to a stream model: the paper's section "Converting & Fine-Tuning Pre-Trained Models".
+"""Maps weights onto stream models: section "Converting & Fine-Tuning Pre-Trained Models".
 
 One symbol of each sort lends its rows to *actual*, another one to *placeholder*; base tokens keep
 theirs, found by string; everything else is carried over one to one.

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.model import Model
 from sit_fairseq.storage import checkpoints
-from sit_fairseq.storage.files import partial_files
+from sit_fairseq.storage.files import partial_files, read_sentences
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 # The table of options in the card of a model that has none.
@@ -50,10 +50,10 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens, _ = small_checkpoint(checkpoint)
+    small, tokens, pattern = small_checkpoint(checkpoint)
     texts = {
         checkpoints.CONFIG: json.dumps(checkpoints.hub_config(small["cfg"]), indent=1) + "\n",
-        checkpoints.CARD: card(small["cfg"], (folder, os.path.dirname(checkpoint))),
+        checkpoints.CARD: card(small["cfg"], pattern, (folder, os.path.dirname(checkpoint))),
     }
     return write_folder(folder, small, tokens, texts)
 
@@ -91,24 +91,27 @@ def write_folder(
     return paths[0]
 
 
-def card(cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS) -> str:
+def card(cfg: Dict[str, Any], pattern: str, folders: Sequence[str], tags: str = TAGS) -> str:
     """The card with what hubs read at its head.
 
     Args:
-        cfg: options of the checkpoint, a table of them if there is no card.
+        cfg, pattern: options of the checkpoint, a table of them if there is no card.
         folders: the first of them that has a card gives it; it may have such a head.
         tags: the head, in YAML, of a card that has none.
     """
     paths = [os.path.join(folder, checkpoints.CARD) for folder in folders]
     path = next(filter(os.path.isfile, paths), None)
     if path is not None:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = "\n".join([*read_sentences(path), ""])
         if text.startswith("---\n"):
             return text
     else:
-        rows = [("symbols", line) for line in cfg["task"]["symbols"].splitlines()]
-        rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
+        rows = [("symbols", line) for line in pattern.splitlines()]
+        rows += [
+            (name.replace("_", " "), cfg["model"][name])
+            for name in _DESCRIBED
+            if name in cfg["model"]
+        ]
         cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
         table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"

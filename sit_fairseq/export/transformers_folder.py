@@ -141,7 +141,11 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     if os.path.isfile(pieces):
         from sentencepiece import sentencepiece_model_pb2
 
-        model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
+        model = sentencepiece_model_pb2.ModelProto()
+        try:
+            model.ParseFromString(Path(pieces).read_bytes())
+        except Exception:  # of protobuf, of any kind
+            model.Clear()
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
             raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
@@ -160,7 +164,7 @@ def _card(
     """The card, with a snippet, if it has none. Its sentence is one that the card asks, or a
     formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
-    text = card(cfg, folders, tags)
+    text = card(cfg, pattern, folders, tags)
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)

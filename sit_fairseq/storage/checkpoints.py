@@ -167,6 +167,8 @@ def _read_hub(path: str) -> Tuple[Any, Dict[str, Tensor]]:
     """The options and the weights of a folder of ``sit export --hub``, given the path of its weights."""
     beside = os.path.join(os.path.dirname(path), CONFIG)
     try:
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise OSError("no file")  # but a pipe, or a device that never ends
         with open(beside, encoding="utf-8") as file:
             options = json.load(file)
         cfg = options["cfg"]

@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.loading import KIND, LARGEST, TASK_OPTIONS, damage
+from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
 
 # The kinds that are built from the options of a file.
@@ -34,8 +34,8 @@ _SPLITTERS = {"bpe": ("bytes", "characters"), "tokenizer": ("space",)}
 
 # The text of options whose text fairseq evaluates as Python, or makes the name of a file of.
 _TEXTS = {
-    "source_lang": r"[\w.@+-]*",
-    "target_lang": r"[\w.@+-]*",
+    "source_lang": LANGUAGE,
+    "target_lang": LANGUAGE,
     "activation_fn": r"\w*",
     "adaptive_softmax_cutoff": r"(?!.*\d{7})[\d\s,()\[\]]*",
     "layers_to_keep": r"[\d,]{0,200}",

@@ -26,9 +26,10 @@ class StreamDictionary(TokenTable, Dictionary):
             dictionary = super().load(f)
             if len(dictionary.indices) < len(dictionary) or min(dictionary.count) < 0:
                 raise ValueError("a token stands there twice, or its count is negative")
-            odd = [token for token in dictionary.symbols if not token or "\ufeff" in token]
+            odd = [t for t in dictionary.symbols if t.split() != [t] or "\ufeff" in t]
             if odd:
-                raise ValueError(f"the token {odd[0]!r}, as of a text with a byte order mark")
+                mark = ", as of a text with a byte order mark" if "\ufeff" in odd[0] else ""
+                raise ValueError(f"the token {odd[0]!r}{mark}")
         except Exception as error:  # fairseq raises no other for wrong bytes
             reason = str(error).split("\n")[0][:200]
             raise UserError(

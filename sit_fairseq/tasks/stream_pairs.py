@@ -76,7 +76,7 @@ class StreamPairDataset(LanguagePairDataset):
 
 
 def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:
-    """Says that a sentence exceeds the limit, in words that follow its name; None if it does not."""
+    """Says in words after a sentence's name that it exceeds the limit; None if it does not."""
     if max_tokens is None or length * streams <= max_tokens:
         return None
     return (

@@ -25,8 +25,8 @@ class AdaCosCriterionConfig(CrossEntropyCriterionConfig):
     min_scale: float = field(
         default=1.0,
         metadata={
-            "help": "the scale adapts to training, but never below this; 10 learns much more "
-            "where answers have few classes, as their published scale is 2 to 3"
+            "help": "least scale of the cosines, which adapts to training; 10 learns much more "
+            "with few classes, where the published scale is 2 to 3"
         },
     )
 

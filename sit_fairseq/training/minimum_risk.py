@@ -41,10 +41,10 @@ class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
 
     risk_semantics: str = field(
         default="",
-        metadata={"help": "who accepts answers: a domain or MODULE:OBJECT (default: --domain)"},
+        metadata={"help": "the judge of answers: a domain or MODULE:OBJECT (default: --domain)"},
     )
     risk_beam: int = field(
-        default=5, metadata={"help": "answers to each sentence that the model is asked for"}
+        default=5, metadata={"help": "the model's answers to each sentence, by beam search"}
     )
     risk_weight: float = field(
         default=1.0,

@@ -126,8 +126,6 @@ def test_a_difference_is_an_error_and_leaves_no_file(vanilla, convert, tmp_path,
     "kind, added",
     [
         ("plain", ["EA"]),
-        ("plain", ["DA"]),
-        ("plain", ["EA", "DA"]),
         ("pre-norm", ["EA", "DA"]),
         ("mixed-norm", ["DA", "EA"]),
     ],

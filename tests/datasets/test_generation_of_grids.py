@@ -217,9 +217,9 @@ def test_given_up_formulas_are_counted(tmp_path, capsys, monkeypatch):
             assert line.split(": ")[1] not in grid.sources
 
 
-@pytest.fixture(params=[pytest.param("ltl", marks=needs_spot), "copy"])
-def interrupted(tmp_path, monkeypatch, request):
-    """The semantics and the folder of a grid that was interrupted after five cells."""
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """The folder of a grid that was interrupted after five cells."""
     append, kept = Journal.append, []
 
     def interrupt(self, entry):
@@ -231,34 +231,32 @@ def interrupted(tmp_path, monkeypatch, request):
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "append", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            generate(tmp_path / "half", request.param, *SMALL)
+            generate(tmp_path / "half", "copy", *SMALL)
     assert [path.name for path in (tmp_path / "half").iterdir()] == ["grid.journal"]
-    return request.param, tmp_path / "half"
+    return tmp_path / "half"
 
 
 def test_an_interrupted_grid_goes_on(interrupted, tmp_path, monkeypatch):
-    semantics, half = interrupted
-    whole = generate(tmp_path / "whole", semantics, *SMALL)
-    journal = half / "grid.journal"
+    whole = generate(tmp_path / "whole", "copy", *SMALL)
+    journal = interrupted / "grid.journal"
     assert len(journal.read_text().splitlines()) == 6
     journal.write_text(journal.read_text()[:-3])  # the last line is not complete
     filled, append = [], Journal.append
     monkeypatch.setattr(
         Journal, "append", lambda self, cell: filled.append(cell) or append(self, cell)
     )
-    assert generate(half, semantics, *SMALL, "--workers", 1) == whole
+    assert generate(interrupted, "copy", *SMALL, "--workers", 1) == whole
     assert len(filled) == len(whole.cells) - 4 and not journal.exists()
 
 
 def test_a_grid_of_other_data_does_not_go_on(interrupted):
-    semantics, half = interrupted
     with pytest.raises(UserError, match=r"has cells of another run \(seed 42, not 1\)"):
-        generate(half, semantics, *SMALL, "--seed", 1)
-    lines = (half / "grid.journal").read_text().splitlines(keepends=True)
-    (half / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
+        generate(interrupted, "copy", *SMALL, "--seed", 1)
+    lines = (interrupted / "grid.journal").read_text().splitlines(keepends=True)
+    (interrupted / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
     with pytest.raises(UserError, match="Line 2 of .*grid.journal is damaged; pass --restart"):
-        generate(half, semantics, *SMALL)
-    assert generate(half, semantics, *SMALL, "--seed", 1, "--restart").seed == 1
+        generate(interrupted, "copy", *SMALL)
+    assert generate(interrupted, "copy", *SMALL, "--seed", 1, "--restart").seed == 1
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,6 @@ def test_names_never_seen_need_no_more_than_a_pattern(models):
     assert answers(wider, renamed) == [[renaming(a) for a in nbest] for nbest in expected]
 
 
-def test_what_the_model_takes_for_what(models):
-    stream = load(models.stream)
-    assert set(stream.model.base_tokens) <= {"!", "&", "|", "xor", "<->", "0", "1"}
-    assert stream.symbols == "[a-z]" and stream.fresh_symbols == 0
-
-
 @pytest.mark.parametrize(
     "source, words", [(LONG, "1102 tokens"), ("& p17 a", "'p17'"), ("& a", "")]
 )

@@ -36,13 +36,6 @@ def test_one_answer_a_line(tmp_path):
         answers(path, SOURCES[:3])
 
 
-def test_many_lines_come_in_their_order(tmp_path):
-    path = tmp_path / "answers.txt"
-    given = [f"a {number}" for number in range(150)]
-    path.write_text("\n".join(given))
-    assert answers(path, ["a"] * 150) == dict(enumerate([answer] for answer in given))
-
-
 def test_json_lines_are_looked_up_by_source(log):
     path = log(
         {"journal": "answers", "beam": 3},
@@ -73,8 +66,6 @@ LISTS = {"source": ["a"], "answer": "a"}
         [],
         {"source": "a"},
         {"source": "a", "answer": []},
-        "a",
-        1,
         LISTS,
         {"source": 1, "answer": "a"},
     ],

@@ -1,9 +1,7 @@
 """``sit evaluate``, run as users run it."""
 
-import errno
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -194,33 +192,6 @@ def test_a_run_is_quiet(models, prefix, tmp_path):
     assert done.stdout.startswith("|")
     lines = [line for line in re.split("[\r\n]", done.stderr) if " sentences/s]" not in line]
     assert not any(line.strip() for line in lines), done.stderr
-
-
-@pytest.mark.parametrize("full", ["answers.jsonl", "png", "json"])
-def test_full_disk(evaluate, tmp_path, prefix, monkeypatch, full):
-    """One sentence, nothing half written, and the answers so far are kept."""
-    replace, fsync = os.replace, os.fsync
-
-    def no_space():
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def replace_or_fail(source, target):
-        return no_space() if str(target).endswith(f".{full}") else replace(source, target)
-
-    def fsync_or_fail(descriptor):
-        return no_space() if full == "answers.jsonl" else fsync(descriptor)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", replace_or_fail)
-        patch.setattr(os, "fsync", fsync_or_fail)
-        advice = "change --result" if full == "answers.jsonl" else "make room, or write somewhere"
-        message = rf"^Cannot write .*result\.{full}: No space left on device; {advice}"
-        with pytest.raises(UserError, match=message):
-            evaluate("prop", prefix, *SHORT, "--top-n", "1,3")
-    left = {path.name for path in (tmp_path / "out").iterdir()} - {"result.answers.jsonl"}
-    assert left == ({"result.png"} if full == "json" else set())
-    found, _ = evaluate("prop", prefix, *SHORT, "--top-n", "1,3")
-    assert found["samples"] == len(SOURCES)
 
 
 def test_alpha_covariance(evaluate, prefix, tmp_path):
@@ -425,11 +396,6 @@ def test_options_are_checked_as_they_are_read(evaluate, prefix, capsys, options)
 def test_what_does_not_go_together_is_refused(evaluate, prefix, options, message):
     with pytest.raises(UserError, match=message):
         evaluate("prop", prefix, *options)
-
-
-def test_data_are_named(evaluate):
-    with pytest.raises(UserError, match="name the data"):
-        evaluate("prop")
 
 
 def test_by_length_and_by_cell(evaluate, prefix, tmp_path):

@@ -8,7 +8,6 @@ from command_line import ROOT, sit
 from conftest import needs_spot
 
 from sit_fairseq.domains import find
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import measuring
 from sit_fairseq.evaluation.written import measure_written, symbol_names, written_table
 from sit_fairseq.judging.verdict import Verdict
@@ -66,11 +65,6 @@ def test_names_are_symbols_to_model_and_domain(models):
     wide = symbol_names(Model.load(str(models.stream), symbols=r"[a-z]|p\d+"), pattern, 40)
     assert wide[24:28] == ["y", "z", "p0", "p1"] and len(set(wide)) == 40
     assert symbol_names(Model.load(str(models.stream)), pattern, 27) is None
-
-
-def test_a_domain_without_such_sets_says_so(models, tmp_path):
-    with pytest.raises(UserError, match="copying has no sets that people wrote"):
-        sit("evaluate", "copying", "--by", "written", "--path", SHIPPED, "--result", tmp_path / "x")
 
 
 @needs_spot

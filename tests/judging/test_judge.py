@@ -7,7 +7,7 @@ import pytest
 
 from sit_fairseq.domains.by_name import SEMANTICS, accepting_judge, make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Problem, refuse_other_logic
+from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 
@@ -52,12 +52,6 @@ def rules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     return name
-
-
-def test_the_first_judge_is_the_default():
-    names = {"prop": "bits", "ltl": "spot", "copy": "equality", "exact": "equality"}
-    assert {semantics: make_judge(semantics).name for semantics in names} == names
-    assert make_judge("prop", "aiger").name == "aiger"
 
 
 @pytest.mark.parametrize(
@@ -105,13 +99,6 @@ def test_own_judges_that_cannot_be_used(rules, named, message):
 def test_an_own_judge_is_one_judge(rules):
     with pytest.raises(UserError, match="Sorted is a judge already, and has no 'bits'"):
         make_judge(f"{rules}:Sorted", "bits")
-
-
-def test_a_problem_reads_as_its_source():
-    problem = Problem("| a b", "a 1", "[a-z]")
-    assert problem == "| a b" and problem.split() == ["|", "a", "b"]
-    assert (problem.reference, problem.symbols) == ("a 1", "[a-z]")
-    assert Problem("a").reference is None and Problem("a").symbols is None
 
 
 def test_problems_of_judges_that_compare_with_references():

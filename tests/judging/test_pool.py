@@ -1,9 +1,6 @@
 """The pool says what became of every pair, whatever the judge does."""
 
-import time
-
 import pytest
-from conftest import needs_spot
 from moody import MoodyJudge
 
 from sit_fairseq.domains.by_name import make_judge
@@ -43,15 +40,6 @@ def test_problems_arrive_with_their_reference_and_pattern():
     assert verdicts == [[Verdict.satisfied, Verdict.violated], []]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_real_judge(workers):
-    pairs = [("| a b", "a 1"), ("| a b", "a 0"), ("| a b", "a 1 a 0"), ("| a", "a 1")] * 20
-    right = [Verdict.satisfied, Verdict.violated, Verdict.vacuous, Verdict.error] * 20
-    with JudgePool(make_judge("prop"), workers=workers) as pool:
-        assert pool.verify_all(pairs) == right
-        assert pool.solvable(["a", "& a ! a"]) == [True, False]
-
-
 def test_answers_are_judged_in_their_order_until_one_is_satisfied():
     pool = FakePool()
     answers = [["violated", "satisfied 1", "satisfied 2"], ["satisfied"], ["invalid"], []]
@@ -76,12 +64,3 @@ def test_no_answer_is_judged_twice():
     known = [{"violated": Verdict.violated, "satisfied": Verdict.satisfied}]
     assert first_satisfied(pool, "p", [["violated", "satisfied"]], known) == [1]
     assert sum(pool.asked, []) == []
-
-
-@needs_spot
-def test_spot_is_ready_at_once():
-    started = time.monotonic()
-    with JudgePool(make_judge("ltl"), workers=1) as pool:
-        assert pool.verify_all([("a", "{ a }")]) == [Verdict.satisfied]
-    # Half a second on a quiet machine, where the tests do not share two cores with others.
-    assert time.monotonic() - started < 3

@@ -159,8 +159,3 @@ def test_bleu_keeps_one_closing_token_of_an_empty_answer(without_compiled_parts)
     scorer.add(*(torch.tensor(words, dtype=torch.int32) for words in ([5, 2], [2, 2])))
     assert (scorer.stat.predlen, scorer.stat.match1, scorer.stat.count1) == (1, 0, 1)
     assert (scorer.stat.match4, scorer.stat.count4) == (1, 1)
-
-
-def test_bleu_refuses_tokens_of_another_type(without_compiled_parts):
-    with pytest.raises(TypeError, match="ref"):
-        bleu.Scorer(bleu.BleuConfig()).add(torch.tensor([5]), torch.tensor([5]))

@@ -39,7 +39,7 @@ def spots_names(number: int) -> List[str]:
 
 @dataclass
 class LtlRecipe(FormulaRecipe, TimedRecipe):
-    """The options of satisfiable formulas with their traces.
+    """Satisfiable formulas with their traces.
 
     The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over ``! &
     X U`` and the constants, as many of each length, each with an accepting run of its automaton.

@@ -54,7 +54,7 @@ def _check_table(number: int, options: str) -> None:
 
 @dataclass
 class PropRecipe(FormulaRecipe):
-    """The options of formulas that are satisfiable and no tautologies, with their assignments.
+    """Formulas that are satisfiable and no tautologies, with their assignments.
 
     The set-up is that of PropRandom35 (Hahn et al. 2021): a length is drawn uniformly, then
     formulas of this length until one is contingent. Known formulas are dropped, so short ones are

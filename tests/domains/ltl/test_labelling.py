@@ -16,8 +16,3 @@ def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
     assert SpotLabeller(depth_first=True)(formula) == depth_first
     monkeypatch.setattr(labelling, "depth_first_trace", lambda formula: None)
     assert SpotLabeller(depth_first=True)(formula) == spots
-
-
-def test_faults():
-    assert SpotLabeller(depth_first=True)("& a ! a") == Label("", "unsatisfiable")
-    assert SpotLabeller()("X 0") == Label("", "unsatisfiable")

@@ -81,19 +81,6 @@ def test_it_is_what_backtracking_finds_first():
     assert unsatisfiable > 100 and empty > 50
 
 
-def test_every_label_implies_its_formula():
-    for tokens in formulas(3000, 35):
-        symbols = formula_symbols(tokens)
-        literals = depth_first_assignment(tokens)
-        table = truth_table(tokens, symbols)
-        if literals is None:
-            assert table == 0
-            continue
-        label = truth_table(["&"] * len(literals) + [*_conjuncts(literals), "1"], symbols)
-        assert label and not label & ~table, " ".join(tokens)
-        assert len(dict(literals)) == len(literals)
-
-
 def _conjuncts(literals):
     for symbol, value in literals:
         yield from (symbol,) if value else ("!", symbol)
