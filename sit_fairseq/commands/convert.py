@@ -95,9 +95,8 @@ def main(args: argparse.Namespace) -> None:
     from omegaconf import OmegaConf
 
     from sit_fairseq.conversion import original, verification, writing
-    from sit_fairseq.conversion.baseline import read_baseline
     from sit_fairseq.conversion.mapping import Symbols, convert
-    from sit_fairseq.conversion.vanilla import read_vanilla
+    from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 

@@ -23,18 +23,18 @@ from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.storage.files import read_sentences
-from sit_fairseq.tasks import options, scoring  # noqa: F401
+from sit_fairseq.tasks import options
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command, patch_fairseq
 from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, unsupported
 from sit_fairseq.tasks.run import Run
-from sit_fairseq.tasks.sentences import Sentences, lost_names
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.validation import (
+from sit_fairseq.tasks.scoring import (
     JudgedValidation,
     fetch_numbers,
     generation_options,
     log_verdicts,
 )
+from sit_fairseq.tasks.sentences import Sentences, lost_names
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Imported for their registration: fairseq finds only tasks and models itself.
 from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F401

@@ -8,7 +8,7 @@ from vanilla_models import REGEX, failing
 
 from sit_fairseq.conversion import verification, writing
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
-from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.conversion.original import read_vanilla
 from sit_fairseq.tasks.file_options import read_state
 
 SYMBOLS = Symbols(REGEX, ("a",), ("b",))

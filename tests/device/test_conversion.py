@@ -9,7 +9,7 @@ from vanilla_models import KINDS, REGEX, SIZES, SYMBOLS, sentence
 
 from sit_fairseq.conversion import verification, writing
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
-from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.conversion.original import read_vanilla
 from sit_fairseq.tasks.file_options import read_state
 
 
