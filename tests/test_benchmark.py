@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from command_line import load_script
 from conftest import make_dictionary, make_model, make_sample, redraw
-from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.domains.formulas.syntax import ARITY
 
@@ -81,25 +80,6 @@ def test_parameters_are_those_of_the_package():
     ours = dict(make_model().named_parameters(remove_duplicate=False))
     theirs = dict(build("EP-DP-EA-DA-CP")[0].named_parameters(remove_duplicate=False))
     assert {k: v.shape for k, v in ours.items()} == {k: v.shape for k, v in theirs.items()}
-
-
-def test_steps_of_beam_search_are_those_of_teacher_forcing():
-    model, sample = build("EP-DP-EA-DA-CP-CA")
-    dictionary = model.encoder.dictionary
-    generator = SequenceGenerator([model], dictionary, beam_size=3, max_len_a=0, max_len_b=7)
-    inputs = {"src_tokens": sample["net_input"]["src_tokens"]}
-    inputs["src_lengths"] = sample["net_input"]["src_lengths"]
-    answers = generator.generate([model], {"net_input": inputs})
-    for number, hypotheses in enumerate(answers):
-        for hypothesis in hypotheses:
-            target = hypothesis["tokens"]
-            previous = torch.cat((target.new_tensor([dictionary.eos()]), target[:-1]))
-            source = inputs["src_tokens"][number : number + 1]
-            logits = model(source, inputs["src_lengths"][number : number + 1], previous[None])[0]
-            scores = logits[0].log_softmax(1).gather(1, target[:, None]).squeeze(1)
-            torch.testing.assert_close(
-                hypothesis["positional_scores"].double(), scores, rtol=1e-5, atol=1e-5
-            )
 
 
 def test_operations_of_products_and_of_fused_attention():

@@ -103,8 +103,6 @@ def test_listings_are_quoted_with_examples_that_can_be_read(semantics, label):
         ("prop", '{"b": null, "a": true}', "a 1"),
         ("prop", '```json\n{"a": true}\n```', "a 1"),
         ("prop", '{"a": true, "a": false}', "a 1 a 0"),  # a contradiction, as the judge will say
-        ("prop", '{"a": 1}', None),
-        ("prop", '{"a 1 b": true}', None),
         ("prop", '[["a", true]]', None),
         ("prop", "[" * 100000, None),
     ],
@@ -196,7 +194,6 @@ def test_what_is_compressed_is_not_unpacked(server, ask):
     [
         (401, json.dumps({"error": {"message": f"Bearer {KEY} is wrong"}}), r"\*\*\* is wrong"),
         (200, "<html>welcome</html>", "does not answer"),
-        (200, '{"choices": []}', "does not answer"),
         (200, "[" * 100000, "does not answer"),
     ],
 )

@@ -152,13 +152,6 @@ def test_every_table_can_be_made(carry_out, task, step):
         assert float(cells[0][2].removesuffix(" %")) > 80
 
 
-def test_what_is_done_is_not_done_again(carry_out, monkeypatch):
-    carry_out("copying", "model")
-    monkeypatch.setattr(PAPER.Paper, "_call", None)
-    monkeypatch.setattr(runs.Runner, "_call", None)
-    carry_out("copying", "model")
-
-
 def test_a_command_that_is_done_again_has_the_later_ones_follow(tmp_path):
     task = {"steps": {"all": ["first", "echo b >>said"], "first": ["echo a >>said"]}}
     journal = mock.Mock(entries=[{"line": "echo b >>said"}])

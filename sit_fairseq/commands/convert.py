@@ -88,10 +88,9 @@ def main(args: argparse.Namespace) -> None:
     import torch
     from omegaconf import OmegaConf
 
-    from sit_fairseq.conversion import original, verification, writing
-    from sit_fairseq.conversion.baseline import read_baseline
+    from sit_fairseq.conversion import mapping, original, verification
     from sit_fairseq.conversion.mapping import Symbols, convert
-    from sit_fairseq.conversion.vanilla import read_vanilla
+    from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 
@@ -100,7 +99,7 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
     if args.data is not None and not os.path.isdir(args.data):
         raise UserError(f"--data {args.data}: no such directory; name one that holds dict.*.txt")
-    writing.check_destination(args.source, args.destination, args.overwrite)
+    mapping.check_destination(args.source, args.destination, args.overwrite)
     state = read_state(args.source)
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
@@ -111,8 +110,8 @@ def main(args: argparse.Namespace) -> None:
     if average is not None and not args.ema:
         print("IN also holds a moving average of its weights; --ema converts that one")
     symbols = Symbols.named(args.symbols, actual=args.actual, placeholder=args.placeholder)
-    arguments = writing.training_options(source, args.add)
-    cfg = writing.configuration(source, symbols, arguments)
+    arguments = mapping.training_options(source, args.add)
+    cfg = mapping.configuration(source, symbols, arguments)
     model, account = convert(source, symbols, cfg.model)
     with partial_files(args.destination) as (partial,):
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)

@@ -432,12 +432,6 @@ def test_another_encoding_is_one_mistake(tmp_path):
         sit("answer", "prop", "--input", tmp_path / "formulas")
 
 
-def test_widths_are_checked_as_they_are_read(capsys):
-    with pytest.raises(SystemExit):
-        sit("answer", "prop", "a", "--beams", "0")
-    assert "argument --beams: 0 is less than 1" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -4,7 +4,6 @@ import errno
 import os
 import resource
 import shutil
-import sys
 
 import pytest
 import torch
@@ -58,17 +57,6 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     with pytest.raises(UserError, match="gone.pt does not exist or is no file; name another file$"):
         sit("export", tmp_path / "gone.pt", tmp_path / "small", *options)
     assert not (tmp_path / "small").exists()
-
-
-@pytest.mark.parametrize(
-    "option, model, package",
-    [("onnx", "prop", "onnxscript"), ("transformers", "entities", "sentencepiece")],
-)
-def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, option, model, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "sit_fairseq.export.onnx_files", raising=False)
-    with pytest.raises(UserError, match=f"this needs {package}: pip install"):
-        sit("export", ROOT / "checkpoints" / model / "model.pt", tmp_path / "out", f"--{option}")
 
 
 @pytest.mark.parametrize("options", [(), ("--hub",), ("--onnx",)])

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from itertools import islice
 from random import Random
 
 import pytest
@@ -10,9 +9,7 @@ from command_line import sit
 from conftest import needs_spot
 from generated import forms, homogeneous
 
-from sit_fairseq.datasets import generation
 from sit_fairseq.datasets.grid import Grid
-from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import formula_symbols
@@ -93,15 +90,13 @@ def test_copy(tmp_path):
     assert grid.sources in (["a", "a a", "a b"], ["a", "a a", "b a"])
 
 
-@pytest.mark.parametrize("semantics", ["prop", "copy", pytest.param("ltl", marks=needs_spot)])
-def test_renamings_of_excluded_samples_are_left_out(tmp_path, semantics):
-    options = ["--max-symbols", 3, "--max-length", 6, "--step", 3 if semantics == "ltl" else 1]
-    options += ["--per-cell", 4]
-    old = generate(tmp_path / "old", semantics, *options)
+def test_renamings_of_excluded_samples_are_left_out(tmp_path):
+    options = ["--max-symbols", 3, "--max-length", 6, "--per-cell", 4]
+    old = generate(tmp_path / "old", "prop", *options)
     excluded = tmp_path / "renamed.src"
     swap = Renaming({"a": "x", "b": "a", "c": "b"})
     excluded.write_text("".join(swap(source) + "\n" for source in old.sources))
-    new = generate(tmp_path / "new", semantics, *options, "--exclude", excluded)
+    new = generate(tmp_path / "new", "prop", *options, "--exclude", excluded)
     check_cells(new, "abc")
     assert new.sources and not forms(new.sources) & forms(old.sources)
     assert sum(cell.extra["excluded"] for cell in new.cells) > len(old.sources)
@@ -178,43 +173,6 @@ def test_ltl_formulas_are_those_of_randltl():
             if sum(expected.values()) == size:
                 break
     assert len(drawn | expected) > 80 and homogeneous(+drawn, expected)
-
-
-@needs_spot
-def test_nothing_that_spot_leaves_alone_is_forbidden():
-    found = set()
-    for tokens in islice(random_formulas(1, 1, 7, seed=2), 20000):
-        found.update(zip(tokens, tokens[1:]))  # an operator and what its first operand begins with
-    for (operator, index), roots in LTL_FORBIDDEN.items():
-        if index == 0:
-            assert not found & {(operator, root) for root in roots}
-    allowed = {(o, r) for o in "!XU&" for r in ("!", "X", "U", "&", "0", "1", "p0")}
-    allowed -= {(o, r) for (o, index), roots in LTL_FORBIDDEN.items() if index == 0 for r in roots}
-    assert {pair for pair in found if pair[0] in "!XU&"} == allowed
-
-
-@needs_spot
-def test_given_up_formulas_are_counted(tmp_path, capsys, monkeypatch):
-    class StoppedPool(generation.LabelPool):
-        def labels(self, formulas):
-            for i, label in enumerate(super().labels(formulas)):
-                yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
-
-    monkeypatch.setattr(generation, "LabelPool", StoppedPool)
-    options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
-    grid = generate(tmp_path, "ltl", *options, "--workers", 1)
-    said = capsys.readouterr()
-    check_cells(grid, "a")
-    for name in ("timeout", "error"):
-        number = sum(cell.extra[name] for cell in grid.cells)
-        assert (
-            number > 1
-            and sum(line.startswith(f"{name}: ") for line in said.err.splitlines()) == number
-        )
-        assert f"{number} {name}" in said.out
-    for line in said.err.splitlines():
-        if line.startswith(("timeout: ", "error: ")):
-            assert line.split(": ")[1] not in grid.sources
 
 
 @pytest.fixture

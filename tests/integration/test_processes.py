@@ -52,7 +52,6 @@ dataset: {{batch_size: 8}}
     "words, sentence",
     [
         (["train", "DATA", *PLUG_IN, *TRAIN, "--num-shards", 2], "reads the whole data"),
-        (["train", "DATA", *PLUG_IN, *TRAIN, "--fp16"], "--fp16 needs a GPU"),
         (["train", "DATA", *PLUG_IN, *TRAIN[:-6]], "--batch-size"),  # an assertion of fairseq's
         (["hydra-train", "--config-dir", ".", "--config-name", "own"], "regular expression"),
         (["preprocess", "-s", "src", "-t", "tgt", "--trainpref", "x", *PLUG_IN], "x.src"),

@@ -69,26 +69,6 @@ def test_a_search_alone_begins_no_run():
     assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
 
 
-def test_the_scorer_judges_what_is_printed():
-    task = make_task()
-    options = GenerationConfig(beam=3, nbest=2, max_len_b=4)
-    model = make_model(task.source_dictionary).eval()
-    generator = task.build_generator([model], options)
-    sample = {"net_input": {"src_tokens": encode(task.source_dictionary, SOURCES)}}
-    found = task.inference_step(generator, [model], sample)
-    assert not options.print_step and "steps" not in found[0][0]  # control: nobody scores
-    scorer = SemanticScorer(SemanticScorerConfig(semantics="prop"))
-    found = task.inference_step(generator, [model], sample)
-    names = {verdict.value for verdict in Verdict}
-    for nbest in found:
-        assert all(hypothesis["steps"] in names for hypothesis in nbest[:2])
-        assert "steps" not in nbest[2]
-    assert options.print_step and scorer.counts.total == len(SOURCES)
-    best = [nbest[0]["steps"] for nbest in found]
-    assert scorer.counts[Verdict.invalid] == best.count("invalid")
-    assert f"/{len(SOURCES)}" in scorer.result_string()
-
-
 class Noting(Judge):
     """Notes what it is asked, and accepts everything."""
 
