@@ -1,21 +1,25 @@
-"""Checkpoints: reading them as plain data, see :mod:`sit_fairseq.storage.pickles`, and writing what
-``torch.load(weights_only=True)`` reads too."""
+"""Checkpoints: reading them as plain data, and writing what ``torch.load(weights_only=True)`` reads."""
 
 import contextlib
 import io
+import json
 import os
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
+from torch import Tensor
 
-from sit_fairseq.errors import UserError
-from sit_fairseq.storage import hub_folder, pickles
+from sit_fairseq.errors import UserError, missing
+from sit_fairseq.storage import pickles
+
+# The files of a folder to upload.
+WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
 
 
 @contextlib.contextmanager
 def explained(path: str, remedy: str) -> Iterator[None]:
-    """Context manager around the reading of a checkpoint: raises a UserError, which names the file
-    and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
+    """Context manager: whatever a damaged file ends in becomes a UserError, which ends with the
+    remedy."""
     try:
         yield
     except UserError:
@@ -34,7 +38,7 @@ def read(path: str) -> Any:
     The path is that of a file, or of the weights in a folder of ``sit export --hub``.
     """
     if path.endswith(".safetensors"):
-        return minimal(*hub_folder.read(path))
+        return minimal(*_read_hub(path))
     return pickles.read(path)
 
 
@@ -75,7 +79,7 @@ def _refuse_references(options: Any, option: str = "") -> None:
             _refuse_references(value, option)
 
 
-def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:
+def minimal(cfg: Dict[str, Any], weights: Dict[str, Tensor]) -> Dict[str, Any]:
     """The entries that fairseq needs in a checkpoint; training starts at update 0."""
     history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
     return {
@@ -99,9 +103,7 @@ def write(state: Dict[str, Any], path: str) -> None:
 
 def incomplete(state: Any) -> Optional[str]:
     """Says what a checkpoint lacks; None if it has weights and options."""
-    if not isinstance(state, dict):
-        return "it holds no dictionary"
-    if not is_weights(state.get("model")):
+    if not isinstance(state, dict) or not is_weights(state.get("model")):
         return "it lacks 'model', the weights by name"
     old, options = state.get("args") or {}, state.get("cfg") or {}
     if not (old or options) or not (isinstance(old, dict) and isinstance(options, dict)):
@@ -124,7 +126,7 @@ def incomplete(state: Any) -> Optional[str]:
     return None
 
 
-def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, torch.Tensor]]:
+def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:
     """The moving average of the weights, if a checkpoint has one."""
     extra = state.get("extra_state")
     average = extra.get("ema") if isinstance(extra, dict) else None
@@ -138,3 +140,45 @@ def is_weights(weights: Any) -> bool:
         and len(weights) > 0
         and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
     )
+
+
+def _safetensors():
+    try:
+        import safetensors.torch
+    except ModuleNotFoundError as error:
+        raise missing(error)
+    return safetensors
+
+
+def write_weights(weights: Dict[str, Tensor], path: str) -> None:
+    """Writes ``model.safetensors``; matrices with several names are written once for each."""
+    copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
+    data = _safetensors().torch.save(copies, metadata={"format": "pt"})
+    with open(path, "wb") as file:  # of a disk that is full the package says so in its own way
+        file.write(data)
+
+
+def hub_config(cfg: Dict[str, Any]) -> Dict[str, Any]:
+    """The content of ``config.json``, from the options of a checkpoint as plain data."""
+    return {"model_type": "symbol_invariant_transformer", "library_name": "sit_fairseq", "cfg": cfg}
+
+
+def _read_hub(path: str) -> Tuple[Any, Dict[str, Tensor]]:
+    """The options and the weights of a folder of ``sit export --hub``, given the path of its weights."""
+    beside = os.path.join(os.path.dirname(path), CONFIG)
+    try:
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise OSError("no file")  # but a pipe, or a device that never ends
+        with open(beside, encoding="utf-8") as file:
+            options = json.load(file)
+        cfg = options["cfg"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(
+            f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
+            "name a folder of sit export --hub"
+        )
+    safetensors = _safetensors()
+    try:
+        return cfg, safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise UserError(f"{path} is damaged ({error}); name another file")

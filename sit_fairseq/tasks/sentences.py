@@ -1,11 +1,9 @@
 """Checks the sentences that a model reads, typed or in a split of a data set, and counts streams.
 
-All sentences of a split are checked when it is loaded, so that a long run cannot die of a bad line
-in its middle. A million pairs take about two seconds.
+A split is checked when it is loaded, a million pairs in about two seconds.
 """
 
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
 
@@ -69,8 +67,7 @@ class _Block:
 
 
 def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], Optional[ndarray]]:
-    """Tokens and lengths of sentences that follow one another in a file that is mapped into memory;
-    None of others."""
+    """Tokens and lengths of sentences that follow one another in a mapped file, else None."""
     if not isinstance(sentences, MMapIndexedDataset):
         return None, None
     index = sentences._index
@@ -81,15 +78,10 @@ def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], O
 
 
 class Sentences:
-    """Checks sentences, dictionary indices that end in ``</s>``, for a model.
+    """Checks sentences, dictionary indices that end in ``</s>``, for a model, None if not yet known.
 
-    Args:
-        dictionary: of sources and targets.
-        longest: tokens with ``</s>`` of the longest source that is wanted.
-        model: None as long as it is not known.
-
-    Attributes:
-        fresh_symbols: how many symbols a target may hold that its source lacks.
+    ``longest`` counts the tokens with ``</s>`` of the longest source that is wanted; ``fresh_symbols``
+    the symbols that a target may hold and its source lacks.
     """
 
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
@@ -120,8 +112,8 @@ class Sentences:
         ``encode`` splits one into tokens; ``max_tokens`` are the most stream tokens of a batch.
 
         Returns:
-            The sentences that can be answered, with their texts as ``lines``, and by place why the
-            others cannot. The dictionary has learnt the names of the former.
+            The sentences that can be answered, whose names the dictionary learns, with their texts
+            as ``lines``, and by place why the others cannot.
         """
         sentences, streams, texts = [], [], []
         refused: Dict[int, UnansweredError] = {}
@@ -158,12 +150,8 @@ class Sentences:
         return StreamPairDataset(pairs, "input", numpy.array(streams), texts), refused
 
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
-        """Checks sources that are to be answered at once, and counts their streams.
-
-        Raises:
-            UnansweredError: for the first sentence at fault. Its reason advises nothing: the model
-                is as it is.
-        """
+        """Checks sources that are to be answered at once, and counts their streams; an
+        UnansweredError for the first sentence at fault."""
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:
@@ -176,11 +164,8 @@ class Sentences:
         return self._vocabulary.most_streams(sentence)
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
-        """Checks the pairs of a split, and counts their streams.
-
-        Raises:
-            UserError: naming the first line at fault and what to change.
-        """
+        """Checks the pairs of a split, and counts their streams; a UserError names the first line at
+        fault and what to change."""
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
@@ -215,8 +200,8 @@ class Sentences:
         source: _Block,
         target: Optional[_Block],
     ) -> None:
-        """Raises a UserError for the first pair of a block that no model can use, or this one cannot
-        read. The block begins with the sentence ``first``."""
+        """Raises a UserError for the first pair of a block, from sentence ``first`` on, that no model
+        can use, or this one cannot read."""
         damaged = (
             "does not end in </s>, or has a token beyond the dictionary; run fairseq-preprocess "
             "again, into a new folder"
@@ -238,8 +223,7 @@ class Sentences:
             raise UserError(f"line {place + 1} of the {name} {side} {cause}")
 
     def _damaged(self, block: _Block) -> ndarray:
-        """(B,) whether a sentence of binarised data, which are numbers, may be of another
-        dictionary."""
+        """(B,) whether a sentence of binarised data may be of another dictionary."""
         tokens = block.tokens
         ends = block.holding(block.is_last() & (tokens == self._dictionary.eos()))
         return ~ends | block.holding((tokens < 0) | (tokens >= len(self._dictionary)))
@@ -260,7 +244,6 @@ class Sentences:
         return source.holding(wrong) | (source.ends - source.starts == 1)
 
     def _fault(self, source: Tensor, forbidden: Sequence[str]) -> Optional[str]:
-        """Why the model cannot read a source, in words that follow its name."""
         words = [self._dictionary[index] for index in source[:-1].tolist()]
         special = [word for word in words if word in forbidden]
         if not words or special:
@@ -273,14 +256,8 @@ class Sentences:
     def _measure(
         self, sorts: ndarray, source: _Block, target: Optional[_Block]
     ) -> Tuple[ndarray, ndarray]:
-        """The streams of pairs, and the symbols that a model can produce only as fresh ones.
-
-        Args:
-            sorts: (V,) the sort of each token of the dictionary, -1 for base tokens.
-
-        Returns:
-            (B,) streams, and (B, G) how many such symbols of each sort a target holds.
-        """
+        """(B,) the streams of pairs, and (B, G) how many symbols of each sort a target holds that its
+        source lacks, given the (V,) sorts of tokens, -1 for base tokens."""
         size, width = len(sorts), len(self._dictionary.sorts)
         streams = numpy.ones(len(source.ends), dtype=int)
         new = numpy.zeros((len(streams), width), dtype=int)
@@ -310,7 +287,6 @@ class Sentences:
     def _too_many_symbols(
         self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray
     ) -> UserError:
-        """The error for the first target that holds more fresh symbols than the model has slots."""
         own = set(pairs.src[place].tolist())
         words = [self._dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
         symbol = next(filter(self._dictionary.is_symbol, words))

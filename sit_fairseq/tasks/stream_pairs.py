@@ -12,10 +12,8 @@ from sit_fairseq.errors import UserError
 class StreamPairDataset(LanguagePairDataset):
     """fairseq's pairs, with ``--max-tokens`` counted in *stream tokens*.
 
-    A batch has one row for each stream of its sentences, in the encoder and in the decoder, and its
-    rows are padded to its longest sentence. It costs that length times its streams, so that memory
-    does not depend on how symbols are spread over sentences. Lengths, as compared with
-    ``--max-source-positions``, remain plain tokens.
+    A batch costs its longest sentence times its streams, the rows of encoder and decoder. Lengths, as
+    compared with ``--max-source-positions``, remain plain tokens.
 
     Args:
         pairs: what fairseq loaded, without buckets.
@@ -49,15 +47,11 @@ class StreamPairDataset(LanguagePairDataset):
         max_sentences: Optional[int] = None,
         required_batch_size_multiple: int = 1,
     ) -> List[numpy.ndarray]:
-        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens.
+        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens; a
+        UserError if one sentence has more.
 
         fairseq compares ``max_tokens`` with the most expensive sentence times the number of
-        sentences, which neither bounds a batch of a long sentence and one of many symbols nor fills
-        one where the symbols vary. Here it bounds the batch itself. The order can therefore remain
-        fairseq's, by length alone.
-
-        Raises:
-            UserError: a sentence has more than ``max_tokens`` by itself.
+        sentences, which neither bounds nor fills batches whose streams vary.
         """
         if max_tokens is None:
             multiple = required_batch_size_multiple

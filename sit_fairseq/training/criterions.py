@@ -35,14 +35,12 @@ class AdaCosCriterionConfig(CrossEntropyCriterionConfig):
 class AdaCosCriterion(CrossEntropyCriterion):
     """AdaCos (Zhang et al. 2019) with target positions as batch dimension (section 3.3).
 
-    The loss is the cross-entropy of the model's output; what AdaCos adds is that the scale of the
-    cosines follows the batch statistics. The scale is a buffer of the model (see
-    :class:`AdaCosScale`); this criterion feeds it while the model is in training mode, and the task
-    lets it take effect after each optimiser step.
+    The loss is the cross-entropy of the model's output; the scale of the cosines, a buffer of the
+    model (:class:`AdaCosScale`), follows the batch statistics. This criterion feeds it in training,
+    and the task lets it take effect after each optimiser step.
 
     With some 14 classes the published rule settles at a scale of 2 to 3, where even perfect cosines
-    leave a right answer a probability of about 0.8, and easy tokens never stop pulling. Hence
-    ``min_scale``, a lower bound between 1 and the upper one.
+    leave a right answer a probability of about 0.8. Hence ``min_scale``.
     """
 
     def __init__(self, task, sentence_avg: bool, min_scale: float = 1.0) -> None:
@@ -96,8 +94,8 @@ class AdaCosCriterion(CrossEntropyCriterion):
 class StreamLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion):
     """Spreads the smoothing mass over base tokens and the sentence's own symbols.
 
-    The stock criterion sums the log-probabilities of all columns, which is minus infinity as soon
-    as two sentences of a batch differ in their number of symbols.
+    fairseq's sums the log-probabilities of all columns: minus infinity as soon as two sentences
+    differ in their number of symbols.
     """
 
     def compute_loss(self, model, net_output, sample, reduce: bool = True):

@@ -28,10 +28,6 @@ _UNDECIDED = (Verdict.timeout, Verdict.error, Verdict.unavailable)
 def expected_risk(log_probs: Tensor, refused: Tensor) -> Tensor:
     """(B,) the probability of a refused answer, if only these answers were possible.
 
-    Its gradient with respect to a log-probability is q (r - R), where q is the answer's share, r is
-    1 if it is refused and else 0, and R is the result: accepted answers rise and refused ones fall,
-    and where all are alike nothing moves.
-
     Args:
         log_probs: (B, H) of the answers to each sentence, -inf where there is none.
         refused: (B, H) whether they are.
@@ -60,14 +56,10 @@ class MinimumRiskCriterionConfig(AdaCosCriterionConfig):
 class MinimumRiskCriterion(AdaCosCriterion):
     """AdaCos, and minimum risk training (Shen et al. 2016) over the model's own beam.
 
-    The model answers each training sentence by beam search, a judge says which of the answers are
-    right, and their share of the beam's probability rises at the cost of the others'. Sentences
-    whose answers are all right, or all wrong, teach nothing and are left out, and so are answers
-    that the judge could not decide, and those with an unknown token. The scale of the cosines
-    follows the references alone, as with ``adacos``.
-
-    Raises:
-        UserError: an option cannot be used; of the semantics, when training begins.
+    A judge says which answers of the beam are right, and their share of its probability rises.
+    Sentences whose answers are all right, or all wrong, are left out, and so are answers that the
+    judge could not decide, and those with an unknown token. The scale of the cosines follows the
+    references alone. An option that cannot be used is a UserError, of semantics when training begins.
     """
 
     def __init__(
@@ -90,8 +82,8 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     @cached_property
     def _judges(self) -> JudgePool:
-        """Made when training asks for it: validation builds the criterion of a checkpoint too,
-        which is not to say what is imported, nor to need what judges need."""
+        """Made when training asks for it: a checkpoint, whose criterion validation builds too, may
+        not say what is imported."""
         name = self._semantics or self.task.domain or ""
         judge = accepting_judge(name, "risk_semantics")
         base_tokens = self.task.source_dictionary.base_tokens()
@@ -121,8 +113,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     @classmethod
     def reduce_metrics(cls, logging_outputs) -> None:
-        """Logs as ``adacos``, and of the sentences about whose answers the judge decided the mean
-        risk and the share that taught by it."""
+        """Logs as ``adacos``, and the mean risk of judged sentences and the share that taught."""
         super().reduce_metrics(logging_outputs)
         number, *totals = (
             sum(utils.item(log.get(key, 0)) for log in logging_outputs)
@@ -133,10 +124,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     @torch.no_grad()
     def _answers(self, model, sample: Dict[str, Any]) -> List[List[Tensor]]:
-        """The answers of the beam to each sentence, in indices of the dictionary.
-
-        Without those that have an unknown token: not every model can give it on purpose.
-        """
+        """The answers of the beam to each sentence that have no unknown token."""
         longest = 2 * sample["target"].size(1) + 10
         options = Namespace(beam=self._beam, max_len_b=longest)
         found = self.task.generator([model], options).generate([model], sample)
@@ -183,11 +171,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The model itself, without what fairseq wraps it in for several ranks, one in another.
-
-    Only it can generate; and ranks differ in whether they ask it for a risk, which its wrappers
-    need not know, as the gradients are those of the same parameters.
-    """
+    """The model itself, without fairseq's wrappers for several ranks, which cannot generate."""
     while hasattr(model, "module"):
         model = model.module
     return model

@@ -13,7 +13,7 @@ from conftest import random_formula
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
 from sit_fairseq.conversion import verification
-from sit_fairseq.conversion.baseline import read_baseline
+from sit_fairseq.conversion.original import read_baseline
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.tasks.file_options import read_state
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from vanilla_models import REGEX, failing
 
-from sit_fairseq.conversion import verification, writing
+from sit_fairseq.conversion import mapping, verification
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
-from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.conversion.original import read_vanilla
 from sit_fairseq.tasks.file_options import read_state
 
 SYMBOLS = Symbols(REGEX, ("a",), ("b",))
@@ -24,8 +24,8 @@ def models(vanilla):
         original = read_vanilla(path, read_state(path))
         key = (kind, symbols, *added)
         if key not in configurations:  # slow to make, and changed by nobody
-            arguments = writing.training_options(original, list(added))
-            configurations[key] = writing.configuration(original, symbols, arguments)
+            arguments = mapping.training_options(original, list(added))
+            configurations[key] = mapping.configuration(original, symbols, arguments)
         converted, _ = convert(original, symbols, configurations[key].model)
         dictionary = stream_dictionary(original, symbols)
         pairs, _ = verification.sentences(original, dictionary, *symbols.actual)[0]

@@ -15,8 +15,7 @@ from sit_fairseq.datasets.grid import Cell, Grid
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import measuring
-from sit_fairseq.evaluation.answering import Answered
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import Answered, ModelAnswerer
 from sit_fairseq.judging.verdict import Verdict
 
 SHORT = ("--max-len", 8)
@@ -374,5 +373,5 @@ def test_mistakes_are_told(evaluate, tmp_path, prefix):
         evaluate("prop", prefix, *SHORT, result=f"{prefix}.src/result.json")
     given = ("--generated", f"{prefix}.tgt")
     for option in ("--verify", "--beams", "--constrained"):
-        with pytest.raises(UserError, match=f"file are not searched for; change {option} or --gen"):
+        with pytest.raises(UserError, match=f"file need no search; change {option} or --gen"):
             evaluate("prop", prefix, *SHORT, option, "3", path=given)

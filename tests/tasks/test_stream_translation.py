@@ -18,8 +18,8 @@ from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.scoring import generation_options
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-from sit_fairseq.tasks.validation import generation_options
 
 # Options.
 
