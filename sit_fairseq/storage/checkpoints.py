@@ -33,25 +33,16 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """The content of a checkpoint, as tensors and plain data; damaged bytes raise any error.
-
-    The path is that of a file, or of the weights in a folder of ``sit export --hub``.
-    """
+    """The content of a checkpoint, or of the weights in a folder of ``sit export --hub``, as tensors and
+    plain data; damaged bytes raise any error."""
     if path.endswith(".safetensors"):
         return minimal(*_read_hub(path))
     return pickles.read(path)
 
 
 def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
-    """The content of a training checkpoint, as tensors and plain data.
-
-    Args:
-        path: see :func:`read`.
-        remedy: ends the sentence about a file that cannot be read.
-
-    Raises:
-        UserError: there is no such file, it is damaged, or it lacks weights or options.
-    """
+    """As :func:`read`; a UserError, which ends with the remedy, if there is no such file, it is damaged,
+    or it lacks weights or options."""
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")
     with explained(path, remedy):
