@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from examples.paper import edits
+from examples.paper.edits import data_symbols
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.domains.prop.propositional import random_formula, smallest_answer
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict

@@ -51,17 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("destination", metavar="OUT", help="checkpoint to write")
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)
-    for option, text in (
-        ("actual", "streams embed their symbol as IN embeds this token"),
-        ("placeholder", "streams embed all other symbols as IN embeds this token"),
-    ):
-        add(f"--{option}", action="append", metavar="TOKEN", required=True, help=text)
-    add(
-        "--data",
-        metavar="DIR",
-        help="directory with the dictionaries that fairseq's transformer was trained with, and "
-        "sentences for --verify (default: the one recorded in IN)",
-    )
+    named = {"action": "append", "metavar": "TOKEN", "required": True}
+    add("--actual", **named, help="streams embed their symbol as IN embeds this token")
+    add("--placeholder", **named, help="streams embed all other symbols as IN embeds this token")
+    text = "the dictionaries of fairseq's transformer, and sentences for --verify"
+    add("--data", metavar="DIR", help=f"directory of {text} (default: the one recorded in IN)")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="where --verify computes")
     add(
         "--verify",
@@ -109,9 +103,7 @@ def main(args: argparse.Namespace) -> None:
     state = read_state(args.source)
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
-        raise UserError(
-            f"{args.source} was trained without a moving average of its weights; leave out --ema"
-        )
+        raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
     own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
@@ -150,6 +142,4 @@ def _verify(source, converted, symbols, device: str) -> None:
                 f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
             )
             if not comparison.equal:
-                raise UserError(
-                    "the converted model differs from the original; nothing was written"
-                )
+                raise UserError("the new model differs from the original; nothing was written")

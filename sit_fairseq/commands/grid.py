@@ -36,10 +36,6 @@ from sit_fairseq.domains import find, names
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern
 
-# Options of a grid of pairs.
-_OF_PAIRS = ("per_cell", "seed")
-_PER_CELL = 100
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -57,11 +53,9 @@ def main(args: argparse.Namespace) -> None:
     grid = _grid_of_pairs(args) if args.domain is None else _drawn(args)
     counts = sum((Counter(cell.extra) for cell in grid.cells), Counter())
     full = sum(cell.count == args.per_cell for cell in grid.cells)
-    print(
-        f"{args.folder}: {len(grid.sources)} samples, {args.per_cell} in {full} of "
-        f"{len(grid.cells)} cells"
-        + "".join(f"; {number} {name}" for name, number in counts.items())
-    )
+    cells = f"{args.per_cell} in {full} of {len(grid.cells)} cells"
+    left_out = "".join(f"; {number} {name}" for name, number in counts.items())
+    print(f"{args.folder}: {len(grid.sources)} samples, {cells}{left_out}")
 
 
 def _drawn(args: argparse.Namespace) -> Grid:
@@ -69,9 +63,7 @@ def _drawn(args: argparse.Namespace) -> Grid:
         raise UserError("only pairs of --from take a pattern of symbols", "symbols")
     domain = find(args.domain, "domain")
     if domain.cells is None:
-        raise UserError(
-            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
-        )
+        raise UserError(f"{domain.name} draws no problems by length; make a grid by --from")
     for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.cells.usual):
         if getattr(args, name) is None:
             setattr(args, name, usual)
@@ -80,11 +72,11 @@ def _drawn(args: argparse.Namespace) -> Grid:
 
 def _grid_of_pairs(args: argparse.Namespace) -> Grid:
     for one in fields(GridRecipe):
-        if one.name not in _OF_PAIRS and getattr(args, one.name) != default_of(one):
+        if one.name not in ("per_cell", "seed") and getattr(args, one.name) != default_of(one):
             raise UserError("a grid of --from does not draw samples", one.name)
     if args.symbols is None:
         raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
-    args.per_cell = args.per_cell or _PER_CELL
+    args.per_cell = args.per_cell or 100
     own = {"from": args.prefix, "symbols": args.symbols, "per_cell": args.per_cell}
     pairs, symbols_of = read_pairs(args.prefix), SymbolPattern(args.symbols).symbols
     grid = grid_of_pairs(pairs, symbols_of, own, args.per_cell, args.seed)

@@ -12,9 +12,9 @@ from generated import forms, homogeneous
 from sit_fairseq.datasets.grid import Grid
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.ltl.recipe import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
-from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal
@@ -41,7 +41,7 @@ def check_cells(grid, names):
         sources = [source for source, _ in samples(grid, cell)]
         for tokens in map(str.split, sources):
             assert len(tokens) == cell.length
-            assert sorted(data_symbols(tokens), key=names.index) == list(names[: cell.symbols])
+            assert sorted(formula_symbols(tokens), key=names.index) == list(names[: cell.symbols])
         assert len(forms(sources)) == cell.count
         left_out = sum(number for name, number in cell.extra.items() if name != "candidates")
         assert cell.extra["candidates"] == cell.count + left_out
@@ -73,7 +73,7 @@ def test_symbols_come_in_any_order(tmp_path):
     assert [(cell.symbols, cell.length) for cell in grid.cells] == [
         (2, n) for n in (4, 6, 8, 10, 12)
     ]
-    firsts = Counter(data_symbols(source.split())[0] for source in grid.sources)
+    firsts = Counter(formula_symbols(source.split())[0] for source in grid.sources)
     assert min(firsts["a"], firsts["b"]) > 0.4 * len(grid.sources)
 
 

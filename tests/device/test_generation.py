@@ -10,7 +10,7 @@ from fairseq import search, utils
 from literal import PATTERNS
 from pretended_device import table
 
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import ModelAnswerer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8

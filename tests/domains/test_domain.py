@@ -27,7 +27,7 @@ def test_the_domain_is_short_and_found():
     assert len(Path("sudoku.py").read_text().splitlines()) <= 80
     domain = find(NAME)
     assert domain.versioned == "sudoku@1"
-    assert domain.signature().startswith("sudoku@1|judge:rules|code:")
+    assert domain.judge().signature().startswith("sudoku|judge:rules|code:")
     assert domain_of(make_judge(NAME)) is domain
 
 

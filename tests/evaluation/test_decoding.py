@@ -4,7 +4,7 @@ import pytest
 from command_line import generate, printed
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import ModelAnswerer
 from sit_fairseq.judging.verdict import Verdict
 
 OPTIONS = dict(beam=3, nbest=2, max_len_b=8)

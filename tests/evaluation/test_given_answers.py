@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.given_answers import GivenAnswers
+from sit_fairseq.evaluation.answering import GivenAnswers
 
 SOURCES = ["& a b", "X a", "& a b", "! c"]
 

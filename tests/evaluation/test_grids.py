@@ -9,7 +9,6 @@ from sit_fairseq.evaluation.correct import (
     heat_map_table,
     measure_heat_map,
     measure_top_n,
-    top_n_grid_table,
     top_n_table,
 )
 from sit_fairseq.evaluation.proportion import Proportion
@@ -51,7 +50,7 @@ def test_right_answers_among_the_first_n_of_each_cell():
     result = measure_top_n(verdicts, [1, 2], cells, Box(5, 35))
     found = {n: [cell["correct"] for cell in own["cells"]] for n, own in result.items()}
     assert found == {"1": [1, 0], "2": [2, 1]}
-    assert top_n_grid_table(result)[1:] == [
+    assert top_n_table(result)[1:] == [
         ["1", 4, Proportion(1, 2), Proportion(0, 2), Proportion(1, 4)],
         ["2", 4, Proportion(2, 2), Proportion(1, 2), Proportion(3, 4)],
     ]

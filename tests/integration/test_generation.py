@@ -57,12 +57,9 @@ def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count
 
 def test_shards_share_the_sentences_out(prop, five, answers):
     lines, data = five
+    each = (*SHORT, "--batch-size", 1, "--num-shards", 3)
     shards = [
-        [
-            s.source
-            for s in answers(data, prop.random, *SHORT, "--num-shards", 3, "--shard-id", n)[0]
-        ]
-        for n in range(3)
+        [s.source for s in answers(data, prop.random, *each, "--shard-id", n)[0]] for n in range(3)
     ]
     assert all(shards) and sorted(sum(shards, [])) == sorted(lines)
     with pytest.raises(UserError, match="^there is no shard 3 of 3; change --num-shards or"):

@@ -26,9 +26,14 @@ def test_what_is_not_judged_to_the_end_has_its_verdict(caplog):
     pairs = [("fast", "satisfied"), ("sleep", "violated"), ("crash", "vacuous"), ("a", "invalid")]
     with JudgePool(MoodyJudge(), workers=2, timeout=0.3) as pool:
         judged = list(pool.imap_timed(pairs))
-        assert [one.verdict.value for one in judged] == ["satisfied", "timeout", "error", "invalid"]
-        assert judged[1].seconds >= 0.3 and "on: crash" in caplog.text
-        assert pool.number == 4 and pool.seconds == sum(one.seconds for one in judged)
+        assert [verdict.value for verdict, _ in judged] == [
+            "satisfied",
+            "timeout",
+            "error",
+            "invalid",
+        ]
+        assert judged[1][1] >= 0.3 and "on: crash" in caplog.text
+        assert pool.number == 4 and pool.seconds == sum(seconds for _, seconds in judged)
         assert pool.solvable(["unsolvable", "sleep", "a", "crash"]) == [False, None, True, None]
 
 

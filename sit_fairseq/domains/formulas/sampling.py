@@ -34,11 +34,8 @@ class FormulaSampler(Sampler):
     ) -> None:
         super().__init__(symbols)
         if max_length > LONGEST_FORMULA:
-            raise UserError(
-                f"formulas with a given number of symbols have at most {LONGEST_FORMULA} tokens, "
-                f"not {max_length}",
-                "max_length",
-            )
+            most = f"at most {LONGEST_FORMULA} tokens, not {max_length}"
+            raise UserError(f"formulas with a given number of symbols have {most}", "max_length")
         self._operators = operators
         self._forbidden = forbidden or {}
         # Probability that a formula of a length has the first token that is the key, and

@@ -39,9 +39,3 @@ def test_writing(prefix, text):
 def test_names(name, text):
     assert quoted(name) == text
     assert read_formula(text, temporal=True) == (["p0"], [name])
-
-
-def test_parentheses_may_be_left_out_where_operators_bind():
-    formula, binding = "| & a b -> ! c X d".split(), {"&": 2, "|": 1, "->": 1}
-    assert infix(formula, binding) == "a & b | (!c -> X d)"
-    assert infix("& F a X b".split(), tight=True) == "Fa & Xb"

@@ -8,10 +8,10 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.domains.formulas.infix import infix, quoted
-from sit_fairseq.domains.formulas.reading import read_formula, read_infix_trace
+from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.prop.propositional import random_formula
-from sit_fairseq.errors import MalformedAnswer, MalformedFormula
+from sit_fairseq.errors import MalformedFormula
 
 
 def read(text, temporal=True):
@@ -269,34 +269,3 @@ def test_deep_and_long_texts():
     assert read("(" * 5000 + "a" + ")" * 5000) == "a"
     assert read("!" * 50000 + "a").split() == ["!"] * 50000 + ["a"]
     assert read("a & " * 50000 + "b").split() == ["&"] * 50000 + ["a"] * 50000 + ["b"]
-
-
-@pytest.mark.parametrize(
-    "text, tokens",
-    [
-        ("a & b & !c | d ;cycle {1}\n", "| & & a b ! c d ; { 1 }"),
-        ("cycle{a;\n  b}", "{ a ; b }"),
-        ('cycle; cycle{"X1" and ~cycle}', "cycle ; { & X1 ! cycle }"),
-    ],
-)
-def test_traces_for_people_may_be_written_freely(text, tokens):
-    assert read_infix_trace(text).tokens == tokens.split()
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("a; {b}", "does not follow the word 'cycle'"),
-        ("cycle{{b}}", "does not follow the word 'cycle'"),
-        ("cycle{b} and so on", "ends with its cycle"),
-        ("cycle{}", "step 1: the formula is empty"),
-        ("a; X b; cycle{b}", "'X' at character 4: an operator is missing after it"),
-        ("a &; cycle{b}", "'&' at character 3: an operand is missing after it"),
-        ("The trace: cycle{b}", "':' at character 10 cannot be read"),
-        ("X; cycle{b}", "'X' cannot be the name of a symbol"),
-        ('cycle{"a b"}', "'a b' cannot be the name"),
-    ],
-)
-def test_malformed_traces(text, message):
-    with pytest.raises(MalformedAnswer, match=message):
-        read_infix_trace(text)
