@@ -3,7 +3,7 @@ import pytest
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.judge import Judge, Problem
+from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.verdict import Verdict
 
 SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
@@ -28,24 +28,6 @@ def test_every_sentence_is_in_the_denominator():
     assert [row[0] for row in rows[1:5]] == ["all", "correct", "exact", "exact modulo order"]
     assert rows[1:3] == [["all", 5, ""], ["correct", 3, Proportion(3, 5)]]
     assert ["vacuous", 1, Proportion(1, 5)] in rows
-
-
-def test_distance_where_the_judge_knows_one():
-    class LengthJudge(Judge):
-        semantics, name = "length", "length"
-
-        def verify(self, problem, answer):
-            return Verdict.satisfied if len(problem) == len(answer) else Verdict.violated
-
-        def distance(self, problem, answer):
-            return abs(len(problem) - len(answer))
-
-    problems = [Problem("a", "a"), Problem("bb", "b"), Problem("cc", "c")]
-    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.violated]
-    result = measure_correct(LengthJudge(), problems, ["a", "b", ""], verdicts)
-    assert result["mean_edit_distance"] == 1.0
-    assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
-    assert ["mean edit distance", "", "1.000"] in correct_table(result)
 
 
 def test_accuracy_by_number_of_symbols():

@@ -16,8 +16,6 @@ from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation import measuring
 from sit_fairseq.evaluation.answering import Answered, ModelAnswerer
-from sit_fairseq.judging.judge import Judge
-from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 
 SHORT = ("--max-len", 8)
@@ -137,50 +135,6 @@ def test_answers_that_equal_the_references(evaluate, tmp_path, prefix, journal):
     (tmp_path / "text.tgt").unlink()
     with pytest.raises(UserError, match="compares answers with references"):
         evaluate("exact", prefix, *SHORT, "--top-n", "1", result=tmp_path / "none.json")
-
-
-class EvenJudge(Judge):
-    """A judge of a task of its own: answers have an even number of tokens."""
-
-    quick = True
-
-    def verify(self, problem, answer):
-        return Verdict.violated if len(answer.split()) % 2 else Verdict.satisfied
-
-
-def test_a_heat_map_of_any_task_and_judge(evaluate, tmp_path, monkeypatch):
-    """A grid of pairs of one's own, judged by a judge of one's own."""
-    monkeypatch.chdir(Path(__file__).parent)
-    prefix = write(tmp_path, ["x then y", "y then x", "x x x x"], ["", "", ""])
-    sit("grid", tmp_path / "grid", "--from", prefix, "--symbols", "[x-z]")
-    sources = (tmp_path / "grid" / "grid.src").read_text().splitlines()
-    answers = ["p" if source.startswith("y") else "p q" for source in sources]
-    (tmp_path / "answers").write_text("".join(f"{answer}\n" for answer in answers))
-    path = ("--generated", tmp_path / "answers")
-    found, _ = evaluate("test_verbs:EvenJudge", tmp_path / "grid", *CELLS, path=path)
-    cells = [tuple(cell.values()) for cell in found["result"]["cells"]]
-    assert sorted(cells) == [(1, 4, 1, 1), (2, 3, 2, 1)]
-    assert (tmp_path / "out" / "result.png").stat().st_size > 1000
-
-
-def test_verified_answers_are_judged_once(evaluate, prefix, monkeypatch):
-    """Unless another judge is asked for, or none of them was decided."""
-    judged = []
-
-    class Counting(JudgePool):
-        def verify_all(self, pairs):
-            pairs = list(pairs)
-            judged.extend(pairs)
-            return super().verify_all(pairs)
-
-    monkeypatch.setattr(measuring, "JudgePool", Counting)
-    verify = (*SHORT, "--verify", "prop", "--beams", "2,5")
-    found, _ = evaluate("prop", prefix, *verify)
-    decided = sum(found["result"]["verdicts"][v] for v in ("satisfied", "violated", "vacuous"))
-    assert decided and len(judged) == len(SOURCES) - decided
-    judged.clear()
-    again, _ = evaluate("prop", prefix, *verify, "--judge", "aiger", "--restart")
-    assert len(judged) == len(SOURCES) and again["result"] == found["result"]
 
 
 def test_a_run_is_quiet(models, prefix, tmp_path):
