@@ -121,7 +121,10 @@ def test_a_grid_of_own_pairs_is_a_random_choice_of_a_seed(own, tmp_path):
             ["grid", "--from", "own", "--symbols", "T", "--max-length", 3],
             "does not draw samples; change --max-length",
         ),
-        (["grid", "--from", "own", "--symbols", "T", "--restart"], "does not draw samples; change --restart"),
+        (
+            ["grid", "--from", "own", "--symbols", "T", "--restart"],
+            "does not draw samples; change --restart",
+        ),
         (["grid", "--symbols", "T"], "name a domain, or pairs of your own by --from"),
         (["copy", "grid", "--symbols", "T"], "pattern of symbols; change --symbols"),
     ],
