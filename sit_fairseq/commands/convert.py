@@ -25,8 +25,7 @@ without --reset-optimizer. The head of fairseq's transformer is linear: train wi
 --criterion cross_entropy or label_smoothed_cross_entropy. The head of a baseline is cosine, unless
 --output-head says otherwise: train with --criterion adacos.
 
-fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation. Without it
-PyTorch 2.6 and later refuse to load the options of fairseq's transformer.
+fairseq-generate needs --user-dir sit_fairseq for IN, too, under PyTorch 2.6 and later.
 """
 
 import argparse

@@ -9,15 +9,13 @@ OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq
 
 The grid of a domain is that of the paper's heat maps (section on vocabulary and length
 generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
-generate`` under the condition that they have the cell's length and number of symbols. That is
-exact and rejects nothing. Then some samples are left out: problems without an answer; problems that
-the domain refuses, such as tautologies and formulas that have a shorter form; and renamings of a
-sample of the cell, or of a line in the files of ``--exclude``.
+generate`` under the condition that they have the cell's length and its symbols, the first k in any
+order. Left out are problems without an answer, those that the domain refuses, such as tautologies
+and formulas that have a shorter form, and renamings of a sample of the cell or of ``--exclude``.
 
-The k symbols are the first k, in any order. A cell stays short of samples if thousands of draws in
-a row brought no new one. The manifest counts each cell's candidates, and by reason those left out.
-The same command goes on after an interruption. A seed gives the same data with any number of
-workers, as long as no problem comes close to the time-out.
+A cell stays short of samples if thousands of draws in a row brought no new one. The manifest counts
+each cell's candidates, and by reason those left out. The same command goes on after an interruption.
+A seed gives the same data with any number of workers, if no problem comes close to the time-out.
 
 ``--from`` makes a grid of your own pairs, of any task: at most ``--per-cell`` random pairs of
 PREFIX.src and .tgt for each number of symbols (of all sorts) and length of the source.

@@ -162,11 +162,8 @@ def read_vanilla(
 ) -> Original:
     """Describes a checkpoint of fairseq's ``transformer``; a UserError if it cannot be converted.
 
-    Args:
-        path: its name, for messages.
-        state: its content.
-        data: the directory of its dictionaries; None for the one recorded in it.
-        ema: take the moving average of the weights.
+    ``data`` is the directory of its dictionaries, by default the one recorded in it; ``ema`` takes the
+    moving average of the weights.
     """
     options = model_options(state)
     weights = _weights(path, state, ema)

@@ -100,10 +100,8 @@ def _answer(
     judges: Optional[JudgePool] = None,
     part: str = "",
 ) -> List[Answered]:
-    """Answers problems and judges the answers, those of an interrupted run excepted.
-
-    A measurement of several parts gives each a name.
-    """
+    """Answers the problems of a part of a measurement and judges the answers, those of an interrupted
+    run excepted."""
     settings = {**_settings(options), "sentences": sha256_of(problems)}
     if judges is not None and judges.judge.on_references:
         settings["references"] = sha256_of(str(problem.reference) for problem in problems)

@@ -48,12 +48,8 @@ def measure_written(
     results: Results = {}
     both = {"correct": iter(correct), "verified": iter(verified)}
     for name, problems in sets.items():
-        results[name] = {
-            measure: Proportion(
-                [next(some) for _ in problems].count(Verdict.satisfied), len(problems)
-            )
-            for measure, some in both.items()
-        }
+        shares = ([next(some) for _ in problems].count(Verdict.satisfied) for some in both.values())
+        results[name] = {m: Proportion(share, len(problems)) for m, share in zip(both, shares)}
     return results
 
 

@@ -94,10 +94,8 @@ class Judge(ABC):
         return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
 
     def signature(self) -> str:
-        """One line that names who judges: ``sort|judge:rules|code:1a2b3c4d|numpy:2.4``.
-
-        Verdicts of equal signatures are equal, but for judges that read files of data.
-        """
+        """One line that names who judges: ``sort|judge:rules|code:1a2b3c4d|numpy:2.4``. Verdicts of
+        equal signatures are equal, but for judges that read files of data."""
         parts = {"judge": self.name, "code": hash_of_files(self.code())[:8], **self.versions()}
         return "|".join([self.semantics, *(f"{name}:{value}" for name, value in parts.items())])
 

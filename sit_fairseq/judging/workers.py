@@ -45,10 +45,8 @@ class Outcome(NamedTuple):
 
 
 def python(program: str, *arguments: str) -> List[str]:
-    """The command line of a Python program that imports from where this process does.
-
-    The folder that it runs in may be one of data: nothing is imported from there.
-    """
+    """The command line of a Python program that imports from where this process does, not from the
+    folder that it runs in, which may be one of data."""
     path = [os.path.abspath(entry) for entry in sys.path]
     return [sys.executable, "-c", f"import sys; sys.path[:] = {path}; {program}", *arguments]
 

@@ -33,32 +33,21 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """The content of a checkpoint, as tensors and plain data; damaged bytes raise any error.
-
-    The path is that of a file, or of the weights in a folder of ``sit export --hub``.
-    """
+    """The content of a checkpoint, or of the weights in a folder of ``sit export --hub``, as tensors and
+    plain data; damaged bytes raise any error."""
     if path.endswith(".safetensors"):
         return minimal(*_read_hub(path))
     return pickles.read(path)
 
 
 def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
-    """The content of a training checkpoint, as tensors and plain data.
-
-    Args:
-        path: see :func:`read`.
-        remedy: ends the sentence about a file that cannot be read.
-
-    Raises:
-        UserError: there is no such file, it is damaged, or it lacks weights or options.
-    """
+    """As :func:`read`; a UserError, which ends with the remedy, if there is no such file, it is damaged,
+    or it lacks weights or options."""
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")
     with explained(path, remedy):
         state = read(path)
-        complaint = incomplete(state)
-        if complaint:
-            raise LookupError(complaint)
+        _refuse_incomplete(state)
         try:
             _refuse_references([state.get("cfg"), state.get("args")])
         except ValueError as error:
@@ -101,29 +90,28 @@ def write(state: Dict[str, Any], path: str) -> None:
         file.write(data.getbuffer())
 
 
-def incomplete(state: Any) -> Optional[str]:
-    """Says what a checkpoint lacks; None if it has weights and options."""
+def _refuse_incomplete(state: Any) -> None:
+    """Raises a LookupError if a checkpoint lacks weights or options."""
     if not isinstance(state, dict) or not is_weights(state.get("model")):
-        return "it lacks 'model', the weights by name"
+        raise LookupError("it lacks 'model', the weights by name")
     old, options = state.get("args") or {}, state.get("cfg") or {}
     if not (old or options) or not (isinstance(old, dict) and isinstance(options, dict)):
-        return "it lacks 'cfg' or 'args', the options of the model"
+        raise LookupError("it lacks 'cfg' or 'args', the options of the model")
     history, extra = state.get("optimizer_history", [{}]), state.get("extra_state", {})
     if not (isinstance(history, list) and history and isinstance(history[-1], dict)):
-        return "its 'optimizer_history' is no list"
+        raise LookupError("its 'optimizer_history' is no list")
     last = {"lr_scheduler_state": None, "num_updates": 0, **history[-1]}
     scheduler = last["lr_scheduler_state"]
     if history[-1] and not (
         isinstance(scheduler, dict) or scheduler is None and "best_loss" in last
     ):
-        return "its 'optimizer_history' has no 'lr_scheduler_state'"
+        raise LookupError("its 'optimizer_history' has no 'lr_scheduler_state'")
     iterator = extra.get("train_iterator", {}) if isinstance(extra, dict) else None
     if not isinstance(iterator, dict):
-        return "its 'extra_state' is no dictionary"
+        raise LookupError("its 'extra_state' is no dictionary")
     places = [iterator.get(name, 1) for name in ("epoch", "iterations_in_epoch")]
     if not all(isinstance(number, int) for number in [last["num_updates"], *places]):
-        return "its updates or epochs are no numbers"
-    return None
+        raise LookupError("its updates or epochs are no numbers")
 
 
 def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:

@@ -3,6 +3,7 @@
 The first line says what the journal is of. A killed run leaves at most half a line, which is dropped.
 """
 
+import contextlib
 import json
 import os
 from threading import Lock
@@ -31,7 +32,7 @@ def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager):
     """The entries of interrupted runs, to which this one adds its own.
 
     A context manager: no other process can open the file until it is closed. An entry is on disk
@@ -86,9 +87,6 @@ class Journal:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> "Journal":
-        return self
 
     def __exit__(self, *exception: Any) -> None:
         self.close()

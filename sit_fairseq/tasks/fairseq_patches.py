@@ -160,12 +160,10 @@ def _return_value(fairseqs: Callable, job: JobReturn) -> Any:
 def load_checkpoint_to_cpu(
     path: str, arg_overrides: Optional[Dict[str, Any]] = None, load_on_all_ranks: bool = False
 ) -> Dict[str, Any]:
-    """Reads a checkpoint as data, and refuses options that are more than that.
+    """Reads a checkpoint as data, on every rank, and refuses options that are more than that.
 
-    Args:
-        path: the file, or the weights of a folder of ``sit export --hub``.
-        arg_overrides: options of the command, which replace those of the file.
-        load_on_all_ranks: as in fairseq; every rank reads the file here.
+    ``path`` is the file, or the weights of a folder of ``sit export --hub``; ``arg_overrides`` are
+    options of the command, which replace those of the file.
     """
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
@@ -272,8 +270,8 @@ def _open(path: str, mode: str) -> IO[str]:
 class _Service:
     """Makes fairseq-interactive answer every line that can be answered.
 
-    A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason. If there was
-    one, the command ends with status 1. The answers to a buffer are flushed before the next is read.
+    A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason; then the command
+    ends with status 1. The answers to a buffer are flushed before the next is read.
     """
 
     def __init__(self, command: ModuleType) -> None:

@@ -62,9 +62,8 @@ def read_state(
         given: the options of the command by name, where the way to split text matters to it.
         remedy: ends the sentence about a file that cannot be read.
 
-    Raises:
-        UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
-            of another kind, or its model, task or criterion is not known.
+    A UserError if it is damaged or no checkpoint of fairseq's, its options hold ``${`` or are of
+    another kind, or its model, task or criterion is not known.
     """
     state = read_plain(path, remedy)
     with explained(path, remedy):

@@ -59,8 +59,7 @@ class StreamHubInterface(GeneratorHubInterface):
 
         Args:
             sentences: one sentence, or a list of them.
-            beam: hypotheses kept at each step.
-            verbose: log sources, answers and scores.
+            beam, verbose: as in fairseq.
             strict: raise an UnansweredError for the first sentence that cannot be answered.
             **kwargs: options of generation, as in fairseq; and ``verify="NAME"``,
                 ``verify_beams=[3, 25]``, ``constrained=True`` or the name of a grammar, in the place

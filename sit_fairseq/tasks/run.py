@@ -69,7 +69,10 @@ class Run:
             for name in ("verify", "verify_beams", "constrained")
         )
         if semantics is not None:
-            judge = self._judge(semantics)
+            if getattr(options, "score_reference", False):
+                raise unsupported("--score-reference with --verify")
+            judge = accepting_judge(semantics)
+            refuse_other_logic(judge, dictionary.base_tokens())
             domain = domain_of(judge)
             if constrained is None and ours and domain is not None and domain.grammar is not None:
                 constrained = semantics
@@ -80,13 +83,6 @@ class Run:
         else:
             raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
         _current = weakref.ref(self)
-
-    def _judge(self, semantics: str) -> Judge:
-        if getattr(self.options, "score_reference", False):
-            raise unsupported("--score-reference with --verify")
-        judge = accepting_judge(semantics)
-        refuse_other_logic(judge, self.dictionary.base_tokens())
-        return judge
 
     def _grammar(self, constrained: Any) -> Optional[Grammar]:
         if constrained in (None, False, "none"):

@@ -37,7 +37,7 @@ from sit_fairseq.tasks.sentences import Sentences, lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Imported for their registration: fairseq finds only tasks and models itself.
-from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F401
+from sit_fairseq.training import optimizers  # noqa: F401
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings

@@ -47,11 +47,8 @@ def order_within(
     """A random order in which each batch is within the limit of its place.
 
     Place by place, one of the batches that remain and are within the limit is drawn, each with the
-    same probability. Where none is left it is the shortest that remains. Takes a time of n log n.
-
-    Args:
-        lengths: (n,) of the batches.
-        limits: (n,) of the places, never falling.
+    same probability. Where none is left it is the shortest that remains. ``lengths`` are (n,) of
+    the batches, ``limits`` (n,) of the places, never falling. Takes a time of n log n.
     """
     by_length = rng.permutation(len(lengths))  # those of one length are in random order
     by_length = by_length[numpy.argsort(lengths[by_length], kind="stable")]
@@ -75,13 +72,8 @@ class TrainingBatchIterator(EpochBatchIterator):
     The order is a function of the batches, the seed, the epoch, the number of ranks and
     ``--update-freq``, so that a resumed training goes on in it. Each epoch has each batch once.
 
-    Args:
-        batches: what fairseq made, of which no epoch has begun.
-        ramp: the limit, None for no ramp.
-        update_freq: batches per update and rank, for each epoch; the last holds from there on.
-
-    Raises:
-        UserError: if fairseq is to group the batches by another rule.
+    ``batches`` are those of fairseq, of which no epoch has begun; ``update_freq`` are the batches per
+    update and rank in each epoch, of which the last holds from there on.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class FormulaSampler(Sampler):
 
     def _leaf_choices(self, length: int, k: int) -> _Weighted:
         weights = self._leaf_weights(length, k)
-        return list(range(len(weights))), weights
+        return [*range(len(weights))], weights
 
     def _root_choices(self, size: int, leaves: int, place: _Place) -> _Weighted:
         rows = self._rows(place, size)

@@ -1,7 +1,7 @@
 """Linear temporal logic: formulas, and symbolic traces that satisfy them."""
 
 from functools import partial
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
@@ -25,9 +25,6 @@ from sit_fairseq.domains.ltl.traces import same_trace, trace_text
 from sit_fairseq.errors import EXTRAS
 from sit_fairseq.search.grammar import Grammar, State
 from sit_fairseq.symbols.slot import Token
-
-# The most tokens of a formula that people wrote, before its negation.
-_LONGEST = 35
 
 
 class _InTrace(NamedTuple):
@@ -70,10 +67,8 @@ class TraceGrammar(Grammar):
         return 3 if state.fresh else state.open + 4
 
 
-def pattern_sets() -> Dict[str, List[str]]:
-    """The patterns that ship with Spot, by set; a UserError without Spot."""
-    patterns = (read_formula(text, temporal=True).tokens for text in spot_patterns())
-    return held_out_sets("patterns", patterns, _LONGEST, spot_trace)
+def _patterns() -> Iterator[List[str]]:
+    return (read_formula(text, temporal=True).tokens for text in spot_patterns())
 
 
 EXTRAS["ltl"] = ("spot",)
@@ -92,7 +87,7 @@ DOMAIN = Domain(
     recipe=LtlRecipe,
     labels=LABELS,
     cells=LtlCells,
-    held_out=pattern_sets,
+    held_out=lambda: held_out_sets("patterns", _patterns(), 35, spot_trace),
     equal=same_trace,
     model="ltl",
 )

@@ -176,12 +176,6 @@ class _Walk:
         now.met |= bit & expansion.eventualities
         return True
 
-    def go_on(self) -> None:
-        """Begins the next step."""
-        self.past.append(self.now)
-        following = self.now.following
-        self.now = _Moment(sum(1 << node for node in following), _before(following, None))
-
     def loop(self, visits: Sequence[int]) -> Optional[int]:
         """The last of the steps of the same duties since which all has come that must come."""
         pending = self.now.duties & self.expansion.eventualities
@@ -234,8 +228,10 @@ def depth_first_trace(formula: Sequence[str], budget: int = BUDGET) -> Optional[
         if walk.now.agenda is not None:
             possible = walk.take_apart()
         else:
-            walk.go_on()
-            duties = walk.now.duties
+            walk.past.append(walk.now)
+            following = walk.now.following
+            duties = sum(1 << node for node in following)
+            walk.now = _Moment(duties, _before(following, None))
             visits = [i for i, moment in enumerate(walk.past) if moment.duties == duties]
             start = walk.loop(visits)
             if start is not None:

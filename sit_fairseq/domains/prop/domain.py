@@ -3,7 +3,7 @@
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
@@ -18,9 +18,6 @@ from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
 from sit_fairseq.errors import EXTRAS, UserError
 from sit_fairseq.search.grammar import Grammar, State
 from sit_fairseq.symbols.slot import Token
-
-# The most tokens of a formula, before its negation.
-_LONGEST = 60
 
 
 class AssignmentGrammar(Grammar):
@@ -44,12 +41,8 @@ class AssignmentGrammar(Grammar):
         return int(state[1])
 
 
-def network_sets() -> Dict[str, List[str]]:
-    """The functions of gene networks that ship with pyboolnet, by set; a UserError without it."""
-    return held_out_sets("networks", _network_functions(), _LONGEST, is_contingent)
-
-
 def _network_functions() -> Iterator[List[str]]:
+    """The functions of gene networks that ship with pyboolnet; a UserError without it."""
     package = find_spec("pyboolnet")
     if package is None:
         raise UserError("Functions of gene networks need pyboolnet: pip install pyboolnet.")
@@ -77,7 +70,7 @@ DOMAIN = Domain(
     recipe=PropRecipe,
     labels=LABELS,
     cells=PropCells,
-    held_out=network_sets,
+    held_out=lambda: held_out_sets("networks", _network_functions(), 60, is_contingent),
     equal=same_literals,
     model="prop",
 )
