@@ -5,29 +5,11 @@ branches. A dispatch mode refuses what a GPU refuses, computes on the CPU, and n
 time that the host would have waited for the device: that stalls a GPU, which idles until
 the host has queued new work.
 
-What is like on a GPU:
-
-- operators take tensors of one device; only 0-dimensional ones and indices may come from
-  the CPU;
-- the host waits when it asks for a value (``item``, ``tolist``, ``cpu``, ``bool``), when a
-  size depends on values (``nonzero``, a mask as an index, ``unique``, ``repeat_interleave``
-  without ``output_size``), when an operator checks its arguments (``segment_reduce`` unless
-  it is ``unsafe``, ``multinomial``), and when it copies to the device other than with
-  ``non_blocking=True``;
-- autograd runs in the device's thread; autocast has the device's own list of operators.
-
-What is not: random numbers are those of the CPU's generator, values those of its kernels.
-
-PyTorch counts its devices at the first backward pass of a process, and knows each one till
-the end: the tests in ``tests/device`` have a process of their own.
-
-Typical use::
-
-    with PretendedDevice() as device:
-        model.to(device.name)
-        with device.counting() as waits:
-            model(tokens.to(device.name)).sum().backward()
-    assert len(waits) <= 8, table(waits)
+As on a GPU, operators take tensors of one device (but 0-dimensional ones and indices), and the
+host waits when it asks for a value, when a size depends on values, when an operator checks its
+arguments, and when it copies to the device other than with ``non_blocking=True``. Random numbers
+and values are those of the CPU. PyTorch knows a device till the end of a process: the tests in
+``tests/device`` have one of their own.
 """
 
 import sys

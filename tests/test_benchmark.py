@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from command_line import load_script
 from conftest import make_dictionary, make_model, make_sample, redraw
-from fairseq.sequence_generator import SequenceGenerator
 
 from sit_fairseq.domains.formulas.syntax import ARITY
 
@@ -83,32 +82,6 @@ def test_parameters_are_those_of_the_package():
     assert {k: v.shape for k, v in ours.items()} == {k: v.shape for k, v in theirs.items()}
 
 
-def test_steps_of_beam_search_are_those_of_teacher_forcing():
-    model, sample = build("EP-DP-EA-DA-CP-CA")
-    dictionary = model.encoder.dictionary
-    generator = SequenceGenerator([model], dictionary, beam_size=3, max_len_a=0, max_len_b=7)
-    inputs = {"src_tokens": sample["net_input"]["src_tokens"]}
-    inputs["src_lengths"] = sample["net_input"]["src_lengths"]
-    answers = generator.generate([model], {"net_input": inputs})
-    for number, hypotheses in enumerate(answers):
-        for hypothesis in hypotheses:
-            target = hypothesis["tokens"]
-            previous = torch.cat((target.new_tensor([dictionary.eos()]), target[:-1]))
-            source = inputs["src_tokens"][number : number + 1]
-            logits = model(source, inputs["src_lengths"][number : number + 1], previous[None])[0]
-            scores = logits[0].log_softmax(1).gather(1, target[:, None]).squeeze(1)
-            torch.testing.assert_close(
-                hypothesis["positional_scores"].double(), scores, rtol=1e-5, atol=1e-5
-            )
-
-
-def test_cases_take_turns_and_the_first_round_does_not_count():
-    order = []
-    cases = {name: lambda name=name: order.append(name) for name in ("one", "two")}
-    assert MEASURING.interleaved(cases, 3, CPU).keys() == {"one", "two"}
-    assert order == ["one", "two"] * 4
-
-
 def test_operations_of_products_and_of_fused_attention():
     args = SimpleNamespace(device="cpu", dtype="float32")
     assert MEASURING.operations(BENCHMARK.matrix_product(3, 5, 7, 11, args)) == 11 * 2 * 3 * 5 * 7
@@ -125,17 +98,6 @@ def allocating(mebibytes: int):
 
 def test_peak_memory():
     assert MEASURING.peak_memory(allocating, 64) == pytest.approx(64 * MIB, rel=0.1)
-
-
-@pytest.mark.parametrize("peak, shown", [(3 * MIB, "| 3 | 3 | 1.00 |"), (None, "unknown |")])
-def test_a_peak_that_cannot_be_told_is_unknown(monkeypatch, peak, shown):
-    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: peak)
-    monkeypatch.setattr(BENCHMARK, "DATA", {"some": ()})
-    bench = SimpleNamespace(found={}, args=SimpleNamespace(batch_size=1), options=lambda *args: [])
-    bench.table = lambda head, rows: tables.extend(rows)
-    tables = []
-    BENCHMARK.compare_memory(bench)
-    assert f"| {' | '.join(tables[1])} |".endswith(shown)
 
 
 @pytest.mark.parametrize("part", ["models", "growth"])

@@ -4,7 +4,6 @@ import pickle
 
 import pytest
 
-from sit_fairseq.commands import main
 from sit_fairseq.errors import UnansweredError, UserError, advised
 
 
@@ -19,12 +18,6 @@ def test_mistakes_pass_from_process_to_process(error):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error) and str(copy) == str(error)
     assert getattr(copy, "reason", None) == getattr(error, "reason", None)
-
-
-def test_our_command_turns_a_mistake_into_its_sentence_and_status():
-    with pytest.raises(SystemExit, match="^Cannot read missing.src") as end:
-        main(["rename", "missing", "out", "--symbols", "[a-z]", "--names", "a"])
-    assert isinstance(end.value.code, str)  # which the interpreter prints, with status 1
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,14 @@ def test_listings_are_quoted_with_examples_that_can_be_read(semantics, label):
         ("ltl", "Trace: cycle{a}", None),
         ("ltl", "a; X b; cycle{1}", None),
         ("ltl", "", None),
+        ("ltl", "a & b & !c | d ;cycle {X1 and\n ~cycle}", "| & & a b ! c d ; { & X1 ! cycle }"),
+        *(("ltl", f"{text}{{b}}", None) for text in ("a; ", "a cycle", "cycle{", "X; cycle")),
+        *(("ltl", f"{text}; cycle{{b}}", None) for text in ("& a b", "a) & (b", '"a b"', "a &")),
+        ("ltl", "cycle{b} and so on", None),
+        ("ltl", "cycle{}", None),
         ("prop", '{"b": null, "a": true}', "a 1"),
         ("prop", '```json\n{"a": true}\n```', "a 1"),
         ("prop", '{"a": true, "a": false}', "a 1 a 0"),  # a contradiction, as the judge will say
-        ("prop", '{"a": 1}', None),
-        ("prop", '{"a 1 b": true}', None),
         ("prop", '[["a", true]]', None),
         ("prop", "[" * 100000, None),
     ],
@@ -191,7 +194,6 @@ def test_what_is_compressed_is_not_unpacked(server, ask):
     [
         (401, json.dumps({"error": {"message": f"Bearer {KEY} is wrong"}}), r"\*\*\* is wrong"),
         (200, "<html>welcome</html>", "does not answer"),
-        (200, '{"choices": []}', "does not answer"),
         (200, "[" * 100000, "does not answer"),
     ],
 )
@@ -211,12 +213,6 @@ def test_a_refusal_and_half_a_character_are_answers(server, ask):
 def test_a_key_is_needed(ask, server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
-        ask()
-
-
-def test_problems_that_are_missing_are_named(ask, tmp_path):
-    (tmp_path / "test.src").unlink()
-    with pytest.raises(UserError, match="Cannot read .*test.src"):
         ask()
 
 

@@ -213,13 +213,35 @@ def test_an_argument_of_loading_is_named(option):
         Model.load(None)
 
 
-@pytest.mark.parametrize("name", ["nothing", "folder", "text"])
-def test_what_is_no_model_is_one_sentence(tmp_path, name):
+def of_task(**options):
+    return lambda state: state["cfg"]["task"].update(options)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        of_task(source_lang="/../../evil"),  # which exports would name a file after
+        *(of_task(target_lang="a\0"), of_task(source_lang="\ud800"), of_task(domain=[])),
+        lambda state: state.update(args=state["cfg"]["model"], cfg=None),  # as old fairseq's
+    ],
+)
+def test_a_file_of_other_options_is_one_sentence(change, tmp_path):
+    state = torch.load(CHECKPOINTS / "prop" / "model.pt", weights_only=True)
+    change(state)
+    torch.save(state, tmp_path / "other", _use_new_zipfile_serialization=False)
+    refused(tmp_path / "other")
+
+
+def refused(path):
+    with pytest.raises(UserError, match=f"^[^\n]*{path.name}[^\n]*$"):
+        Model.load(str(path))
+
+
+def test_what_is_no_model_is_one_sentence(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "text").write_text("no model")
-    with pytest.raises(UserError) as error:
-        Model.load(str(tmp_path / name))
-    assert name in str(error.value) and "\n" not in str(error.value)
+    for name in ("nothing", "folder", "text"):
+        refused(tmp_path / name)
 
 
 def test_a_device_that_is_not_there_is_named():

@@ -53,12 +53,6 @@ def test_an_import_of_what_no_extra_brings_fails_as_it_is():
         assert missing(error) is error
 
 
-def test_a_verb_without_its_package_ends_in_one_sentence(monkeypatch):
-    monkeypatch.setitem(sys.modules, "fairseq.registry", None)
-    with pytest.raises(UserError, match="this needs fairseq"):
-        sit("options")
-
-
 def test_the_folder_of_the_package_is_printed_on_one_line(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "20")
     with pytest.raises(SystemExit):

@@ -122,7 +122,7 @@ STEPS = {
         "labels",
         "shipped",
     ],
-    "ltl": ["results", "ablation", "figures", "conversion", "ladder", "shipped"],
+    "ltl": ["results", "figures", "conversion", "ladder", "shipped"],
     "copying": ["model", "figures", "shipped"],
     "conversion": ["model"],
 }
@@ -150,13 +150,6 @@ def test_every_table_can_be_made(carry_out, task, step):
         assert (out / "imbalance.png").is_file()
     if (task, step) == ("prop", "shipped"):  # the model itself is no trifle
         assert float(cells[0][2].removesuffix(" %")) > 80
-
-
-def test_what_is_done_is_not_done_again(carry_out, monkeypatch):
-    carry_out("copying", "model")
-    monkeypatch.setattr(PAPER.Paper, "_call", None)
-    monkeypatch.setattr(runs.Runner, "_call", None)
-    carry_out("copying", "model")
 
 
 def test_a_command_that_is_done_again_has_the_later_ones_follow(tmp_path):
@@ -210,22 +203,6 @@ def test_the_steps_of_every_scale_can_be_read(tmp_path):
 
 
 # The quickstart's number of updates.
-
-
-@pytest.mark.parametrize(
-    "seconds_each, minutes, most, updates",
-    [
-        (0.05, 7, 3000, 3000),  # a quiet machine: all of them
-        (0.2, 7, 3000, 1850),  # 0.9 of 420 seconds, in fifties
-        (0.425, 7, 3000, 850),
-        (10, 7, 3000, 100),  # fewer teach nothing
-        (10, 7, 60, 60),
-        (0, 7, 3000, 3000),
-    ],
-)
-def test_updates_that_fit_a_time(seconds_each, minutes, most, updates):
-    times = [100 + seconds_each * number for number in range(41)]
-    assert PACE.fitting(times, 60 * minutes, most) == updates
 
 
 def test_a_training_that_was_begun_keeps_its_number(tmp_path, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from command_line import ROOT
 from conftest import gone
 from test_paper_tables import CONTENT, table
 
-from examples.paper.runs import Runner, read_validation, run_table
+from examples.paper.runs import Runner, run_table
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.judging.workers import python
@@ -82,11 +82,6 @@ def test_what_is_done_is_not_done_again(folder, calls):
     (folder / "some-hydra.yaml").write_text("# explained\na: 1\n")
     (folder / "x.src").rename(folder / "moved.src")
     assert carry_out(folder, calls) == []
-
-
-def test_a_checkpoint_is_measured_without_a_training(folder, calls):
-    given = {"models": {}, "checkpoints": {"A": "a.pt", "B": "b.pt"}}
-    assert carry_out(folder, calls, **given) == ["test", "test", "covariance"]
 
 
 def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
@@ -248,20 +243,6 @@ def test_no_command_imports_from_the_folder_of_the_data(
     assert not (folder / "executed").exists()
 
 
-def test_two_of_a_kind_do_not_train_at_once(folder, calls):
-    runner = Runner(table(folder, **ONE), folder, 1)
-    with runner.journal(runner.runs[0]):
-        with pytest.raises(UserError, match="in use by another process"):
-            carry_out(folder, calls)
-
-
-def test_a_wrong_column_ends_the_table(folder, calls):
-    wrong = {"test": {"command": "x", "columns": {"Correct": "correct.shares"}}}
-    with pytest.raises(UserError, match="'correct.shares'"):
-        carry_out(folder, calls, measurements=wrong)
-    assert not (folder / "some.md").exists()
-
-
 def test_a_run_that_fails_is_named_and_left_out(folder, calls, monkeypatch, capsys):
     call = Runner._call
 
@@ -290,21 +271,6 @@ def test_the_table_is_written_after_each_run(folder, calls, monkeypatch):
         run_table(table(folder, conditions=ONE["conditions"]), folder, "some", 1)
     rows = [row.split() for row in (folder / "some.md").read_text().splitlines()]
     assert [row[1:4] for row in rows[2:]] == [["All", "|", "A"], ["All", "|", "B"]]
-
-
-def test_what_training_said_is_read_from_its_log(folder, calls):
-    assert read_validation(LOG.splitlines()) == {
-        "500": {"correct": 0.545, "timeout": 0.0},
-        "1000": {"correct": 0.6},
-        "last": {"correct": 0.6},
-    }
-    columns = {"Last": "validation.last.correct", "Weights": "parameters"}
-    training = {"training": {"columns": columns}}
-    carry_out(folder, calls, models={"A": ""}, measurements=training)
-    assert (folder / "some.md").read_text().splitlines()[2].split("|")[3:5] == [
-        " 60.00 % ",
-        " 2,906,496 ",
-    ]
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])

@@ -65,18 +65,13 @@ def test_names_are_no_paths(name):
         ({"conditions": {"a": {"data": "bin", "models": ["C"]}}}, "no models or conditions C"),
         ({"measurements": {"test": {"models": ["C"]}}}, "no models or conditions C"),
         ({"measurements": {"test": {"conditions": ["A b"]}}}, "no models or conditions A b"),
-        ({"models": ["A"]}, "ListConfig"),
         ({"models": {"A": ["x"], "B": ""}}, "no printable text"),
         ({"checkpoints": {"C": {}}}, "no printable text"),
         ({"models": {"A": "", "B": "", "\x1b[2K": ""}}, "no printable text"),
-        ({"hydra": [["a.yaml"]]}, "cannot be used"),
         ({"models": {}, "conditions": {"All": {"data": "bin"}}, "measurements": {}}, "means 0"),
-        ({"seeds": []}, "means 0 runs"),
         ({"seeds": list(range(10_000))}, "means 30000 runs"),
         ({"seeds": [1, 1]}, "have one name"),
-        ({"checkpoints": {"A": "a.pt"}}, "have one name"),
         ({"models": {"A": "", "B": "", "x y": "", "x_y": ""}}, "have one name"),
-        ({"measurements": {"x y": {"command": "x"}, "x_y": {"command": "x"}}}, "have one name"),
         ({"measurements": {"test": {"columns": {}}}}, "no command for the measurement test"),
         ({"measurements": {"training": {"columns": {"X": {"a": "b"}}}}}, "no printable"),
         ({"measurements": {"x": {"command": "prop 'x"}}}, "mend its quotes"),
@@ -174,21 +169,6 @@ def test_cells_show_mean_and_range_and_what_was_not_measured():
         ["All", "B", "25.00 %", "100.00 %"],  # one of two seeds failed
         ["Few", "B", "10.00 % (10.00–10.00)", "25.00 % (0.00–50.00)"],
     ]
-
-
-@pytest.mark.parametrize(
-    "name, values, cell",
-    [
-        ("parameters", [2906496, 2906496], "2,906,496"),
-        ("cpu_minutes", [2.0, 4.0], "3.00 (2.00–4.00)"),
-    ],
-)
-def test_plain_numbers_are_no_percentages(name, values, cell):
-    measurements = {"training": {"columns": {"Number": name}}}
-    one = {"conditions": {"All": {"data": "bin"}}, "models": {"A": ""}}
-    some = table(**one, measurements=measurements)
-    results = [{"training": {name: value}} for value in values]
-    assert cells(some, make_runs(some, OUT), results)[1][2:] == [cell]
 
 
 @pytest.mark.parametrize("path", ["correct.shares", "correct", "word", "right", "correct.share.x"])

@@ -15,7 +15,6 @@ from typing import Callable, Dict
 import pytest
 from command_line import IN_PROCESS, ROOT, UNVALIDATED
 
-from sit_fairseq.commands import VERBS
 from sit_fairseq.domains import find, names
 from sit_fairseq.errors import EXTRAS
 
@@ -114,11 +113,6 @@ def test_no_trainer_is_installed(elsewhere):
     find = "import importlib.util as u, sys; print([n for n in sys.argv[1:] if u.find_spec(n)])"
     packages = [name for extra in set(EXTRAS) - {"ltl"} for name in EXTRAS[extra]]
     assert elsewhere.call("python", "-c", find, *packages, "spot") == "['spot']\n"
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_helps(elsewhere, verb):
-    assert elsewhere.call("sit", *verb.split(), "--help").startswith(f"usage: sit {verb}")
 
 
 @pytest.mark.parametrize(

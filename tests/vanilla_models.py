@@ -32,8 +32,10 @@ KINDS = {
     "pre-norm": [*SHARED, *PRE_NORM],
     "no-final-norm": [*TIED, *PRE_NORM, "--no-decoder-final-norm", "--decoder-learned-pos"],
     "mixed-norm": ["--encoder-normalize-before", "--activation-fn", "gelu_accurate"],
-    "norm-embedding": [*SHARED, "--layernorm-embedding", "--no-scale-embedding"],
-    "no-positions": [*TIED, "--no-token-positional-embeddings", "--encoder-learned-pos"],
+    "norm-embedding": [
+        *(*TIED, "--layernorm-embedding", "--no-scale-embedding"),
+        *("--no-token-positional-embeddings", "--encoder-learned-pos"),
+    ],
     "two-sizes": [
         *("--decoder-embed-dim", 24, "--decoder-ffn-embed-dim", 20, "--decoder-layers", 1),
         *("--activation-fn", "gelu", "--encoder-learned-pos"),

@@ -8,12 +8,14 @@ assignment has the symbols of the formula, none of which must be there.
 """
 
 import json
+import math
 import re
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
-from sit_fairseq.domains.formulas.infix import infix
-from sit_fairseq.domains.formulas.reading import read_infix_trace
-from sit_fairseq.domains.formulas.syntax import formula_symbols
+from sit_fairseq.domains.formulas.infix import quoted
+from sit_fairseq.domains.formulas.reading import read_formula
+from sit_fairseq.domains.formulas.syntax import CONSTANTS, Tree, formula_symbols, parse
+from sit_fairseq.domains.ltl.traces import parse_trace
 
 LTL_LISTING = """\
 Your task is to generate a satisfying trace for a given LTL (Linear Temporal Logic) formula.
@@ -115,8 +117,23 @@ def prompt(source: str, semantics: str) -> str:
     Returns:
         The listing with the formula as those of its examples are written, ``X!X!(b & Xb)``.
     """
-    formula = infix(source.split(), _BINDING[semantics], tight=True)
+    formula = _infix(parse(source.split()), _BINDING[semantics])
     return LISTINGS[semantics].replace("{formula}", formula)
+
+
+def _infix(tree: Tree, binding: Mapping[str, int]) -> str:
+    """A formula as the listings have it, without the parentheses that ``binding``, how tightly
+    operators bind, makes needless."""
+    if isinstance(tree, str):
+        return tree if tree in CONSTANTS else quoted(tree)
+    operator, *operands = tree
+    limit = binding.get(operator, math.inf)
+    texts = []
+    for operand in operands:
+        binary = isinstance(operand, tuple) and len(operand) == 3
+        bare = not binary or binding.get(operand[0], -math.inf) > limit
+        texts.append(_infix(operand, binding) if bare else f"({_infix(operand, binding)})")
+    return f" {operator} ".join(texts) if texts[1:] else operator + texts[0]
 
 
 def answer_format(source: str, semantics: str) -> Dict[str, Any]:
@@ -148,7 +165,7 @@ def read_answer(content: str, semantics: str) -> str:
     block = _CODE_BLOCK.fullmatch(content.strip())
     content = block[1] if block else content.strip()
     if semantics == "ltl":
-        return " ".join(read_infix_trace(content).tokens)
+        return " ".join(_trace(content))
     try:
         # As pairs, since a name that comes twice is a contradiction and not an update.
         found = json.loads(content, object_pairs_hook=_Pairs)
@@ -162,6 +179,28 @@ def read_answer(content: str, semantics: str) -> str:
             raise ValueError("not an object from names to true, false and null")
         tokens += [] if value is None else [name, str(int(value))]
     return " ".join(tokens)
+
+
+def _trace(text: str) -> List[str]:
+    """The tokens of a trace as the listing has it, ``a; a & !b; cycle{b}``."""
+    match = re.fullmatch(r"(?:([^{}]*);)?\s*cycle\s*\{([^{}]*)\}\s*", text)
+    if match is None:
+        raise ValueError("not steps and then a cycle, each between semicolons")
+    prefix, cycle = match.groups()
+    tokens = [t for step in prefix.split(";") for t in (*_step(step), ";")] if prefix else []
+    cycle_tokens = [t for step in cycle.split(";") for t in (";", *_step(step))]
+    trace = [*tokens, "{", *cycle_tokens[1:], "}"]
+    parse_trace(trace)
+    return trace
+
+
+def _step(text: str) -> List[str]:
+    """The tokens of a formula in infix notation, over the names that it has."""
+    read_formula(text, temporal=False)  # "a) & (b" is none, though "(a) & (b)" is
+    tokens, names = read_formula(f"({text})", temporal=False)  # which prefix notation never has
+    if any(name.split() != [name] for name in names):
+        raise ValueError("the name of a symbol is one word")
+    return [names[int(token[1:])] if re.fullmatch(r"p\d+", token) else token for token in tokens]
 
 
 class _Pairs(List[Tuple[str, Any]]):

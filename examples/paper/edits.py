@@ -23,12 +23,22 @@ from typing import Dict, Iterable, List, Sequence
 from sit_fairseq.commands._options import at_least
 from sit_fairseq.datasets.options import symbol_names
 from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs, write_pairs
-from sit_fairseq.domains.formulas.syntax import CYCLE_START, check_formula
-from sit_fairseq.domains.ltl.traces import data_symbols, parse_trace
+from sit_fairseq.domains.formulas.syntax import (
+    CYCLE_START,
+    TRACE_MARKS,
+    check_formula,
+    formula_symbols,
+)
+from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import MalformedAnswer, MalformedFormula, UserError
 from sit_fairseq.evaluation import plots
 from sit_fairseq.symbols.renaming import Renaming
+
+
+def data_symbols(tokens: Sequence[str]) -> List[str]:
+    """The symbols of a formula, an assignment or a trace, by first appearance."""
+    return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]
 
 
 def by_first_appearance(pairs: Sequence[Pair]) -> List[Pair]:

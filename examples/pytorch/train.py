@@ -45,7 +45,7 @@ data = list(zip(read_sentences(train + ".src"), read_sentences(train + ".tgt")))
 words = sorted({word for pair in data for sentence in pair for word in sentence.split()})
 tokens = TokenTable(words, "[a-z]")  # what is matched is a symbol
 cfg = ModelConfig(**SIZES, encoder_attention_heads=4, dropout=0.0)
-model = SymbolInvariantTransformer(cfg, Vocabulary(tokens), ARITY)
+model = SymbolInvariantTransformer(cfg, Vocabulary(tokens, arity=ARITY))
 mark_embeddings(model)
 optimizer = MuonAndAdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95))
 scale = model.decoder.output_scale  # of AdaCos

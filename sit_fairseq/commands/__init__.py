@@ -76,11 +76,8 @@ def main(argv: Optional[Sequence[str]] = None) -> None:
 
 
 def run(argv: Optional[Sequence[str]] = None) -> None:
-    """Finds the verb and calls it; ``argv`` starts after the program's name.
-
-    Raises:
-        UserError: options or files cannot be used.
-    """
+    """Finds the verb and calls it; ``argv`` starts after the program's name. A UserError if options
+    or files cannot be used."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions
         import argcomplete
 

@@ -28,9 +28,8 @@ def names(text: str) -> List[str]:
         before, start, after = ends[0].groups()
         found += [f"{before}{n}{after}" for n in range(int(start), int(ends[1][2]) + 1)]
     if len(set(found)) < len(found) or any(not name or re.search(r"\s", name) for name in found):
-        raise argparse.ArgumentTypeError(
-            f"the names in {text!r} must be distinct and without spaces"
-        )
+        rule = "must be distinct and without spaces"
+        raise argparse.ArgumentTypeError(f"the names in {text!r} {rule}")
     return found
 
 

@@ -18,9 +18,8 @@ Each formula gets one line, in order: its answer; or *no answer exists*, if the 
 or *not verified*, if the judge accepts no hypothesis; or why it cannot be read. The exit status is
 0 if every formula has its answer or can have none, and 1 otherwise.
 
-If the first beam fails on a temporal formula, the model is asked again without the requirements
-that hold if some symbols are false (or true) for ever, and with events before rules. A long formula
-that gets half as long is asked so first. The judge checks the answer to the whole formula.
+If the first beam fails, the model may be asked a simpler form of the formula. The judge checks the
+answer to the whole formula.
 
 If a name is no single word, ``--prefix`` and data call the formula's symbols p0, p1, ..., by first
 appearance. With ``--json``, ``names`` has the formula's name of each symbol, and ``line`` is its
@@ -58,19 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = f"what formulas mean: {readers}, or MODULE:OBJECT, your own"
     add("domain", metavar="NAME", help=help_)
     add("formulas", nargs="*", metavar="FORMULA")
-    add(
-        "--input", metavar="FILE", help="read formulas from a file, one a line; - is standard input"
-    )
+    help_ = "read formulas from a file, one a line; - is standard input"
+    add("--input", metavar="FILE", help=help_)
     add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
     add("--restart", action="store_true", help="begin anew instead of going on")
     add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
-    add(
-        "--beams",
-        type=numbers,
-        default="3,10,25",
-        metavar="3,10,25",
-        help="beam widths; formulas without a verified answer are searched with the next one",
-    )
+    help_ = "beam widths; formulas without a verified answer are searched with the next one"
+    add("--beams", type=numbers, default="3,10,25", metavar="3,10,25", help=help_)
     help_ = "most seconds for each formula (default: %(default)s)"
     add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
     form = parser.add_mutually_exclusive_group()
@@ -105,14 +98,10 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _formulas(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
-    """The formulas with their lines in the file, or their places among the arguments, from 1.
-
-    Bytes that are no UTF-8 become U+FFFD.
-    """
+    """The formulas with their lines in the file, or their places among the arguments, from 1; bytes
+    that are no UTF-8 become U+FFFD."""
     if bool(args.formulas) == bool(args.input):
-        raise UserError(
-            "give formulas, or a file of them by --input, where - is standard input, and not both"
-        )
+        raise UserError("give formulas, or a file of them by --input, and not both")
     if args.formulas:
         given = (formula.encode("utf-8", "surrogatepass") for formula in args.formulas)
         return list(enumerate((data.decode("utf-8", "replace") for data in given), start=1))

@@ -25,8 +25,7 @@ without --reset-optimizer. The head of fairseq's transformer is linear: train wi
 --criterion cross_entropy or label_smoothed_cross_entropy. The head of a baseline is cosine, unless
 --output-head says otherwise: train with --criterion adacos.
 
-fairseq-generate needs --user-dir sit_fairseq for IN, too, with --task translation. Without it
-PyTorch 2.6 and later refuse to load the options of fairseq's transformer.
+fairseq-generate needs --user-dir sit_fairseq for IN, too, under PyTorch 2.6 and later.
 """
 
 import argparse
@@ -51,17 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("destination", metavar="OUT", help="checkpoint to write")
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)
-    for option, text in (
-        ("actual", "streams embed their symbol as IN embeds this token"),
-        ("placeholder", "streams embed all other symbols as IN embeds this token"),
-    ):
-        add(f"--{option}", action="append", metavar="TOKEN", required=True, help=text)
-    add(
-        "--data",
-        metavar="DIR",
-        help="directory with the dictionaries that fairseq's transformer was trained with, and "
-        "sentences for --verify (default: the one recorded in IN)",
-    )
+    named = {"action": "append", "metavar": "TOKEN", "required": True}
+    add("--actual", **named, help="streams embed their symbol as IN embeds this token")
+    add("--placeholder", **named, help="streams embed all other symbols as IN embeds this token")
+    text = "the dictionaries of fairseq's transformer, and sentences for --verify"
+    add("--data", metavar="DIR", help=f"directory of {text} (default: the one recorded in IN)")
     add("--device", choices=("cpu", "cuda"), default="cpu", help="where --verify computes")
     add(
         "--verify",
@@ -94,10 +87,9 @@ def main(args: argparse.Namespace) -> None:
     import torch
     from omegaconf import OmegaConf
 
-    from sit_fairseq.conversion import original, verification, writing
-    from sit_fairseq.conversion.baseline import read_baseline
+    from sit_fairseq.conversion import mapping, original, verification
     from sit_fairseq.conversion.mapping import Symbols, convert
-    from sit_fairseq.conversion.vanilla import read_vanilla
+    from sit_fairseq.conversion.original import read_baseline, read_vanilla
     from sit_fairseq.storage import checkpoints
     from sit_fairseq.tasks.file_options import read_state
 
@@ -106,21 +98,19 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("--device cuda: PyTorch finds no GPU here; leave out the option")
     if args.data is not None and not os.path.isdir(args.data):
         raise UserError(f"--data {args.data}: no such directory; name one that holds dict.*.txt")
-    writing.check_destination(args.source, args.destination, args.overwrite)
+    mapping.check_destination(args.source, args.destination, args.overwrite)
     state = read_state(args.source)
     average = checkpoints.moving_average(state)
     if args.ema and average is None:
-        raise UserError(
-            f"{args.source} was trained without a moving average of its weights; leave out --ema"
-        )
+        raise UserError(f"{args.source} was trained without a moving average; leave out --ema")
     own = original.model_options(state)["_name"] == "symbol_invariant_transformer"
     read = read_baseline if own else read_vanilla
     source = read(args.source, state, data=args.data, ema=args.ema)
     if average is not None and not args.ema:
         print("IN also holds a moving average of its weights; --ema converts that one")
     symbols = Symbols.named(args.symbols, actual=args.actual, placeholder=args.placeholder)
-    arguments = writing.training_options(source, args.add)
-    cfg = writing.configuration(source, symbols, arguments)
+    arguments = mapping.training_options(source, args.add)
+    cfg = mapping.configuration(source, symbols, arguments)
     model, account = convert(source, symbols, cfg.model)
     with partial_files(args.destination) as (partial,):
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
@@ -151,6 +141,4 @@ def _verify(source, converted, symbols, device: str) -> None:
                 f"{origin}, on {device}; the original's other symbols are masked out\n{comparison}"
             )
             if not comparison.equal:
-                raise UserError(
-                    "the converted model differs from the original; nothing was written"
-                )
+                raise UserError("the new model differs from the original; nothing was written")

@@ -27,7 +27,7 @@ and answers writes the renamed problems to R.src and R.tgt.
 
 import argparse
 import re
-from typing import Dict, Optional, Tuple
+from typing import Optional, Tuple
 
 from sit_fairseq.commands._options import add_pattern, at_least, names, numbers
 from sit_fairseq.domains.by_name import SEMANTICS
@@ -98,10 +98,8 @@ def main(args: argparse.Namespace) -> None:
         plots.require_matplotlib()
     most = [3, 10, 25] if metric == "written" else [max(args.top_n or [3])]
     args.beams = args.beams or most
-    found: Dict = {name: getattr(args, name) for name in measuring.Options.__dataclass_fields__}
-    options = measuring.Options(**found)
     asked = args.path or args.generated
-    print(measuring.measure(options, metric) if asked else measuring.write_questions(options))
+    print(measuring.measure(args, metric) if asked else measuring.write_questions(args))
 
 
 def _metric(args: argparse.Namespace, given: set) -> str:

@@ -31,11 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = f"a domain: {', '.join(names())}, or MODULE:OBJECT, your own"
     add("domain", metavar="NAME", help=help_).completer = lambda **_: names()
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
-    add(
-        "--held-out",
-        action="store_true",
-        help="write the test sets of problems that people wrote, into a folder",
-    )
+    help_ = "write the test sets of problems that people wrote, into a folder"
+    add("--held-out", action="store_true", help=help_)
     if parser.words and not parser.words[0].startswith("-"):
         recipe = find(parser.words[0], "domain").recipe
         if recipe is not None:

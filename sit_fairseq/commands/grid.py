@@ -9,15 +9,13 @@ OUT_DIR gets ``grid.src``, ``grid.tgt`` and ``manifest.json``, see ``sit_fairseq
 
 The grid of a domain is that of the paper's heat maps (section on vocabulary and length
 generalisation, appendix on copying). Samples of a cell are drawn from the distribution of ``sit
-generate`` under the condition that they have the cell's length and number of symbols. That is
-exact and rejects nothing. Then some samples are left out: problems without an answer; problems that
-the domain refuses, such as tautologies and formulas that have a shorter form; and renamings of a
-sample of the cell, or of a line in the files of ``--exclude``.
+generate`` under the condition that they have the cell's length and its symbols, the first k in any
+order. Left out are problems without an answer, those that the domain refuses, such as tautologies
+and formulas that have a shorter form, and renamings of a sample of the cell or of ``--exclude``.
 
-The k symbols are the first k, in any order. A cell stays short of samples if thousands of draws in
-a row brought no new one. The manifest counts each cell's candidates, and by reason those left out.
-The same command goes on after an interruption. A seed gives the same data with any number of
-workers, as long as no problem comes close to the time-out.
+A cell stays short of samples if thousands of draws in a row brought no new one. The manifest counts
+each cell's candidates, and by reason those left out. The same command goes on after an interruption.
+A seed gives the same data with any number of workers, if no problem comes close to the time-out.
 
 ``--from`` makes a grid of your own pairs, of any task: at most ``--per-cell`` random pairs of
 PREFIX.src and .tgt for each number of symbols (of all sorts) and length of the source.
@@ -36,10 +34,6 @@ from sit_fairseq.domains import find, names
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.pattern import SymbolPattern
 
-# Options of a grid of pairs.
-_OF_PAIRS = ("per_cell", "seed")
-_PER_CELL = 100
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -57,11 +51,9 @@ def main(args: argparse.Namespace) -> None:
     grid = _grid_of_pairs(args) if args.domain is None else _drawn(args)
     counts = sum((Counter(cell.extra) for cell in grid.cells), Counter())
     full = sum(cell.count == args.per_cell for cell in grid.cells)
-    print(
-        f"{args.folder}: {len(grid.sources)} samples, {args.per_cell} in {full} of "
-        f"{len(grid.cells)} cells"
-        + "".join(f"; {number} {name}" for name, number in counts.items())
-    )
+    cells = f"{args.per_cell} in {full} of {len(grid.cells)} cells"
+    left_out = "".join(f"; {number} {name}" for name, number in counts.items())
+    print(f"{args.folder}: {len(grid.sources)} samples, {cells}{left_out}")
 
 
 def _drawn(args: argparse.Namespace) -> Grid:
@@ -69,9 +61,7 @@ def _drawn(args: argparse.Namespace) -> Grid:
         raise UserError("only pairs of --from take a pattern of symbols", "symbols")
     domain = find(args.domain, "domain")
     if domain.cells is None:
-        raise UserError(
-            f"{domain.name} draws no problems by length; make a grid of pairs by --from"
-        )
+        raise UserError(f"{domain.name} draws no problems by length; make a grid by --from")
     for name, usual in zip(("max_symbols", "max_length", "per_cell"), domain.cells.usual):
         if getattr(args, name) is None:
             setattr(args, name, usual)
@@ -80,11 +70,11 @@ def _drawn(args: argparse.Namespace) -> Grid:
 
 def _grid_of_pairs(args: argparse.Namespace) -> Grid:
     for one in fields(GridRecipe):
-        if one.name not in _OF_PAIRS and getattr(args, one.name) != default_of(one):
+        if one.name not in ("per_cell", "seed") and getattr(args, one.name) != default_of(one):
             raise UserError("a grid of --from does not draw samples", one.name)
     if args.symbols is None:
         raise UserError("pairs of --from need --symbols, a regular expression of their symbols")
-    args.per_cell = args.per_cell or _PER_CELL
+    args.per_cell = args.per_cell or 100
     own = {"from": args.prefix, "symbols": args.symbols, "per_cell": args.per_cell}
     pairs, symbols_of = read_pairs(args.prefix), SymbolPattern(args.symbols).symbols
     grid = grid_of_pairs(pairs, symbols_of, own, args.per_cell, args.seed)

@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seconds = at_least(0.001, float)
     add("--timeout", type=seconds, default=30.0, help="seconds per answer (default: %(default)s)")
     add("--references", metavar="FILE", help="file of right answers (alpha, own judges)")
-    add_pattern(
-        parser, "alpha, own judges and grammars: matches the interchangeable tokens in full"
-    )
+    add_pattern(parser, "alpha, own judges and grammars: matches the interchangeable tokens")
     help_ = "say which answers a grammar refuses: of a domain, or MODULE:CLASS, one of your own"
     add("--constrained", metavar="GRAMMAR", help=help_)
     help_ = "GiB of each process; a judge that needs more gives an error (default: %(default)s)"
@@ -108,9 +106,8 @@ def _refusals(
         try:
             place = refused(grammar, *slotted(source.split(), words, sort))
         except Exception as error:  # whatever their code raises
-            raise UserError(
-                f"{args.constrained} fails on line {number} ({type(error).__name__}: {error}); mend it"
-            )
+            place = f"line {number} ({type(error).__name__}: {error})"
+            raise UserError(f"{args.constrained} fails on {place}; mend it")
         if place is not None:
             what = f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
             refusals.append(f"Line {number}: {args.constrained} refuses {what}: {answer[:80]}")
@@ -122,10 +119,8 @@ def _lines(path: str, args: argparse.Namespace, sources: Sequence[str]) -> List[
     """Reads a file that must have a line for each problem."""
     lines = read_sentences(path)
     if len(lines) != len(sources):
-        raise UserError(
-            f"{args.formulas} has {len(sources)} lines but {path} has {len(lines)}: give one, "
-            "possibly empty, for each problem."
-        )
+        counts = f"{args.formulas} has {len(sources)} lines but {path} has {len(lines)}"
+        raise UserError(f"{counts}: give one, possibly empty, for each problem.")
     return lines
 
 
@@ -151,7 +146,6 @@ def _speed(seconds: Sequence[float], elapsed: float) -> str:
     text = f"{len(seconds)} answers in {elapsed:.2f} s"
     if not seconds:
         return text
-    ordered = sorted(seconds)
+    ordered, speed = sorted(seconds), f"{len(seconds) / elapsed:.0f} per second"
     median, slow = (1000 * ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
-    speed = f"{len(seconds) / elapsed:.0f} per second"
     return f"{text}: {speed}; judging one took p50 {median:.3g} ms, p99 {slow:.3g} ms"

@@ -13,12 +13,26 @@ a file with an equal line in another file or, in the rows of ``itself``, earlier
 
 import argparse
 import sys
+from array import array
+from typing import Tuple
 
 from sit_fairseq.commands._options import add_pattern
-from sit_fairseq.datasets.overlap import ITSELF, measure_overlap, without_renamings
-from sit_fairseq.datasets.pair_files import write_pairs
+from sit_fairseq.datasets.pair_files import (
+    read_forms,
+    read_pairs,
+    source_file,
+    write_pairs,
+)
 from sit_fairseq.domains.formulas.syntax import SYMBOLS, check_formula
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols.canonical_form import text_key
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+# The place of lines that occur earlier in their own file.
+_ITSELF = "itself"
+
+# A key for each line of a file as it is, and one for each line up to renaming.
+_Keys = Tuple[array, array]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,27 +47,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--expect-none", action="store_true", help=expect_help)
 
 
-def _check_formula(line: str) -> None:
-    check_formula(line.split())
-
-
 def main(args: argparse.Namespace) -> None:
     if args.expect_none and not args.train:
         raise UserError("--expect-none: say with --with what the files are compared with.")
     if args.write and len(args.test) > 1:
         raise UserError("--write makes one set: name one TEST")
-    read = (args.symbols or SYMBOLS, _check_formula if args.symbols is None else None)
-    overlaps = measure_overlap(args.test, args.train, *read)
-    rows = [("file", "lines", "in", "verbatim", "up to renaming"), ("---",) * 5, *overlaps]
+    pattern = SymbolPattern(args.symbols or SYMBOLS)
+    formulas = args.symbols is None
+    keys = {name: _keys(name, pattern, formulas) for name in (*args.test, *args.train)}
+    rows = [("file", "lines", "in", "verbatim", "up to renaming"), ("---",) * 5]
+    rows += [_repeated(name, keys[name]) for name in args.test]
+    found = 0
+    for place in args.train:
+        known = list(map(set, keys[place]))
+        for name in args.test:
+            counts = [sum(map(kept.__contains__, own)) for kept, own in zip(known, keys[name])]
+            rows.append((source_file(name), len(keys[name][0]), source_file(place), *counts))
+            found += counts[1]
+        rows.append(_repeated(place, keys[place]))
     for row in rows:
         print("|", " | ".join(map(str, row)), "|")
     if args.write:
-        pairs = without_renamings(args.test[0], args.train, *read)
+        seen = {form for name in args.train for form in keys[name][1]}
+        pairs = []
+        for pair, form in zip(read_pairs(args.test[0]), keys[args.test[0]][1]):
+            if form not in seen:
+                seen.add(form)
+                pairs.append(pair)
         write_pairs(args.write, pairs)
         print(f"{len(pairs)} pairs in {args.write}.src and .tgt", file=sys.stderr)
-    renamed = sum(overlap.renamed for overlap in overlaps if overlap.place != ITSELF)
-    if args.expect_none and renamed:
-        raise UserError(
-            f"{renamed} times a test sentence is the renaming of a training sentence: generate the "
-            "tests with --exclude."
-        )
+    if args.expect_none and found:
+        reason = "times a test sentence is the renaming of a training sentence"
+        raise UserError(f"{found} {reason}: generate the tests with --exclude.")
+
+
+def _keys(name: str, pattern: SymbolPattern, formulas: bool) -> _Keys:
+    def check(line: str) -> None:
+        check_formula(line.split())
+
+    texts, forms = array("Q"), array("Q")
+    for tokens, form in read_forms(name, pattern, check if formulas else None):
+        texts.append(text_key(" ".join(tokens)))
+        forms.append(form)
+    return texts, forms
+
+
+def _repeated(name: str, keys: _Keys) -> Tuple:
+    """The row of the lines that occur earlier in their own file."""
+    counts = [len(column) - len(set(column)) for column in keys]
+    return source_file(name), len(keys[0]), _ITSELF, *counts

@@ -35,17 +35,8 @@ def main(args: argparse.Namespace) -> None:
 def renamed_at_random(
     pairs: Iterable[Pair], pattern: SymbolPattern, names: Sequence[str], seed: int
 ) -> Iterator[Pair]:
-    """Renames the symbols of each pair at random.
-
-    Args:
-        pairs: source and target of each pair.
-        pattern: matches the symbols.
-        names: new names to choose from; symbols themselves.
-        seed: the same seed gives the same renamings.
-
-    Raises:
-        UserError: a name is no symbol, or a pair has more symbols of a sort than there are names.
-    """
+    """Renames the symbols of each pair at random; a UserError if a name is no symbol, or a pair has
+    more symbols of a sort than there are names."""
     for name in names:
         if not pattern.is_symbol(name):
             raise UserError(f"{name!r} is no symbol", "names symbols")

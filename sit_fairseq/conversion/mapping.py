@@ -1,17 +1,20 @@
-"""Maps the weights of an original to a stream model: the paper's section "Converting & Fine-Tuning Pre-Trained Models".
+"""Maps weights onto stream models: section "Converting & Fine-Tuning Pre-Trained Models".
 
 One symbol of each sort lends its rows to *actual*, another one to *placeholder*; base tokens keep
 theirs, found by string; everything else is carried over one to one.
 """
 
 import itertools
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, List, Sequence, Tuple
 
 import torch
-from omegaconf import DictConfig
+from fairseq import options
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from omegaconf import DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.conversion.original import Original
@@ -26,8 +29,7 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 @dataclass(frozen=True)
 class Symbols:
-    """The pattern of the symbols, and for each sort those whose rows become *actual* and
-    *placeholder*."""
+    """The pattern, and for each sort the symbols whose rows become *actual* and *placeholder*."""
 
     pattern: str
     actual: Tuple[str, ...]
@@ -35,12 +37,8 @@ class Symbols:
 
     @classmethod
     def named(cls, pattern: str, **given: Sequence[str]) -> "Symbols":
-        """Sorts out symbols that are given as ``SORT=TOKEN``, or as ``TOKEN`` if there is one sort
-        without a name.
-
-        Raises:
-            UserError: they are not one for each sort.
-        """
+        """Of symbols as ``SORT=TOKEN``, or ``TOKEN`` for one sort without a name; a UserError unless
+        there is one for each sort."""
         sorts, found = SymbolPattern(pattern).sorts, {}
         for option, texts in given.items():
             pairs = [("", t) if sorts == [""] else t.partition("=")[::2] for t in texts]
@@ -52,9 +50,8 @@ class Symbols:
 
 
 class Account(Dict[str, List[str]]):
-    """Where the tensors went: names of those of the original that were ``kept``, ``joined`` into
-    one, ``split`` as tables of which some rows are needed, or ``dropped``, and of ``new`` ones of
-    the converted model."""
+    """Names of tensors of the original that were ``kept``, ``joined`` into one, ``split`` into rows,
+    or ``dropped``, and of ``new`` ones."""
 
     def __init__(self) -> None:
         super().__init__({kind: [] for kind in ("kept", "joined", "split", "dropped", "new")})
@@ -73,16 +70,10 @@ class Account(Dict[str, List[str]]):
 def convert(
     original: Original, symbols: Symbols, cfg: DictConfig
 ) -> Tuple[SymbolInvariantTransformerModel, Account]:
-    """Makes a model over streams out of a trained one.
+    """Makes a model over streams, of all options ``cfg``, out of a trained one.
 
-    Args:
-        original: the trained model.
-        symbols: what becomes interchangeable.
-        cfg: all options of the new model. Aggregated attentions start with an output of zero: with
-            a layer norm before them (``aggregated_normalize_before``) they change nothing.
-
-    Returns:
-        The model, and where the weights of the original went.
+    Aggregated attentions start with an output of zero: with a layer norm before them
+    (``aggregated_normalize_before``) they change nothing.
 
     Raises:
         UserError: the symbols are not those of the original, or its weights do not fit.
@@ -126,11 +117,7 @@ def convert(
 
 
 def stream_dictionary(original: Original, symbols: Symbols) -> StreamDictionary:
-    """All tokens of the original, split into base tokens and symbols.
-
-    Raises:
-        UserError: the symbols are not symbols of the original.
-    """
+    """All tokens of the original, split into base tokens and symbols; a UserError for others."""
     dictionary = StreamDictionary()
     sides = original.dictionaries.source, original.dictionaries.target
     for side in sides:
@@ -176,3 +163,56 @@ def _refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
             "formulas that the original reads; choose one that matches interchangeable tokens only",
             "symbols",
         )
+
+
+# The options of the converted model.
+
+
+def training_options(original: Original, added: List[str]) -> List[str]:
+    """The options of fairseq-train for the converted model, with ``EA``, ``DA`` or both added."""
+    *own, cross = original.model_options["stream_attention"].split("-")
+    pattern = [*own, *(letters for letters in ("EA", "DA") if letters in added), cross]
+    chosen = {
+        **original.model_options,
+        "stream_attention": "-".join(pattern),
+        "aggregated_normalize_before": bool(added),
+    }
+    arguments = ["--arch", "symbol_invariant_transformer"]
+    for name, value in chosen.items():
+        flag = "--" + name.replace("_", "-")
+        if not isinstance(value, bool):
+            arguments += [flag, str(value)]
+        elif value:
+            arguments.append(flag)
+    return arguments
+
+
+def configuration(original: Original, symbols: Symbols, arguments: List[str]) -> DictConfig:
+    """The configuration that fairseq-train would save with :func:`training_options`."""
+    parser = options.get_training_parser()
+    given = ["data", "--task", "stream_translation", *arguments]
+    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, given))
+    with open_dict(cfg):
+        # Set here, because fairseq's way from arguments to values alters some strings.
+        cfg.task.update(original.task_options)
+        data = original.dictionaries.data
+        cfg.task.data = os.path.abspath(data) if data else ""
+        cfg.task.source_lang = original.dictionaries.source_lang
+        cfg.task.target_lang = original.dictionaries.target_lang
+        cfg.task.symbols = symbols.pattern
+    return cfg
+
+
+def check_destination(source: str, destination: str, overwrite: bool) -> None:
+    """Raises a UserError, before any work is done, if the result cannot be written."""
+    folder = os.path.dirname(os.path.abspath(destination))
+    if not os.path.isdir(folder):
+        raise UserError(f"{folder} does not exist; make it, or name another OUT")
+    if os.path.isdir(destination):
+        raise UserError(f"{destination} is a directory; name a file in it")
+    if not os.path.exists(destination):
+        return
+    if os.path.exists(source) and os.path.samefile(source, destination):
+        raise UserError(f"IN and OUT are both {source}, and IN is never changed; name another OUT")
+    if not overwrite:
+        raise UserError(f"{destination} exists; name another OUT, or overwrite it")

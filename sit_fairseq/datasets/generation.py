@@ -33,12 +33,8 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 
 
 class Filling:
-    """A set or a cell in the making, without problems of the keys ``excluded``.
-
-    Attributes:
-        left_out: how many problems were left out, by the reason.
-        stopped: problems whose labelling was given up, with the fault of each.
-    """
+    """A set or a cell in the making, without problems of the keys ``excluded``: how many were
+    ``left_out``, by the reason, and the fault of each whose labelling was ``stopped``."""
 
     def __init__(self, symbols: str, excluded: Set[int], reasons: Sequence[str] = ()) -> None:
         self._pattern = SymbolPattern(symbols)
@@ -86,10 +82,8 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
 
     ``PREFIX.src`` and ``PREFIX.tgt`` get a line each. If labels take long to find, those of
     finished rounds are kept in ``PREFIX.journal``, and ``PREFIX.timeouts`` lists the problems given
-    up. A UserError if there are too few problems, or a file cannot be used.
-
-    Returns:
-        How many problems were left out, by the reason.
+    up. Returns how many were left out, by the reason; a UserError if there are too few problems, or
+    a file cannot be used.
     """
     label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
     versions = _versions(domain)

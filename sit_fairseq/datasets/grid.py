@@ -1,8 +1,7 @@
 """Grids of test data: sentence pairs by number of symbols and length of the source.
 
-A grid is a folder of three files: ``grid.src`` and ``grid.tgt``, one sentence per line,
-which fairseq-preprocess takes as ``--testpref FOLDER/grid``, and ``manifest.json``, which
-says which lines belong to which cell::
+A grid is a folder of three files: ``grid.src`` and ``grid.tgt``, for ``fairseq-preprocess
+--testpref FOLDER/grid``, and ``manifest.json``, which says which lines belong to which cell::
 
     {"seed": 42, "options": {"domain": "copying@1"}, "cells": [
         {"symbols": 0, "length": 1, "first": 0, "count": 1},
@@ -81,14 +80,7 @@ class Grid:
                 extra = {name: int(number) for name, number in entry.items()}
                 own = [extra.pop(name) for name in ("symbols", "length", "first", "count")]
                 grid.cells.append(Cell(*own, extra))
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ):
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
             raise UserError(f"{path} is not the manifest of a grid; make the grid again.")
         pairs = read_pairs(os.path.join(folder, "grid"))
         grid.sources, grid.targets = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -109,12 +101,9 @@ def grid_of_pairs(
     per_cell: Optional[int] = None,
     seed: Optional[int] = None,
 ) -> Grid:
-    """A grid of the pairs of any task, with a cell for each number of symbols and length that
-    occurs.
-
-    ``symbols_of`` lists the symbols of a source. Of more than ``per_cell`` pairs of a cell a random
-    choice is taken, in their order.
-    """
+    """A grid of the pairs of any task, with a cell for each number of symbols, which ``symbols_of``
+    lists, and length that occurs. Of more than ``per_cell`` pairs of a cell a random choice is
+    taken, in their order."""
     cells: Dict[Tuple[int, int], List[Pair]] = {}
     for pair in pairs:
         tokens = pair[0].split()

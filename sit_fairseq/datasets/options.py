@@ -69,9 +69,8 @@ def range_from(least: int) -> Callable[[str], Tuple[int, int]]:
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not least <= first <= last:
-            raise argparse.ArgumentTypeError(
-                f"{text} is no number from {least} on, nor a range as in 4-5"
-            )
+            reason = f"is no number from {least} on, nor a range as in 4-5"
+            raise argparse.ArgumentTypeError(f"{text} {reason}")
         return first, last
 
     return read
@@ -96,9 +95,8 @@ def symbols(least: int, reserved: Sequence[str] = ()) -> Callable[[str], List[st
         for name in found:
             if name in reserved or not name.isidentifier():
                 but = f", but not like operators ({' '.join(reserved)})" if reserved else ""
-                raise argparse.ArgumentTypeError(
-                    f"{name!r} cannot be a symbol; name symbols by letters and digits{but}"
-                )
+                advice = f"name symbols by letters and digits{but}"
+                raise argparse.ArgumentTypeError(f"{name!r} cannot be a symbol; {advice}")
         return found
 
     return read

@@ -41,10 +41,8 @@ def read_pairs(prefix: str) -> List[Pair]:
     or one has more lines than the other."""
     sources, targets = (read_sentences(f"{prefix}.{side}") for side in ("src", "tgt"))
     if len(sources) != len(targets):
-        raise UserError(
-            f"{prefix}.src has {len(sources)} lines but .tgt has {len(targets)}; "
-            "give files whose lines belong together."
-        )
+        counts = f"{prefix}.src has {len(sources)} lines but .tgt has {len(targets)}"
+        raise UserError(f"{counts}; give files whose lines belong together.")
     return list(zip(sources, targets))
 
 

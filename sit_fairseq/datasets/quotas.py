@@ -26,13 +26,9 @@ IDLE_DRAWS = 10000
 
 
 class Quota(ABC):
-    """Problems drawn round by round, and how many are wanted.
+    """Problems drawn round by round, and how many are wanted."""
 
-    Attributes:
-        keeps_faults: whether a problem with a fault is known when it is drawn again.
-    """
-
-    keeps_faults = True
+    keeps_faults = True  # whether a problem with a fault is known when it is drawn again
 
     @abstractmethod
     def open(self) -> bool:
@@ -158,12 +154,8 @@ class ByLength(Quota):
 
 
 class OfCell(Quota):
-    """The problems of one cell of a grid.
-
-    Attributes:
-        candidates: how many were drawn.
-        rewritten: how many came out shorter than the cell has them.
-    """
+    """The problems of one cell of a grid, so many ``candidates`` drawn, of which those that were
+    ``rewritten`` came out shorter than the cell has them."""
 
     def __init__(self, cells: Cells, rng: Random, place: Tuple[int, int], size: int) -> None:
         self._cells, self._rng, self._place, self._size = cells, rng, place, size

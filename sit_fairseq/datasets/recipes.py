@@ -5,22 +5,27 @@ from random import Random
 from typing import ClassVar, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.datasets.options import at_least, option, range_from, symbol_names, symbols
-from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler, feasible_lengths
+from sit_fairseq.datasets.sampling import Sampler, SymbolRangeSampler
+from sit_fairseq.errors import UserError
 
 SYMBOLS_HELP = "how many (a, b, ...; for more than 26 p0, p1, ...), or their names: f,g,h"
+
+
+def distinct_symbols_option(least: int) -> Optional[Tuple[int, int]]:
+    """The option for the number of different symbols in a sample, from ``least`` on."""
+    return option(
+        None,
+        "number of different symbols in each sample, or a range of it; lengths in which they have "
+        "no room are left out",
+        type=range_from(least),
+        metavar="LO-HI",
+    )
 
 
 @dataclass
 class Recipe:
     """The options of ``sit generate`` for every domain. A domain's recipe adds options, and
-    :meth:`draw`.
-
-    Attributes:
-        lengths: there are to be as many problems of each of these numbers of tokens, as far as
-            there are so many; None for any lengths.
-        per_chunk: problems drawn from one random generator; another number changes the data of a
-            seed.
-    """
+    :meth:`draw`."""
 
     size: int = option(100000, "number of samples", type=at_least(1))
     seed: int = option(42, "the same seed gives the same data", type=int)
@@ -32,7 +37,9 @@ class Recipe:
     )
     workers: int = option(2, "processes; data do not depend on their number", type=at_least(1))
 
+    # Numbers of tokens, of each of which there are to be as many problems; None for any lengths.
     lengths: ClassVar[Optional[Sequence[int]]] = None
+    # Problems drawn from one random generator; another number changes the data of a seed.
     per_chunk: ClassVar[int] = 100
 
     def draw(self, rng: Random) -> List[str]:
@@ -62,13 +69,7 @@ class SizedRecipe(Recipe):
     symbols: Sequence[str] = option(
         symbol_names(5), f"{SYMBOLS_HELP} (default: 5)", type=symbols(1)
     )
-    distinct_symbols: Optional[Tuple[int, int]] = option(
-        None,
-        "number of different symbols in each sample, or a range of it; lengths in which they have "
-        "no room are left out",
-        type=range_from(1),
-        metavar="LO-HI",
-    )
+    distinct_symbols: Optional[Tuple[int, int]] = distinct_symbols_option(1)
     min_length: int = option(1, "fewest tokens", type=at_least(1))
     max_length: int = option(35, "most tokens", type=at_least(1))
 
@@ -76,7 +77,13 @@ class SizedRecipe(Recipe):
         self.sampler: Optional[SymbolRangeSampler] = None
         if self.distinct_symbols:
             self.sampler = SymbolRangeSampler(self.samples(), *self.distinct_symbols)
-        self.lengths = feasible_lengths(self.min_length, self.max_length, self.sampler)
+        lengths = range(self.min_length, self.max_length + 1)
+        self.lengths = [n for n in lengths if not self.sampler or self.sampler.feasible(n)]
+        if not self.lengths:
+            raise UserError(
+                f"there are no such samples of {self.min_length} to {self.max_length} tokens",
+                "min_length max_length" + " distinct_symbols symbols" * bool(self.sampler),
+            )
 
     def samples(self) -> Sampler:
         """Draws problems with a given number of different symbols."""
@@ -84,18 +91,13 @@ class SizedRecipe(Recipe):
 
 
 class Cells:
-    """Draws the problems of grids, by number of symbols and length, up to some number of each.
+    """Draws the problems of grids, by number of symbols and length, up to some number of each."""
 
-    Attributes:
-        usual: most symbols, tokens and problems of a cell of the usual grid.
-        faults: reasons to leave a problem out that the manifest counts in each cell.
-        fewest: the number of symbols that a grid begins with.
-    """
-
+    # Most symbols, tokens and problems of a cell of the usual grid.
     usual: ClassVar[Tuple[int, int, int]] = (10, 50, 100)
+    # Reasons to leave a problem out that the manifest counts in each cell.
     faults: ClassVar[Sequence[str]] = ()
-
-    fewest = 1
+    fewest = 1  # the number of symbols that a grid begins with
 
     def __init__(self, max_symbols: int, max_length: int) -> None:
         self.sampler = self.samples(max_symbols, max_length)

@@ -9,9 +9,7 @@ from abc import ABC, abstractmethod
 from itertools import accumulate
 from math import comb
 from random import Random
-from typing import Dict, List, Optional, Sequence
-
-from sit_fairseq.errors import UserError
+from typing import Dict, List, Sequence
 
 
 class SymbolSequences:
@@ -105,17 +103,3 @@ class SymbolRangeSampler:
             shares = (self._sampler.share(length, k) for k in self._numbers)
             self._sums[length] = list(accumulate(shares))
         return self._sums[length]
-
-
-def feasible_lengths(
-    min_length: int, max_length: int, sampler: Optional[SymbolRangeSampler] = None
-) -> List[int]:
-    """The lengths in a range that a sampler, or None for any, has samples of; without any, a
-    UserError."""
-    lengths = [n for n in range(min_length, max_length + 1) if not sampler or sampler.feasible(n)]
-    if not lengths:
-        raise UserError(
-            f"there are no such samples of {min_length} to {max_length} tokens",
-            "min_length max_length" + (" distinct_symbols symbols" if sampler else ""),
-        )
-    return lengths

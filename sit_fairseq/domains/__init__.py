@@ -67,11 +67,6 @@ class Domain:
     model: Optional[str] = None
 
     @property
-    def judge_class(self) -> Type[Judge]:
-        """The class of the default judge, which knows its logic without what it may need."""
-        return next(iter(self.judges.values()))
-
-    @property
     def versioned(self) -> str:
         """Name and version, ``ltl@1``."""
         return f"{self.name}@{self.version}"
@@ -86,10 +81,6 @@ class Domain:
         judge.semantics, judge.name = self.alias or self.name, name
         return judge
 
-    def signature(self, judge: Optional[str] = None) -> str:
-        """One line that names what a result depends on: ``ltl@1|judge:spot|code:1a2b3c4d``."""
-        return f"{self.versioned}|{self.judge(judge).signature().partition('|')[2]}"
-
 
 def names() -> List[str]:
     """The names of the domains of the package."""
@@ -103,19 +94,16 @@ def find(name: str, parameter: str = "semantics") -> Domain:
     if domain is None and ":" in name:
         return own_object(name, parameter, Domain)
     if domain is None:
-        raise UserError(
-            f"there is no domain {name!r}; known are {', '.join(names())}, and one of your own by "
-            "MODULE:OBJECT",
-            parameter,
-        )
+        known_names = ", ".join([*names(), "your own by MODULE:OBJECT"])
+        raise UserError(f"there is no domain {name!r}; known are {known_names}", parameter)
     return domain
 
 
-def known(name: str) -> Optional[Domain]:
+def known(name: Optional[str]) -> Optional[Domain]:
     """The domain of the package with a name or an alias; None if there is none."""
-    found = names()
-    for folder in [name] if name in found else found:
+    folders = names() if name else []
+    for folder in [name] if name in folders else folders:
         domain = import_module(f"{__name__}.{folder}.domain").DOMAIN
-        if name and name in (domain.name, domain.alias):
+        if name in (domain.name, domain.alias):
             return domain
     return None

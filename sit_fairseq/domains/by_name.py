@@ -19,11 +19,8 @@ SEMANTICS = (*names(), *_COMPARING)
 def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
     """Makes a judge by name; a UserError, which names the ``parameter``, if there is none.
 
-    Args:
-        semantics: a domain, ``exact``, ``alpha``, or ``MODULE:CLASS``, a subclass of
-            :class:`~sit_fairseq.judging.judge.Judge` in a module that Python finds from the working
-            directory.
-        judge: a judge of the domain; None for the first one.
+    ``semantics`` is a domain, ``exact``, ``alpha``, or ``MODULE:OBJECT``, a domain or a subclass of
+    :class:`~sit_fairseq.judging.judge.Judge`; ``judge`` one of the domain, None for the first one.
     """
     if ":" in semantics:
         own = own_object(semantics, parameter, Judge, Domain)
@@ -39,11 +36,8 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
     if domain is not None:
         return domain.judge(judge)
     if semantics not in _COMPARING:
-        raise UserError(
-            f"unknown semantics {semantics!r}; known are {', '.join(SEMANTICS)}, and a domain or "
-            "judge of your own by MODULE:OBJECT",
-            parameter,
-        )
+        known_names = ", ".join([*SEMANTICS, "your own by MODULE:OBJECT"])
+        raise UserError(f"unknown semantics {semantics!r}; known are {known_names}", parameter)
     made = _COMPARING[semantics]()
     if judge not in (None, made.name):
         raise UserError(f"{semantics} has no judge {judge!r}, but {made.name}", "judge")
@@ -56,11 +50,8 @@ def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
     anything."""
     judge = make_judge(semantics, parameter=parameter)
     if judge.on_references:
-        raise UserError(
-            f"{semantics} compares answers with references, which sentences to be answered do not "
-            "have",
-            parameter,
-        )
+        reason = "compares answers with references, which sentences to be answered do not have"
+        raise UserError(f"{semantics} {reason}", parameter)
     if judge.missing is not None:
         raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
     return judge
@@ -74,16 +65,10 @@ def domain_of(judge: Judge) -> Optional[Domain]:
     return own if isinstance(own, Domain) else None
 
 
-def domain_named(name: Optional[str]) -> Optional[Domain]:
-    """The domain of the package that a checkpoint names; None if it names none, or one of a user's
-    own, as nothing is imported because a file says so."""
-    return None if name is None else known(name)
-
-
 def arity_of(domain: Optional[str]) -> Mapping[str, int]:
     """The numbers of operands of tokens, for the positions of a model in trees; formulas' if the
     model names no domain of the package."""
-    found = domain_named(domain)
+    found = known(domain)  # not a user's own: nothing is imported because a file says so
     return ARITY if found is None else found.arity
 
 
@@ -98,17 +83,14 @@ def make_grammar(
 ) -> Grammar:
     """Makes the grammar of a model's answers; a UserError if there is none, or it cannot be theirs.
 
-    Args:
-        name: a domain; ``auto`` for the model's; or ``MODULE:CLASS``, a subclass of
-            :class:`~sit_fairseq.search.grammar.Grammar` of your own, or a domain.
-        domain: what the model's sentences are about, None if nobody has said it.
-        base_tokens: the model's tokens that are no symbols; None if there is no model.
+    ``name`` is a domain; ``auto`` for the model's, ``domain``; or ``MODULE:OBJECT``, a domain or a
+    subclass of :class:`~sit_fairseq.search.grammar.Grammar`. ``base_tokens`` are the model's.
     """
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):
         return own
     if name == "auto":
-        own, name = domain_named(domain), domain or ""
+        own, name = known(domain), domain or ""
         if own is None:
             lacking = "the model has no domain" if domain is None else f"the domain {domain}"
             reason = "that says its grammar" if domain is None else "is not of the package"
@@ -117,5 +99,6 @@ def make_grammar(
     if found.grammar is None:
         raise UserError(f"the domain {name} has no grammar of answers", "constrained")
     if base_tokens is not None:
-        refuse_other_logic(found.judge_class, base_tokens, "constrained")
+        first, *_ = found.judges.values()
+        refuse_other_logic(first, base_tokens, "constrained")
     return found.grammar()

@@ -25,11 +25,8 @@ class RenamedProblem:
         return [renaming(self.source) for renaming in self.renamings]
 
     def undone(self, answers: Sequence[str], fresh: Optional[SymbolPattern] = None) -> List[str]:
-        """The answers to ``sources``, each with its renaming undone.
-
-        With ``fresh``, a pattern of symbols, those that a source lacks may have any names in its
-        answer.
-        """
+        """The answers to ``sources``, each with its renaming undone. Symbols that a source lacks may
+        have any names in its answer if ``fresh``, the pattern of symbols, is given."""
         if fresh is not None:
             pairs = zip(answers, self.sources)
             answers = [without_fresh_names(answer, source, fresh) for answer, source in pairs]
@@ -47,17 +44,9 @@ def choose_problems(
 ) -> List[RenamedProblem]:
     """Chooses problems and renamings as the paper does (section 5.1.1 and Table 1).
 
-    Args:
-        sources: problems.
-        pattern: of the symbols; each gets a name of its sort.
-        names: the V names to rename to.
-        counts: numbers of distinct symbols, one for each group of problems.
-        samples: problems of a group, the first ones there are.
-        max_renamings: of a problem with more, so many distinct ones are drawn.
-        seed: of the renamings.
-
-    Raises:
-        UserError: a name is no symbol, there are too few names to rename anything, or no problem.
+    For each number of distinct symbols in ``counts`` these are the first ``samples`` problems. Each
+    has all its renamings into ``names`` or, if there are more, ``max_renamings`` at random. A
+    UserError if a name is no symbol, there are too few names to rename anything, or no problem.
     """
     others = [name for name in names if not pattern.is_symbol(name)]
     if others:
@@ -81,14 +70,8 @@ def choose_problems(
 
 
 def alpha_covariance(answers: Sequence[str]) -> float:
-    """Consistency of one problem's answers under renaming (section 5.1.1, eq. 2).
-
-    Args:
-        answers: the answer to each of n > 1 renamings of one problem, with the renaming undone.
-
-    Returns:
-        ``1 - (U - 1) / (n - 1)`` for U distinct answers: 1 if all agree, 0 if all differ.
-    """
+    """``1 - (U - 1) / (n - 1)`` for U distinct answers to n > 1 renamings of one problem, each with
+    its renaming undone (section 5.1.1, eq. 2): 1 if all agree, 0 if all differ."""
     return 1.0 - (len(set(answers)) - 1) / (len(answers) - 1)
 
 
@@ -100,15 +83,9 @@ def measure_alpha_covariance(
 ) -> Dict[str, Dict[str, Any]]:
     """Averages the alpha-covariance of problems with equally many symbols.
 
-    Args:
-        problems: the problems.
-        answers: to ``sources`` of the first problem, then to those of the second, ...
-        counts: the numbers of symbols to report.
-        fresh: see :meth:`RenamedProblem.undone`.
-
-    Returns:
-        For each count the number of samples, the fewest and the most renamings of one, the mean
-        (None without samples) and the proportion of samples whose answers all agree.
+    ``answers`` are those to ``sources`` of the first problem, then of the second, ... The result has
+    for each number of symbols in ``counts`` the samples, the fewest and the most renamings of one,
+    the mean (None without samples) and the proportion of samples whose answers all agree.
     """
     covariances: Dict[int, List[float]] = {count: [] for count in counts}
     renamings: Dict[int, List[int]] = {count: [] for count in counts}

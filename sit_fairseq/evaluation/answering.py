@@ -1,22 +1,32 @@
-"""Answers to problems: judged while the next ones are made, and kept so that a run can go on."""
+"""Answers to problems, of a model or a file: judged while the next ones are made, and kept so that
+a run can go on."""
 
+import json
 import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Collection, Dict, Iterator, List, Optional, Protocol, Sequence
+from typing import Any, Collection, Dict, Iterator, List, Optional, Protocol, Sequence
 
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
+from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Answer, Model
+from sit_fairseq.search.hypotheses import SearchOptions
+from sit_fairseq.search.verified_search import beam_widths
+from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.storage.journal import Journal
 
 logger = logging.getLogger(__name__)
+
+# Sentences of a file of answers that are judged and kept together.
+_BATCH = 64
 
 
 @dataclass
@@ -45,6 +55,103 @@ class Answerer(Protocol):
         """
 
 
+class ModelAnswerer:
+    """A model that answers sentences, see :class:`Answerer`; a UserError if it, or an option,
+    cannot be used.
+
+    Options are those of :meth:`Model.load`, of the search as fairseq names them, and of
+    :meth:`Model.answers`; ``verify`` names the judge of a search with the widths ``verify_beams``.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        symbols: Optional[str] = None,
+        device: str = "cpu",
+        beam: int = 3,
+        nbest: int = 1,
+        lenpen: float = 1.0,
+        max_len_a: float = 0.0,
+        max_len_b: int = 200,
+        verify: Optional[str] = None,
+        verify_beams: Any = None,
+        constrained: Optional[str] = None,
+        batch_size: int = 64,
+        max_tokens: Optional[int] = None,
+    ) -> None:
+        self.judge = None if verify is None else accepting_judge(verify)
+        self.model = Model.load(path, symbols=symbols, device=device)
+        self.symbols, self.fresh_symbols = self.model.symbols, self.model.fresh_symbols
+        limits = {"max_len_a": max_len_a, "max_len_b": max_len_b, "len_penalty": lenpen}
+        self._options = {
+            "beams": beam_widths(verify_beams, beam),
+            "verify": self.judge,
+            "constrained": True if constrained == "auto" else constrained,
+            "search": SearchOptions(nbest=nbest, **limits),
+            "batch_size": batch_size,
+            "max_tokens": max_tokens,
+        }
+
+    def decode(
+        self, sources: Sequence[str], skip: Collection[int] = ()
+    ) -> Iterator[Dict[int, Answered]]:
+        """With ``verify`` the first answer comes with its verdict, if that is decided."""
+        for batch in self.model.answers(sources, skip=skip, **self._options):
+            yield {place: _answered(answer) for place, answer in batch.items()}
+
+
+def _answered(answer: Answer) -> Answered:
+    if answer.text is None:
+        return Answered([], reason=answer.reason)
+    decided = answer.verdict is not None and answer.verdict.decided
+    return Answered([answer.text, *answer.others], [answer.verdict] if decided else [])
+
+
+class GivenAnswers:
+    """Answers with what a file says, see :class:`Answerer`; a UserError if it cannot be read.
+
+    A file ``*.jsonl`` has objects with a ``source`` and its ``answer``, in any order. Any other
+    file has one answer a line, in the order of the sentences.
+    """
+
+    judge, fresh_symbols = None, 0
+
+    def __init__(self, path: str, symbols: Optional[str] = None) -> None:
+        self.symbols = symbols
+        self._path = path
+        self._lines = read_sentences(path)
+
+    def decode(
+        self, sources: Sequence[str], skip: Collection[int] = ()
+    ) -> Iterator[Dict[int, Answered]]:
+        answers = self._lines
+        if self._path.endswith(".jsonl"):
+            known = self._by_source()
+            answers = [known[source] for source in sources if source in known]
+        if len(answers) != len(sources):
+            raise UserError(
+                f"{self._path} has {len(answers)} answers to {len(sources)} sentences", "generated"
+            )
+        left = [position for position in range(len(sources)) if position not in skip]
+        for first in range(0, len(left), _BATCH):
+            yield {at: Answered([answers[at]]) for at in left[first : first + _BATCH]}
+
+    def _by_source(self) -> Dict[str, str]:
+        found: Dict[str, str] = {}
+        for number, line in enumerate(self._lines, start=1):
+            try:
+                entry = json.loads(line)
+                if "journal" in entry:  # the first line of a journal
+                    continue
+                source, answer = str.strip(entry["source"]), " ".join(entry["answer"].split())
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                raise UserError(f"line {number} of {self._path} has no source with an answer")
+            if found.setdefault(source, answer) != answer:
+                raise UserError(f"{self._path} has two different answers to {source!r}")
+        return found
+
+
 def answer_all(
     answerer: Answerer,
     problems: Sequence[Problem],
@@ -57,13 +164,8 @@ def answer_all(
     keeps each batch that has been answered. The answers of a journal are judged again: its verdicts
     are for readers, and of several lines with one index the last one counts. A verdict of the
     answerer is not asked for again if it comes from the same kind of judge. A sentence that cannot
-    be answered has the empty answer, which is invalid.
-
-    Returns:
-        One entry for each problem, in order.
-
-    Raises:
-        UserError: there are no problems, or the journal is damaged.
+    be answered has the empty answer, which is invalid. A UserError if there are no problems, or the
+    journal is damaged.
     """
     if not problems:
         raise UserError("there are no sentences to answer")

@@ -9,7 +9,6 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from sit_fairseq.datasets.grid import Cell
 from sit_fairseq.domains.by_name import domain_of
-from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.verdict import Verdict
@@ -32,13 +31,8 @@ def measure_correct(
 ) -> Dict[str, Any]:
     """Counts right answers, and answers that equal their reference.
 
-    Args:
-        judge: of the verdicts.
-        problems: with references and one pattern of symbols, see :func:`symbols_of`.
-        answers: the best answer to each.
-        verdicts: of these answers.
-        by: ``symbols`` to count right answers by number of different symbols, ``length`` by number
-            of tokens.
+    Problems have references and one pattern of symbols, see :func:`symbols_of`; ``by`` is
+    ``symbols``, for their number of different symbols, or ``length``, for their number of tokens.
 
     Returns:
         The counts of all ``verdicts``; out of all sentences the proportions ``correct``, ``exact``
@@ -108,27 +102,18 @@ class Box(NamedTuple):
 def measure_heat_map(
     cells: Sequence[Cell], verdicts: Sequence[Verdict], box: Box
 ) -> Dict[str, Any]:
-    """Counts right answers in each cell of a grid.
-
-    Args:
-        cells: of the grid.
-        verdicts: of the best answer to each of its lines.
-        box: the sizes of the training data.
-
-    Returns:
-        The cells, the box, and the proportions ``overall``, ``inside_box`` and ``outside_box`` of
-        right answers out of all sentences of those cells.
-    """
-    found, parts = [], {True: [], False: []}
+    """Counts right answers in each cell of a grid, of the verdicts on its lines: the cells, the box,
+    and the proportions ``overall``, ``inside_box`` and ``outside_box`` of right answers."""
+    found, inside = [], []
     for cell in cells:
         right = verdicts[cell.first : cell.first + cell.count].count(Verdict.satisfied)
         sizes = {"symbols": cell.symbols, "length": cell.length}
         found.append({**sizes, "count": cell.count, "correct": right})
-        parts[cell.symbols <= box.symbols and cell.length <= box.length].append(found[-1])
+        inside.append(cell.symbols <= box.symbols and cell.length <= box.length)
     return {
         "overall": _total(found),
-        "inside_box": _total(parts[True]),
-        "outside_box": _total(parts[False]),
+        "inside_box": _total([cell for cell, within in zip(found, inside) if within]),
+        "outside_box": _total([cell for cell, within in zip(found, inside) if not within]),
         "box": box._asdict(),
         "cells": found,
     }
@@ -149,23 +134,11 @@ def heat_map_table(result: Dict[str, Any]) -> List[List[Any]]:
     return rows
 
 
-def best_of(verdicts: Sequence[Sequence[Verdict]], n: int) -> List[Verdict]:
-    """The verdict on a right answer among the first n, or on the first answer if none is right.
-
-    Verdicts are of the answers to each sentence, best answer first.
-    """
-    right = Verdict.satisfied
-    return [right if right in ranked[:n] else ranked[0] for ranked in verdicts]
-
-
-def top_n_table(result: Mapping[str, Proportion]) -> List[List[Any]]:
-    """The rows of a table for people, of the share of each n."""
-    rows = [["first n", "sentences", "share and 95 % interval"]]
-    return rows + [[n, found.total, found] for n, found in result.items()]
-
-
-def top_n_grid_table(result: Mapping[str, Dict[str, Any]]) -> List[List[Any]]:
-    """The rows of a table for people, of the heat map of each n."""
+def top_n_table(result: Mapping[str, Any]) -> List[List[Any]]:
+    """The rows of a table for people, of the share or the heat map of each n."""
+    if all(isinstance(found, Proportion) for found in result.values()):
+        rows = [["first n", "sentences", "share and 95 % interval"]]
+        return rows + [[n, found.total, found] for n, found in result.items()]
     parts = ("inside_box", "outside_box", "overall")
     rows = [["first n", "sentences", *(part.replace("_", " ") for part in parts)]]
     for n, found in result.items():
@@ -179,14 +152,12 @@ def measure_top_n(
     cells: Optional[Sequence[Cell]] = None,
     box: Optional[Box] = None,
 ) -> Dict[str, Any]:
-    """For each n the share of sentences with a right answer among the first n, or their heat map.
-
-    Args:
-        verdicts: on the answers to each sentence, best answer first.
-        ns: the numbers of answers.
-        cells, box: of the heat maps, see :func:`measure_heat_map`; None for shares of all sentences.
-    """
-    best = {str(n): best_of(verdicts, n) for n in ns}
+    """For each n the share of sentences with a right answer among the first n or, with ``cells`` and
+    ``box``, their :func:`measure_heat_map`; of verdicts on answers to each sentence, best first."""
+    right = Verdict.satisfied
+    best = {
+        str(n): [right if right in ranked[:n] else ranked[0] for ranked in verdicts] for n in ns
+    }
     if cells is None:
         return {n: _correct(found) for n, found in best.items()}
     return {n: measure_heat_map(cells, found, box) for n, found in best.items()}

@@ -41,13 +41,8 @@ def versions(others: Iterable[str] = ()) -> Dict[str, Optional[str]]:
 def depends_on(
     files: Mapping[str, str], options: Mapping[str, Any], judge: Optional[Judge] = None
 ) -> Dict[str, Any]:
-    """The key of answers and numbers, as JSON.
-
-    Args:
-        files: the models and data they are of, by what they are.
-        options: all options that matter.
-        judge: whose verdicts they hold or were chosen by.
-    """
+    """The key of answers and numbers, as JSON: of the models and data, by what they are, all options
+    that matter, and the judge whose verdicts they hold or were chosen by."""
     first = {} if judge is None else {"judge": _versioned(judge)}
     first.update({name: sha256_of_file(path) for name, path in files.items()})
     return {
@@ -66,10 +61,8 @@ def _versioned(judge: Judge) -> str:
 
 
 def signature(key: Mapping[str, Any]) -> str:
-    """One line for people of a key: ``domain@1|judge:name|library:2.13|model:1a2b3c4d|beam:3``.
-
-    Options without a value are left out, and of hashes all but the beginning.
-    """
+    """One line for people of a key: ``domain@1|judge:name|library:2.13|model:1a2b3c4d|beam:3``. It
+    has the options with a value, and of hashes the beginning."""
     parts = []
     for name, value in key.items():
         text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,7 +1,9 @@
 """Answers to problems of a domain as people write them, for ``sit answer``."""
 
 import re
+import signal
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, islice
@@ -11,7 +13,6 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 import sit_fairseq
 from sit_fairseq.domains import Domain
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.time_limit import OutOfTime, time_limit
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
@@ -68,16 +69,33 @@ class FormulaAnswer:
 
 
 def shipped_model(name: str) -> Path:
-    """The folder of a trained model that comes with the package.
-
-    Raises:
-        UserError: there is none.
-    """
+    """The folder of a trained model that comes with the package; a UserError if there is none."""
     package = Path(sit_fairseq.__file__).parent
     for folder in (package.parent / "checkpoints" / name, package / "checkpoints" / name):
         if (folder / "model.pt").is_file():
             return folder
     raise UserError(f"no model {name} comes with this installation; name one", "path")
+
+
+class _OutOfTime(BaseException):
+    """The time is up; no ``except Exception`` on the way stops it."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Context manager, for the main thread: raises _OutOfTime within it after so many seconds."""
+
+    def stop(*_: Any) -> None:
+        raise _OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # And again each second, since what is raised in a destructor gets lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def answer_formulas(
@@ -91,23 +109,16 @@ def answer_formulas(
     """Answers formulas, in order, the first one before the second is asked.
 
     So many are asked at once as take some seconds: one at first, and twice as many after each batch
-    that was quick.
-
-    Args:
-        formulas: problems as the domain reads them.
-        domain: reads problems and writes answers.
-        model: its symbols are called p0, p1, ..., see ``SYMBOLS``.
-        judges: of the domain.
-        beams: widths of the search, from narrow to wide.
-        seconds: after which a formula is given up.
+    that was quick. The model's symbols are called p0, p1, ..., see ``SYMBOLS``; a formula is given up
+    after so many ``seconds``.
     """
     rest, size = iter(formulas), 1
     while batch := list(islice(rest, size)):
         started = time.monotonic()
         try:
-            with time_limit(seconds):
+            with _time_limit(seconds):
                 found = _batch(batch, domain, model, judges, beams)
-        except OutOfTime:
+        except _OutOfTime:
             found = []
         yield from found
         if not found and len(batch) == 1:
@@ -225,12 +236,8 @@ def _answered(
 def confirmed(
     formula: str, entry: Mapping[str, Any], domain: Domain, judges: JudgePool
 ) -> Optional[FormulaAnswer]:
-    """A journal's entry of a formula, judged again; None if the model is to answer again.
-
-    Raises:
-        ValueError: it is not what becomes of the formula.
-        TypeError: it is no note of an answer.
-    """
+    """A journal's entry of a formula, judged again; None if the model is to answer again. A
+    ValueError or TypeError if it is not what becomes of the formula."""
     noted = FormulaAnswer(**{**entry, "status": Status(entry["status"])})
     if noted.decided is not True:
         return None

@@ -2,10 +2,9 @@
 
 import os
 import sys
-from contextlib import contextmanager
-from dataclasses import dataclass
+from argparse import Namespace
 from itertools import chain
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -15,10 +14,14 @@ from sit_fairseq.domains import find
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation import alpha_covariance, correct, plots, result_file, written
-from sit_fairseq.evaluation.answering import Answered, Answerer, answer_all
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import (
+    Answered,
+    Answerer,
+    GivenAnswers,
+    ModelAnswerer,
+    answer_all,
+)
 from sit_fairseq.evaluation.depends import depends_on, signature, versions
-from sit_fairseq.evaluation.given_answers import GivenAnswers
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
 from sit_fairseq.judging.judge import Problem, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
@@ -31,41 +34,13 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 # as in the paper.
 BATCH, SEED, LOWEST = 64, 1, 0.8
 
-CELLS, WRITTEN = ["length", "symbols"], ["written"]
 
-
-@dataclass
-class Options:
-    """Options of ``sit evaluate``; numbers depend on all but files, in :meth:`settings`."""
-
-    semantics: str
-    data: Optional[str]
-    path: Optional[str]
-    generated: Optional[str]
-    result: str
-    restart: bool
-    by: Dict[str, Optional[int]]  # sizes, with the most of each in training
-    top_n: Optional[List[int]]
-    renamings: Optional[Tuple[int, int]]  # of each problem; problems
-    names: Optional[List[str]]
-    counts: List[int]
-    beams: List[int]
-    verify: Optional[str]
-    constrained: Optional[str]
-    max_len: Tuple[float, int]
-    symbols: Optional[str]
-    judge: Optional[str]
-
-    @property
-    def sizes(self) -> List[str]:
-        return sorted(self.by)
-
-    def settings(self) -> Dict[str, Any]:
-        """The options that numbers depend on."""
-        names = ["symbols", "semantics", "judge"]
-        names += ["beams", "verify", "constrained", "max_len", "top_n"] if self.path else []
-        names += ["names", "renamings", "counts"] if self.renamings else []
-        return {name: getattr(self, name) for name in names}
+def _settings(options: Namespace) -> Dict[str, Any]:
+    """The options that numbers depend on."""
+    names = ["symbols", "semantics", "judge"]
+    names += ["beams", "verify", "constrained", "max_len", "top_n"] if options.path else []
+    names += ["names", "renamings", "counts"] if options.renamings else []
+    return {name: getattr(options, name) for name in names}
 
 
 class _Measured(NamedTuple):
@@ -79,31 +54,25 @@ class _Measured(NamedTuple):
     verdicts: Sequence[Verdict]
 
 
-def measure(options: Options, metric: str) -> str:
+def measure(options: Namespace, metric: str) -> str:
     """Measures, writes the result file, and returns the table with its signature.
 
-    Args:
-        options: what to measure, and how.
-        metric: ``alpha-covariance``, ``written``, or another name, for the result file.
+    ``options`` are those of ``sit evaluate``; ``metric`` is ``alpha-covariance``, ``written``, or
+    another name, for the result file.
     """
     judge = make_judge(options.semantics, options.judge, parameter="")
     options.judge = judge.name
     make_folder(os.path.dirname(options.result) or ".")
     kind = {"alpha-covariance": _renamed, "written": _written}.get(metric, _judged)
-    with _interruptible(), JudgePool(judge) as judges:
-        measured = kind(options, judges)
+    try:
+        with JudgePool(judge) as judges:
+            measured = kind(options, judges)
+    except KeyboardInterrupt:
+        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
     return _report(options, metric, judges, measured)
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise UserError("Interrupted; the same command goes on with the answers it has so far.")
-
-
-def _answerer(options: Options) -> Answerer:
+def _answerer(options: Namespace) -> Answerer:
     """The model that the command line names, or the file of answers."""
     if options.generated is not None:
         if options.semantics == "alpha" and options.symbols is None:
@@ -125,17 +94,15 @@ def _answerer(options: Options) -> Answerer:
 
 
 def _answer(
-    options: Options,
+    options: Namespace,
     asked: Answerer,
     problems: Sequence[Problem],
     judges: Optional[JudgePool] = None,
     part: str = "",
 ) -> List[Answered]:
-    """Answers problems and judges the answers, those of an interrupted run excepted.
-
-    A measurement of several parts gives each a name.
-    """
-    settings = {**options.settings(), "sentences": sha256_of(problems)}
+    """Answers the problems of a part of a measurement and judges the answers, those of an interrupted
+    run excepted."""
+    settings = {**_settings(options), "sentences": sha256_of(problems)}
     if judges is not None and judges.judge.on_references:
         settings["references"] = sha256_of(str(problem.reference) for problem in problems)
     # Of verdicts only those that chose answers: others are asked for again.
@@ -147,7 +114,7 @@ def _answer(
         return answer_all(asked, problems, journal, judges)
 
 
-def _judged(options: Options, judges: JudgePool) -> _Measured:
+def _judged(options: Namespace, judges: JudgePool) -> _Measured:
     """Correct answers in all, by size or by cell, and among the first n."""
     judge, cells, targets = judges.judge, None, None
     if os.path.isdir(options.data):
@@ -167,7 +134,7 @@ def _judged(options: Options, judges: JudgePool) -> _Measured:
     asked = _answerer(options)
     if isinstance(asked, ModelAnswerer):
         refuse_other_logic(judge, asked.model.base_tokens, parameter="")
-    if options.sizes == CELLS and cells is None:
+    if sorted(options.by) == ["length", "symbols"] and cells is None:
         pattern = _pattern(options, asked.symbols)
         grid = grid_of_pairs(zip(sources, targets or sources), pattern.symbols, {})
         sources, targets, cells = grid.sources, targets and grid.targets, grid.cells
@@ -180,11 +147,10 @@ def _judged(options: Options, judges: JudgePool) -> _Measured:
     figure = file_beside(options.result, ".png")
     if options.top_n is not None:
         result = correct.measure_top_n(verdicts, options.top_n, cells, box)
+        table = correct.top_n_table(result)
         if cells is None:
-            table = correct.top_n_table(result)
             plots.draw_top_n(result, figure)
         else:
-            table = correct.top_n_grid_table(result)
             titles = {f"Correct among the first {n}": found for n, found in result.items()}
             plots.draw_heat_maps(titles, figure, LOWEST)
     elif cells is not None:
@@ -192,13 +158,13 @@ def _judged(options: Options, judges: JudgePool) -> _Measured:
         table = correct.heat_map_table(result)
         plots.draw_heat_maps({"Correct": result}, figure)
     else:
-        answers, (by,) = [entry.answers[0] for entry in answered], options.sizes or ["symbols"]
+        answers, (by,) = [entry.answers[0] for entry in answered], list(options.by) or ["symbols"]
         result = correct.measure_correct(judge, problems, answers, best, by)
         table = correct.correct_table(result)
     return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)])
 
 
-def _pattern(options: Options, regex: Optional[str]) -> SymbolPattern:
+def _pattern(options: Namespace, regex: Optional[str]) -> SymbolPattern:
     pattern = correct.symbols_of(make_judge(options.semantics, parameter=""), regex)
     if pattern is None:
         raise UserError("pass --symbols REGEX to say which tokens are symbols")
@@ -206,7 +172,7 @@ def _pattern(options: Options, regex: Optional[str]) -> SymbolPattern:
 
 
 def _chosen(
-    options: Options, regex: Optional[str]
+    options: Namespace, regex: Optional[str]
 ) -> Tuple[SymbolPattern, List[alpha_covariance.RenamedProblem]]:
     """The pattern of the symbols, and the problems with their renamings."""
     sources, pattern = read_sentences(f"{options.data}.src"), _pattern(options, regex)
@@ -217,7 +183,7 @@ def _chosen(
     return pattern, alpha_covariance.choose_problems(sources, pattern, *choice)
 
 
-def write_questions(options: Options) -> str:
+def write_questions(options: Namespace) -> str:
     """Writes the renamed problems with their renamed targets beside the result file."""
     _, problems = _chosen(options, options.symbols)
     targets = dict(reversed(read_pairs(options.data)))
@@ -229,7 +195,7 @@ def write_questions(options: Options) -> str:
     return f"{len(questions)} problems in {prefix}.src and .tgt"
 
 
-def _renamed(options: Options, _: JudgePool) -> _Measured:
+def _renamed(options: Namespace, _: JudgePool) -> _Measured:
     """Whether renamed problems get renamed answers."""
     asked = _answerer(options)
     pattern, problems = _chosen(options, asked.symbols)
@@ -245,7 +211,7 @@ def _renamed(options: Options, _: JudgePool) -> _Measured:
     return _Measured([f"{options.data}.src"], result, table, _seconds(answered), [])
 
 
-def _written(options: Options, judges: JudgePool) -> _Measured:
+def _written(options: Namespace, judges: JudgePool) -> _Measured:
     """Correct and verified answers to problems that people wrote."""
     domain = find(options.semantics, "")
     if domain.held_out is None:
@@ -274,7 +240,7 @@ def _seconds(answered: Iterable[Answered]) -> List[float]:
 
 
 def _answered(
-    options: Options,
+    options: Namespace,
     asked: Answerer,
     judges: JudgePool,
     sources: Sequence[Optional[str]],
@@ -289,13 +255,13 @@ def _answered(
     return [None if source is None else next(found) for source in sources]
 
 
-def _report(options: Options, metric: str, judges: JudgePool, measured: _Measured) -> str:
+def _report(options: Namespace, metric: str, judges: JudgePool, measured: _Measured) -> str:
     """Writes the result file; returns the table, and all that the numbers depend on."""
     judge, involved = judges.judge, [judges.judge]
     if options.verify is not None:
         involved.append(make_judge(options.verify, parameter="verify"))
     libraries = [name for one in involved for name in one.versions()]
-    settings, model = options.settings(), options.path or options.generated
+    settings, model = _settings(options), options.path or options.generated
     own = sorted({os.path.relpath(path) for one in involved for path in one.own_code()})
     line = signature(depends_on({"model": model}, settings, judge))
     content = {

@@ -18,11 +18,7 @@ _WIDTH = 7.0
 
 
 def require_matplotlib() -> None:
-    """Checks before anything else is done that figures can be drawn.
-
-    Raises:
-        UserError: matplotlib is not installed.
-    """
+    """Raises a UserError, before anything else is done, if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -47,15 +43,10 @@ def save_png(figure, path: str) -> None:
 def draw_heat_maps(results: Mapping[str, Dict[str, Any]], path: str, lowest: float = 0.0) -> None:
     """Draws heat maps, one below the other, each with the box of the training data.
 
-    The colour of a cell is the share of right answers, and its area in proportion to the number of
-    samples. In a grid of every fourth number of symbols and tokens cells are four wide and four
-    high, up to their numbers.
-
-    Args:
-        results: of :func:`~sit_fairseq.evaluation.heat_map.measure_heat_map` by title, all of one
-            grid, which has samples.
-        path: the PNG file to write.
-        lowest: the share that has the first colour, as smaller ones do.
+    The colour of a cell is the share of right answers, from ``lowest`` on, and its area in
+    proportion to the number of samples. In a grid of every fourth number of symbols and tokens cells
+    are four wide and four high, up to their numbers. ``results`` of
+    :func:`~sit_fairseq.evaluation.correct.measure_heat_map`, by title, are of one grid.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -80,11 +71,7 @@ def draw_heat_maps(results: Mapping[str, Dict[str, Any]], path: str, lowest: flo
 
 
 def _draw_cells(axes, cells: Sequence[Dict[str, int]], colors) -> int:
-    """Draws the cells of a heat map and crops it to them.
-
-    Returns:
-        The largest number of samples of a cell.
-    """
+    """Draws the cells of a heat map, crops it to them and returns the most samples of a cell."""
     tokens, symbols, counts, right = (
         numpy.array([cell[name] for cell in cells], dtype=float)
         for name in ("length", "symbols", "count", "correct")

@@ -19,11 +19,7 @@ def file_beside(path: str, ending: str) -> str:
 
 
 def write_result(path: str, content: Dict[str, Any]) -> None:
-    """Writes or replaces a result file; proportions may be among its content.
-
-    Raises:
-        UserError: it cannot be written.
-    """
+    """Writes or replaces a result file, with proportions or not; a UserError if it cannot be."""
     text = json.dumps(content, indent=1, ensure_ascii=False, default=Proportion.as_json)
     with replacing(path) as (file,):
         # A path may have bytes that are no UTF-8; they become JSON escapes.

@@ -9,10 +9,7 @@ from sit_fairseq.model import Model
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming
 
-# What is measured of each set: the first answer of the beam, and that of the verified search.
-MEASURES = ("correct", "verified")
-
-# The results of one model: set -> measure -> proportion.
+# Set -> measure (``correct``, of the first answer of the beam; ``verified``) -> proportion.
 Results = Dict[str, Dict[str, Proportion]]
 
 
@@ -29,11 +26,8 @@ def readable_sources(model: Model, domain: Domain, problems: Sequence[str]) -> L
 
 
 def symbol_names(model: Model, pattern: SymbolPattern, count: int) -> Optional[List[str]]:
-    """So many names that a model and a domain take for symbols; None if there are too few.
-
-    They are those that the model has rows for, then a, b, ..., z, p0, p1, ..., where both patterns
-    match them.
-    """
+    """So many names that a model and a domain take for symbols, first those that the model has rows
+    for, then a, b, ..., z, p0, p1, ...; None if there are too few."""
     vocabulary = model.core.vocabulary
     names = list(vocabulary.row_tokens)
     if not vocabulary.produces_any_symbol or not vocabulary.one_stream:
@@ -48,22 +42,14 @@ def measure_written(
     correct: Sequence[Optional[Verdict]],
     verified: Sequence[Optional[Verdict]],
 ) -> Results:
-    """Counts right answers in each set.
-
-    Args:
-        sets: the problems, by the name of their set.
-        correct: verdicts on the first answers of the beam, for the problems of all sets in order;
-            None where the model cannot be asked, which counts as wrong.
-        verified: the same of the verified search.
-    """
-    results, first = {}, 0
+    """Counts right answers in each set, of verdicts for the problems of all sets in order: on the
+    first answers of the beam, and of the verified search. None, where the model cannot be asked,
+    counts as wrong."""
+    results: Results = {}
+    both = {"correct": iter(correct), "verified": iter(verified)}
     for name, problems in sets.items():
-        part = slice(first, first + len(problems))
-        first = part.stop
-        results[name] = {
-            measure: Proportion(verdicts[part].count(Verdict.satisfied), len(problems))
-            for measure, verdicts in zip(MEASURES, (list(correct), list(verified)))
-        }
+        shares = ([next(some) for _ in problems].count(Verdict.satisfied) for some in both.values())
+        results[name] = {m: Proportion(share, len(problems)) for m, share in zip(both, shares)}
     return results
 
 
@@ -71,6 +57,5 @@ def written_table(results: Results, beam: int) -> List[List[Any]]:
     """The rows of a table for people, the head first."""
     rows: List[List[Any]] = [["set", "problems", f"correct (beam {beam})", "verified"]]
     for name, found in results.items():
-        shares = [found[measure] for measure in MEASURES]
-        rows.append([name.replace("_", " "), found["correct"].total, *shares])
+        rows.append([name.replace("_", " "), found["correct"].total, *found.values()])
     return rows

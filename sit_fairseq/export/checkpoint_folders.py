@@ -5,8 +5,8 @@ import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.model import Model
-from sit_fairseq.storage import checkpoints, hub_folder
-from sit_fairseq.storage.files import partial_files
+from sit_fairseq.storage import checkpoints
+from sit_fairseq.storage.files import partial_files, read_sentences
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 # The table of options in the card of a model that has none.
@@ -40,7 +40,7 @@ def export(checkpoint: str, folder: str) -> str:
 
 
 def export_hub(checkpoint: str, folder: str) -> str:
-    """Writes a folder that can be uploaded as it is, see :mod:`sit_fairseq.storage.hub_folder`.
+    """Writes a folder that can be uploaded as it is, weights as safetensors, options as JSON.
 
     Its card is the ``README.md`` that it has, or else the one beside the checkpoint.
 
@@ -50,10 +50,10 @@ def export_hub(checkpoint: str, folder: str) -> str:
     Raises:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
-    small, tokens, _ = small_checkpoint(checkpoint)
+    small, tokens, pattern = small_checkpoint(checkpoint)
     texts = {
-        hub_folder.CONFIG: json.dumps(hub_folder.config(small["cfg"]), indent=1) + "\n",
-        hub_folder.CARD: card(small["cfg"], (folder, os.path.dirname(checkpoint))),
+        checkpoints.CONFIG: json.dumps(checkpoints.hub_config(small["cfg"]), indent=1) + "\n",
+        checkpoints.CARD: card(small["cfg"], pattern, (folder, os.path.dirname(checkpoint))),
     }
     return write_folder(folder, small, tokens, texts)
 
@@ -78,37 +78,40 @@ def write_folder(
     task, dictionary = state["cfg"]["task"], "".join(f"{token} 1\n" for token in tokens)
     files = dict(texts or {})
     files.update((f"dict.{task[side]}.txt", dictionary) for side in ("source_lang", "target_lang"))
-    name = "model.pt" if texts is None else hub_folder.WEIGHTS
+    name = "model.pt" if texts is None else checkpoints.WEIGHTS
     paths = [os.path.join(folder, file) for file in (name, *files)]
     with partial_files(*paths) as (weights, *partials):
         if texts is None:
             checkpoints.write(state, weights)
         else:
-            hub_folder.write_weights(state["model"], weights)
+            checkpoints.write_weights(state["model"], weights)
         for partial, text in zip(partials, files.values()):
             with open(partial, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
     return paths[0]
 
 
-def card(cfg: Dict[str, Any], folders: Sequence[str], tags: str = TAGS) -> str:
+def card(cfg: Dict[str, Any], pattern: str, folders: Sequence[str], tags: str = TAGS) -> str:
     """The card with what hubs read at its head.
 
     Args:
-        cfg: options of the checkpoint, a table of them if there is no card.
+        cfg, pattern: options of the checkpoint, a table of them if there is no card.
         folders: the first of them that has a card gives it; it may have such a head.
         tags: the head, in YAML, of a card that has none.
     """
-    paths = [os.path.join(folder, hub_folder.CARD) for folder in folders]
+    paths = [os.path.join(folder, checkpoints.CARD) for folder in folders]
     path = next(filter(os.path.isfile, paths), None)
     if path is not None:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = "\n".join([*read_sentences(path), ""])
         if text.startswith("---\n"):
             return text
     else:
-        rows = [("symbols", line) for line in cfg["task"]["symbols"].splitlines()]
-        rows += [(name.replace("_", " "), cfg["model"][name]) for name in _DESCRIBED]
+        rows = [("symbols", line) for line in pattern.splitlines()]
+        rows += [
+            (name.replace("_", " "), cfg["model"][name])
+            for name in _DESCRIBED
+            if name in cfg["model"]
+        ]
         cells = [(name, str(value).replace("|", "\\|")) for name, value in rows]
         table = "".join(f"| {name} | `{value}` |\n" for name, value in cells)
         text = f"# Symbol-Invariant Transformer\n\n| | |\n| --- | --- |\n{table}"

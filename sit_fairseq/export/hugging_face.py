@@ -180,12 +180,12 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            device = source.slots.names.device
+            names = source.slots.names
             if labels is None:
-                previous = self._read_targets(decoder_input_ids, len(source.slots.names)).to(device)
+                previous = self._read_targets(decoder_input_ids, len(names)).to(names.device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
             right = labels.masked_fill(labels.eq(_IGNORED), PAD)
-            targets = self._read_targets(right, len(source.slots.names)).to(device)
+            targets = self._read_targets(right, len(names)).to(names.device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
             right = source.slots.targets(targets)

@@ -61,7 +61,7 @@ class Spelling:
         ]
 
     def piece(self, number: int) -> str:
-        """The name of an id: for a byte of a symbol its sort, a space, which no token has, and the byte."""
+        """The name of an id; of a symbol's byte: its sort, a space, which no token has, the byte."""
         if number < len(self.tokens):
             return self.tokens[number]
         sort, byte = divmod(number - len(self.tokens), 256)

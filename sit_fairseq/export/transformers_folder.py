@@ -11,7 +11,7 @@ from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
 from sit_fairseq.export.grammars import GRAMMARS
-from sit_fairseq.storage import hub_folder
+from sit_fairseq.storage import checkpoints
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text
 
@@ -67,9 +67,9 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     grammar = domain if domain in GRAMMARS else None
     known = {"tokens": tokens, "symbols": pattern}
     contents = {
-        hub_folder.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
+        checkpoints.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
         _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
-        hub_folder.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
+        checkpoints.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
         **source_files(grammar),
     }
     return write_folder(folder, small, tokens, contents)
@@ -120,7 +120,7 @@ def _config(
     rows = weights.get(prefix + "symbol_rows")
     module = _MODEL.split(".")[-1]
     return {
-        **hub_folder.config(small["cfg"]),
+        **checkpoints.hub_config(small["cfg"]),
         "architectures": ["SymbolInvariantForSeq2SeqLM"],
         "auto_map": {
             "AutoConfig": f"{module}.SymbolInvariantConfig",
@@ -141,7 +141,11 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     if os.path.isfile(pieces):
         from sentencepiece import sentencepiece_model_pb2
 
-        model = sentencepiece_model_pb2.ModelProto.FromString(Path(pieces).read_bytes())
+        model = sentencepiece_model_pb2.ModelProto()
+        try:
+            model.ParseFromString(Path(pieces).read_bytes())
+        except Exception:  # of protobuf, of any kind
+            model.Clear()
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
             raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
         kind = sentencepiece_model_pb2.ModelProto.SentencePiece
@@ -160,7 +164,7 @@ def _card(
     """The card, with a snippet, if it has none. Its sentence is one that the card asks, or a
     formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
-    text = card(cfg, folders, tags)
+    text = card(cfg, pattern, folders, tags)
     if "AutoModelForSeq2SeqLM" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)

@@ -48,10 +48,8 @@ class EqualityJudge(Judge):
 
 
 class ExactJudge(EqualityJudge):
-    """Satisfied if the answer equals the reference token by token, violated otherwise.
-
-    Where several answers are right it accepts one of them.
-    """
+    """Satisfied if the answer equals the reference token by token, even if others are right, too;
+    violated otherwise."""
 
     semantics = "exact"
     on_references = True
@@ -61,11 +59,8 @@ class ExactJudge(EqualityJudge):
 
 
 class AlphaJudge(Judge):
-    """Compares an answer with the reference, up to the names of symbols that the source lacks.
-
-    Satisfied if an injective renaming of such symbols turns one into the other, violated otherwise;
-    unavailable if nobody has said which tokens are symbols.
-    """
+    """Satisfied if an injective renaming of the symbols that the source lacks turns the answer into
+    the reference, violated otherwise; unavailable if nobody has said which tokens are symbols."""
 
     semantics = "alpha"
     name = "equality"

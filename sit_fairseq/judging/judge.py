@@ -18,17 +18,11 @@ OWN_MODULES = "SIT_OWN_MODULES"
 
 
 class Problem(str):
-    """A source sentence, with what some judges compare answers with.
+    """A source sentence, with what some judges compare answers with. For a judge of the source
+    alone any text is a problem."""
 
-    As text it is the source; for a judge of the source alone any text is a problem.
-
-    Attributes:
-        reference: a right answer, None if none is known.
-        symbols: regular expression of the interchangeable tokens, None if nobody knows.
-    """
-
-    reference: Optional[str]
-    symbols: Optional[str]
+    reference: Optional[str]  # a right answer
+    symbols: Optional[str]  # regular expression of the interchangeable tokens
 
     def __new__(
         cls, source: str, reference: Optional[str] = None, symbols: Optional[str] = None
@@ -44,31 +38,20 @@ class Judge(ABC):
     A judge is small and picklable: ``JudgePool`` sends it to its workers. A judge of your own needs
     :meth:`verify` alone, and is named by ``MODULE:CLASS``, see :func:`own_object`.
 
-    Attributes:
-        semantics: what problems and answers mean: a domain, or ``MODULE:CLASS``.
-        name: the judge's name among those of the same semantics.
-        quick: no answer takes longer than some milliseconds: judging needs no process of its own.
-        on_references: whether answers are compared with a reference.
-        foreign: tokens by which a model of another logic is known.
-        needs: tokens without which a model can give no right answer.
-        missing: what has to be installed before this judge can decide anything, None if nothing.
     """
 
-    semantics: str
-    name: str
-    quick: bool = False
-    on_references: bool = False
-    foreign: FrozenSet[str] = frozenset()
-    needs: FrozenSet[str] = frozenset()
-    missing: Optional[str] = None
+    semantics: str  # a domain, or MODULE:CLASS
+    name: str  # among the judges of the same semantics
+    quick: bool = False  # answers take some milliseconds at most: no process of its own is needed
+    on_references: bool = False  # whether answers are compared with a reference
+    foreign: FrozenSet[str] = frozenset()  # tokens by which a model of another logic is known
+    needs: FrozenSet[str] = frozenset()  # tokens without which a model can give no right answer
+    missing: Optional[str] = None  # what has to be installed before it can decide anything
 
     @abstractmethod
     def verify(self, problem: str, answer: str) -> Verdict:
-        """Judges one answer to a problem (see also :class:`Problem`), both tokens separated by
-        spaces.
-
-        One that cannot be read is a verdict too.
-        """
+        """Judges an answer to a problem, both tokens separated by spaces; one that cannot be read
+        is a verdict too."""
 
     def problems(
         self,
@@ -79,11 +62,10 @@ class Judge(ABC):
         """The sources with what is known of each, see :class:`Problem`; a UserError if the judge
         needs references and there are none."""
         if self.on_references and references is None:
-            raise UserError(
-                f"{self.semantics} compares answers with references, but the data have none: name "
-                "data with targets, or choose other semantics",
-                "semantics",
+            reason = (
+                "compares answers with references, but the data have none: name data with targets"
             )
+            raise UserError(f"{self.semantics} {reason}", "semantics")
         known = references or [None] * len(sources)
         return [Problem(source, reference, symbols) for source, reference in zip(sources, known)]
 
@@ -112,10 +94,8 @@ class Judge(ABC):
         return versions_of(sorted({d for module in self._modules() for d in code_of(module)[1]}))
 
     def signature(self) -> str:
-        """One line that names who judges: ``sort|judge:rules|code:1a2b3c4d|numpy:2.4``.
-
-        Verdicts of equal signatures are equal, but for judges that read files of data.
-        """
+        """One line that names who judges: ``sort|judge:rules|code:1a2b3c4d|numpy:2.4``. Verdicts of
+        equal signatures are equal, but for judges that read files of data."""
         parts = {"judge": self.name, "code": hash_of_files(self.code())[:8], **self.versions()}
         return "|".join([self.semantics, *(f"{name}:{value}" for name, value in parts.items())])
 
@@ -124,11 +104,9 @@ class Judge(ABC):
 
 
 def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
-    """Finds a user's own object of one of some kinds, or makes one of a user's own class.
-
-    ``place`` is ``MODULE:OBJECT``, in a module that Python finds from the working directory. A
-    UserError, which names the ``parameter``, if there is none or its code fails.
-    """
+    """Finds a user's own object of one of some kinds, or makes one of a user's own class, by
+    ``MODULE:OBJECT``; a UserError if Python finds none from the working directory, or its code
+    fails."""
     module, _, name = place.partition(":")
     folder = os.environ.get(OWN_MODULES, os.getcwd())
     if folder not in sys.path:  # worker processes get the same path
@@ -148,19 +126,9 @@ def refuse_other_logic(
     judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
 ) -> None:
     """Raises a UserError if a judge cannot mean the sentences of a model with these base tokens."""
-    reason = other_logic(judge, base_tokens)
-    if reason is not None:
-        raise UserError(
-            f"{judge.semantics} does not suit this model, whose tokens are of another logic "
-            f"({reason} of {judge.semantics})",
-            parameter,
-        )
-
-
-def other_logic(judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str]) -> Optional[str]:
-    """How a judge knows a model of another logic by its tokens; None if it may be of its own."""
     known = set(base_tokens)
     foreign, lacking = sorted(known & judge.foreign), sorted(judge.needs - known)
-    if foreign:
-        return f"its {foreign[0]!r} is none"
-    return f"it lacks {lacking[0]!r}" if lacking else None
+    if foreign or lacking:
+        reason = f"its {foreign[0]!r} is none" if foreign else f"it lacks {lacking[0]!r}"
+        why = f"whose tokens are of another logic ({reason} of {judge.semantics})"
+        raise UserError(f"{judge.semantics} does not suit this model, {why}", parameter)

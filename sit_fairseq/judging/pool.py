@@ -3,7 +3,7 @@
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import Any, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.judging.judge import Judge
@@ -17,13 +17,6 @@ Pair = Tuple[str, str]
 _UNFINISHED = {End.timeout: Verdict.timeout, End.crash: Verdict.error}
 
 
-class Judged(NamedTuple):
-    """A verdict, and the seconds that the judge took or was given until it was stopped."""
-
-    verdict: Verdict
-    seconds: float
-
-
 def _ask(judge: Judge, question: Sequence[str]) -> Any:
     """Asks for a verdict on a pair, or whether a single problem is solvable."""
     return judge.verify(*question) if len(question) == 2 else judge.solvable(*question)
@@ -32,12 +25,8 @@ def _ask(judge: Judge, question: Sequence[str]) -> Any:
 class JudgePool(WorkerPool):
     """Judges pairs in parallel and in order; one that hangs or crashes the judge costs only itself.
 
-    The arguments are those of :class:`WorkerPool`. ``workers=None`` is 0 for a quick judge, and 2
-    for others.
-
-    Attributes:
-        number: answers judged so far.
-        seconds: that the judge worked on them.
+    The arguments are those of :class:`WorkerPool`; ``workers=None`` is 0 for a quick judge, and 2
+    for others. ``number`` answers were judged so far, in as many ``seconds`` of the judge.
     """
 
     def __init__(
@@ -53,17 +42,18 @@ class JudgePool(WorkerPool):
         self.number = 0
         self.seconds = 0.0
 
-    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Judged]:
-        """Judges pairs of problem and answer; yields a verdict when those before it are known."""
+    def imap_timed(self, pairs: Iterable[Pair]) -> Iterator[Tuple[Verdict, float]]:
+        """Judges pairs of problem and answer; yields a verdict when those before it are known, with
+        the seconds that the judge took or was given until it was stopped."""
         with closing(self.imap(pairs)) as outcomes:
             for end, verdict, seconds in outcomes:
                 self.number += 1
                 self.seconds += seconds
-                yield Judged(_UNFINISHED.get(end, verdict), seconds)
+                yield _UNFINISHED.get(end, verdict), seconds
 
     def verify_all(self, pairs: Iterable[Pair]) -> List[Verdict]:
         """Judges pairs of problem and answer."""
-        return [judged.verdict for judged in self.imap_timed(pairs)]
+        return [verdict for verdict, _ in self.imap_timed(pairs)]
 
     def verify_answers(
         self, problems: Sequence[str], answers: Sequence[Sequence[str]]

@@ -6,26 +6,15 @@ from typing import Optional
 
 
 class Verdict(str, Enum):
-    """The outcome of judging one answer.
+    """The outcome of judging one answer."""
 
-    Attributes:
-        satisfied: the answer describes something, and all of it satisfies the problem.
-        violated: the answer can be read and does not guarantee the problem.
-        vacuous: the answer contradicts itself and so describes nothing at all.
-        invalid: the answer cannot be read.
-        timeout: the judge was stopped before it came to a decision.
-        error: the problem cannot be read, or the judge failed on it.
-        unavailable: this judge cannot decide the item here (a missing library, a
-            problem beyond its limits).
-    """
-
-    satisfied = "satisfied"
-    violated = "violated"
-    vacuous = "vacuous"
-    invalid = "invalid"
-    timeout = "timeout"
-    error = "error"
-    unavailable = "unavailable"
+    satisfied = "satisfied"  # the answer describes something, and all of it satisfies the problem
+    violated = "violated"  # the answer can be read and does not guarantee the problem
+    vacuous = "vacuous"  # the answer contradicts itself and so describes nothing at all
+    invalid = "invalid"  # the answer cannot be read
+    timeout = "timeout"  # the judge was stopped before it came to a decision
+    error = "error"  # the problem cannot be read, or the judge failed on it
+    unavailable = "unavailable"  # a library is missing, or the problem is beyond the judge's limits
 
     @property
     def decided(self) -> bool:

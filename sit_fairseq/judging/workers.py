@@ -45,10 +45,8 @@ class Outcome(NamedTuple):
 
 
 def python(program: str, *arguments: str) -> List[str]:
-    """The command line of a Python program that imports from where this process does.
-
-    The folder that it runs in may be one of data: nothing is imported from there.
-    """
+    """The command line of a Python program that imports from where this process does, not from the
+    folder that it runs in, which may be one of data."""
     path = [os.path.abspath(entry) for entry in sys.path]
     return [sys.executable, "-c", f"import sys; sys.path[:] = {path}; {program}", *arguments]
 
@@ -137,11 +135,9 @@ class WorkerPool:
 
     Args:
         function: takes one item; it, the items and what it returns can be pickled.
-        workers: number of processes; 0 calls it in this process, where nothing is limited or timed
-            out and what it raises is the caller's.
+        workers: processes; 0 calls it in this process, without limits.
         timeout: seconds after which an item is given up; None for never.
-        memory: GiB that each process may allocate once it has started; None for no limit. An item
-            that needs more is a crash.
+        memory: GiB that each process may allocate; an item that needs more is a crash.
         show: what a warning says of an item.
     """
 

@@ -24,6 +24,9 @@ TASK_OPTIONS = (
     *("max_source_positions", "max_target_positions"),
 )
 
+# Languages are parts of the names of files.
+LANGUAGE = r"[\w.@+-]{0,100}"
+
 # Larger sizes and weights are no model's, nor is a larger table of positions that no file holds.
 LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
 
@@ -57,7 +60,7 @@ def load_model(
     weights = state["model"]
     try:
         cfg = plain_config(given)
-        fault = damage({**given, **vars(cfg)}, weights, streams=True)
+        fault = damage({**given, **vars(cfg)}, weights, streams=True) or _wrong_task(task)
     except ValueError as error:
         fault = str(error)
     if fault is not None:
@@ -98,7 +101,7 @@ def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _section(state: Dict[str, Any], name: str) -> Dict[str, Any]:
-    found = state["cfg"].get(name)
+    found = (state.get("cfg") or {}).get(name)  # old fairseq has 'args' alone
     return found if isinstance(found, dict) else {}
 
 
@@ -201,6 +204,16 @@ def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str
     return (
         "its options are of a transformer, its weights of a model with streams" if other else None
     )
+
+
+def _wrong_task(task: Mapping[str, Any]) -> Optional[str]:
+    """Says which option of a task is no text, or no part of the name of a file."""
+    for name in ("domain", "source_lang", "target_lang"):
+        value = task.get(name)
+        pattern = "(?s:.*)" if name == "domain" else LANGUAGE
+        if not (value is None or isinstance(value, str) and re.fullmatch(pattern, value)):
+            return f"the option {name} is {str(value)[:80]!r}"
+    return None
 
 
 def _no_number(weights: Dict[str, Tensor]) -> Optional[str]:

@@ -19,7 +19,7 @@ from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
-from sit_fairseq.storage.hub_folder import weights_file
+from sit_fairseq.storage.checkpoints import WEIGHTS
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -82,7 +82,9 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         for folder in (model_name_or_path, *beside):
             if not os.path.isdir(folder):
                 raise UserError(f"{folder} is no folder; name one that is there")
-        name = weights_file(model_name_or_path, checkpoint_file)
+        name, exists = checkpoint_file, os.path.exists
+        if not exists(f"{model_name_or_path}/{name}") and exists(f"{model_name_or_path}/{WEIGHTS}"):
+            name = WEIGHTS
         loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
         if not isinstance(loaded["task"], StreamTranslationTask):
             raise UserError(

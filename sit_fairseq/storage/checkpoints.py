@@ -1,21 +1,25 @@
-"""Checkpoints: reading them as plain data, see :mod:`sit_fairseq.storage.pickles`, and writing what
-``torch.load(weights_only=True)`` reads too."""
+"""Checkpoints: reading them as plain data, and writing what ``torch.load(weights_only=True)`` reads."""
 
 import contextlib
 import io
+import json
 import os
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
+from torch import Tensor
 
-from sit_fairseq.errors import UserError
-from sit_fairseq.storage import hub_folder, pickles
+from sit_fairseq.errors import UserError, missing
+from sit_fairseq.storage import pickles
+
+# The files of a folder to upload.
+WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
 
 
 @contextlib.contextmanager
 def explained(path: str, remedy: str) -> Iterator[None]:
-    """Context manager around the reading of a checkpoint: raises a UserError, which names the file
-    and ends with the remedy, in place of whatever a damaged or foreign one ends in."""
+    """Context manager: whatever a damaged file ends in becomes a UserError, which ends with the
+    remedy."""
     try:
         yield
     except UserError:
@@ -29,32 +33,21 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """The content of a checkpoint, as tensors and plain data; damaged bytes raise any error.
-
-    The path is that of a file, or of the weights in a folder of ``sit export --hub``.
-    """
+    """The content of a checkpoint, or of the weights in a folder of ``sit export --hub``, as tensors and
+    plain data; damaged bytes raise any error."""
     if path.endswith(".safetensors"):
-        return minimal(*hub_folder.read(path))
+        return minimal(*_read_hub(path))
     return pickles.read(path)
 
 
 def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
-    """The content of a training checkpoint, as tensors and plain data.
-
-    Args:
-        path: see :func:`read`.
-        remedy: ends the sentence about a file that cannot be read.
-
-    Raises:
-        UserError: there is no such file, it is damaged, or it lacks weights or options.
-    """
+    """As :func:`read`; a UserError, which ends with the remedy, if there is no such file, it is damaged,
+    or it lacks weights or options."""
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")
     with explained(path, remedy):
         state = read(path)
-        complaint = incomplete(state)
-        if complaint:
-            raise LookupError(complaint)
+        _refuse_incomplete(state)
         try:
             _refuse_references([state.get("cfg"), state.get("args")])
         except ValueError as error:
@@ -75,7 +68,7 @@ def _refuse_references(options: Any, option: str = "") -> None:
             _refuse_references(value, option)
 
 
-def minimal(cfg: Dict[str, Any], weights: Dict[str, torch.Tensor]) -> Dict[str, Any]:
+def minimal(cfg: Dict[str, Any], weights: Dict[str, Tensor]) -> Dict[str, Any]:
     """The entries that fairseq needs in a checkpoint; training starts at update 0."""
     history = {"criterion_name": None, "optimizer_name": None, "lr_scheduler_state": {}}
     return {
@@ -97,34 +90,31 @@ def write(state: Dict[str, Any], path: str) -> None:
         file.write(data.getbuffer())
 
 
-def incomplete(state: Any) -> Optional[str]:
-    """Says what a checkpoint lacks; None if it has weights and options."""
-    if not isinstance(state, dict):
-        return "it holds no dictionary"
-    if not is_weights(state.get("model")):
-        return "it lacks 'model', the weights by name"
+def _refuse_incomplete(state: Any) -> None:
+    """Raises a LookupError if a checkpoint lacks weights or options."""
+    if not isinstance(state, dict) or not is_weights(state.get("model")):
+        raise LookupError("it lacks 'model', the weights by name")
     old, options = state.get("args") or {}, state.get("cfg") or {}
     if not (old or options) or not (isinstance(old, dict) and isinstance(options, dict)):
-        return "it lacks 'cfg' or 'args', the options of the model"
+        raise LookupError("it lacks 'cfg' or 'args', the options of the model")
     history, extra = state.get("optimizer_history", [{}]), state.get("extra_state", {})
     if not (isinstance(history, list) and history and isinstance(history[-1], dict)):
-        return "its 'optimizer_history' is no list"
+        raise LookupError("its 'optimizer_history' is no list")
     last = {"lr_scheduler_state": None, "num_updates": 0, **history[-1]}
     scheduler = last["lr_scheduler_state"]
     if history[-1] and not (
         isinstance(scheduler, dict) or scheduler is None and "best_loss" in last
     ):
-        return "its 'optimizer_history' has no 'lr_scheduler_state'"
+        raise LookupError("its 'optimizer_history' has no 'lr_scheduler_state'")
     iterator = extra.get("train_iterator", {}) if isinstance(extra, dict) else None
     if not isinstance(iterator, dict):
-        return "its 'extra_state' is no dictionary"
+        raise LookupError("its 'extra_state' is no dictionary")
     places = [iterator.get(name, 1) for name in ("epoch", "iterations_in_epoch")]
     if not all(isinstance(number, int) for number in [last["num_updates"], *places]):
-        return "its updates or epochs are no numbers"
-    return None
+        raise LookupError("its updates or epochs are no numbers")
 
 
-def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, torch.Tensor]]:
+def moving_average(state: Dict[str, Any]) -> Optional[Dict[str, Tensor]]:
     """The moving average of the weights, if a checkpoint has one."""
     extra = state.get("extra_state")
     average = extra.get("ema") if isinstance(extra, dict) else None
@@ -138,3 +128,45 @@ def is_weights(weights: Any) -> bool:
         and len(weights) > 0
         and all(isinstance(n, str) and torch.is_tensor(t) for n, t in weights.items())
     )
+
+
+def _safetensors():
+    try:
+        import safetensors.torch
+    except ModuleNotFoundError as error:
+        raise missing(error)
+    return safetensors
+
+
+def write_weights(weights: Dict[str, Tensor], path: str) -> None:
+    """Writes ``model.safetensors``; matrices with several names are written once for each."""
+    copies = {name: value.detach().clone().contiguous() for name, value in weights.items()}
+    data = _safetensors().torch.save(copies, metadata={"format": "pt"})
+    with open(path, "wb") as file:  # of a disk that is full the package says so in its own way
+        file.write(data)
+
+
+def hub_config(cfg: Dict[str, Any]) -> Dict[str, Any]:
+    """The content of ``config.json``, from the options of a checkpoint as plain data."""
+    return {"model_type": "symbol_invariant_transformer", "library_name": "sit_fairseq", "cfg": cfg}
+
+
+def _read_hub(path: str) -> Tuple[Any, Dict[str, Tensor]]:
+    """The options and the weights of a folder of ``sit export --hub``, given the path of its weights."""
+    beside = os.path.join(os.path.dirname(path), CONFIG)
+    try:
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise OSError("no file")  # but a pipe, or a device that never ends
+        with open(beside, encoding="utf-8") as file:
+            options = json.load(file)
+        cfg = options["cfg"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(
+            f"{beside} does not hold the options of {path} ({type(error).__name__}: {error}); "
+            "name a folder of sit export --hub"
+        )
+    safetensors = _safetensors()
+    try:
+        return cfg, safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise UserError(f"{path} is damaged ({error}); name another file")

@@ -17,10 +17,8 @@ from sit_fairseq.errors import UserError
 
 
 def try_lock(file: IO, path: str) -> bool:
-    """Locks a file that is open for writing, until it is closed or this process ends, however.
-
-    False if another process has locked it, or has renamed or removed it since it was opened.
-    """
+    """Locks a file that is open for writing until it is closed; False if another process has locked,
+    renamed or removed it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -31,12 +29,11 @@ def try_lock(file: IO, path: str) -> bool:
 
 
 def _is_named(file: IO, path: str) -> bool:
-    """Whether an open file still has a name."""
     return os.path.exists(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
 
 
 def make_folder(folder: str) -> None:
-    """Makes a folder and those above it, unless it is there; a UserError if it cannot be made."""
+    """Makes a folder and those above it; a UserError if it cannot."""
     if os.path.isfile(folder):
         raise UserError(f"{folder} is a file; name a folder")
     try:
@@ -47,8 +44,7 @@ def make_folder(folder: str) -> None:
 
 @contextlib.contextmanager
 def explaining_failure(path: str) -> Iterator[None]:
-    """Context manager: an ``OSError``, for example of a full disk, becomes a UserError of one
-    sentence."""
+    """Context manager: an ``OSError``, for example of a full disk, becomes a UserError."""
     try:
         yield
     except OSError as error:
@@ -80,13 +76,8 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
     The last file is the sign that all are there: it is removed before the others are replaced, and
     comes after them. So a process that is killed between two renamings leaves no file beside
-    another that it does not belong to. Folders are made; a symbolic link is followed.
-
-    Yields:
-        A temporary name for each, of an empty file.
-
-    Raises:
-        UserError: a file cannot be written there, or another process is writing one of them.
+    another that it does not belong to. Folders are made; a symbolic link is followed. A UserError
+    if a file cannot be written, or another process is writing it.
     """
     places = [os.path.realpath(path) for path in paths]
     for place in places:
@@ -105,25 +96,15 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
 @contextlib.contextmanager
 def replacing(*paths: str) -> Iterator[List[TextIO]]:
-    """Opens text files for writing that take their places once all are complete, see
-    :func:`partial_files`."""
+    """:func:`partial_files` opened as text."""
     with partial_files(*paths) as names, contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(open(name, "w", encoding="utf-8", newline="\n")) for name in names
         ]
 
 
-def whole_lines(data: bytes) -> bytes:
-    """The content of a file up to its last line end; an interruption may leave half a line."""
-    return data[: data.rfind(b"\n") + 1]
-
-
 def sha256_of_file(path: str) -> str:
-    """The SHA-256 of a file's content, in hexadecimal digits.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
+    """The SHA-256 of a file's content, in hexadecimal digits; a UserError if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
@@ -134,9 +115,8 @@ def sha256_of_file(path: str) -> str:
 def read_sentences(path: str) -> List[str]:
     """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included.
 
-    Raises:
-        UserError: the file cannot be read, or holds what fairseq-preprocess would fail on or take
-            for tokens: bytes that are no UTF-8, a byte order mark, a carriage return within a line.
+    A UserError if it holds what fairseq-preprocess would fail on or take for tokens: bytes that are
+    no UTF-8, a byte order mark, a carriage return within a line.
     """
     try:
         with open(path, "rb") as file:

@@ -1,16 +1,16 @@
-"""A file that grows by a line for each piece of work done, so that a run can be continued.
+"""A file that grows by a line of JSON for each piece of work done, so that a run can be continued.
 
-The first line, a JSON object, says what the journal is of; each other one is an entry. A run
-that is killed leaves at most half a line behind, which the next run drops.
+The first line says what the journal is of. A killed run leaves at most half a line, which is dropped.
 """
 
+import contextlib
 import json
 import os
 from threading import Lock
 from typing import Any, Dict, List, Mapping
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import try_lock, whole_lines
+from sit_fairseq.storage.files import try_lock
 
 # How every header begins, and how long the values of a difference may be to be shown.
 _HEADER, _LONGEST_SHOWN = b'{"journal": "', 40
@@ -32,27 +32,26 @@ def _difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager):
     """The entries of interrupted runs, to which this one adds its own.
 
-    Use it as a context manager, or close it. Meanwhile no other process can open it. An entry is on
-    disk when :meth:`append` returns, which may be called from any thread.
+    A context manager: no other process can open the file until it is closed. An entry is on disk
+    when :meth:`append` returns, which may be called from any thread.
 
     Args:
-        path: the file; it is made if there is none, and its folder too.
+        path: the file; it and its folder are made if there is none.
         kind: what the entries are, in the plural, for the header and for messages.
-        depends: what they depend on, as JSON: settings, and hashes of files. Entries that were made
-            under other ones are refused; a journal without entries is begun anew.
-        restart: discard what is there.
+        depends: settings and hashes of files that they depend on, as JSON. Entries made under other
+            ones are refused; a journal without entries is begun anew.
         advice: ends the sentence that refuses a file, e.g. "pass --restart to discard it".
         where: the option that names the file, for messages.
+        restart: discard what is there.
 
     Attributes:
-        entries: those of earlier runs, in the order in which they were appended.
+        entries: those of earlier runs, in order.
 
     Raises:
-        UserError: another process has it open, it is of something else or damaged, or it cannot be
-            written.
+        UserError: it is open elsewhere, of something else, damaged, or cannot be written.
     """
 
     def __init__(
@@ -89,18 +88,12 @@ class Journal:
             self.close()
             raise
 
-    def __enter__(self) -> "Journal":
-        return self
-
     def __exit__(self, *exception: Any) -> None:
         self.close()
 
     def append(self, *entries: Dict[str, Any]) -> None:
-        """Appends entries, as JSON; an interruption may keep only the first few of them.
-
-        Raises:
-            UserError: they cannot be written; the journal is then as it was before.
-        """
+        """Appends entries, of which an interruption may keep the first few; a UserError, and an
+        unchanged file, if they cannot be written."""
         with self._appending:
             self._write(b"".join(map(_line, entries)))
 
@@ -109,7 +102,7 @@ class Journal:
         self._file.close()
 
     def remove(self) -> None:
-        """Removes the file, whose entries are no longer needed, and closes it."""
+        """Removes and closes the file."""
         os.remove(self.path)
         self.close()
 
@@ -121,7 +114,7 @@ class Journal:
         """Reads what is there and returns how many bytes of it are whole lines."""
         self._file.seek(0)
         found = self._file.read()
-        data, lines = whole_lines(found), []
+        data, lines = found[: found.rfind(b"\n") + 1], []
         ours = found.startswith(_HEADER) or _HEADER.startswith(found)
         for number, line in enumerate(data.splitlines() if ours else [], start=1):
             try:
@@ -139,7 +132,6 @@ class Journal:
         return 0 if difference else len(data)  # without entries there is nothing to keep
 
     def _write(self, data: bytes) -> None:
-        """Writes whole lines or nothing."""
         try:
             rest = memoryview(data)
             while rest:

@@ -1,9 +1,9 @@
 """Reads what ``torch.save`` has written as plain data.
 
 A pickle is a program. Under ``torch.load(weights_only=True)`` it still calls what takes any memory or
-time: ``bytearray(n)``, ``FloatTensor(n)``, ``encode(encode(x, "hex"), "hex")``, keys of nested tuples.
-Here nothing is called. The opcodes become a description, which is no larger than the file. Plain data
-are made of it, up to a limit: dict, list, tuple, str, bytes, int, float, bool, None, Tensor.
+time, such as ``bytearray(n)``. Here nothing is called: opcodes become a description, no larger than the
+file, and of it plain data are made, up to a limit: dict, list, tuple, str, bytes, int, float, bool, None,
+Tensor.
 """
 
 import io
@@ -50,12 +50,8 @@ _DICTS = ("collections.OrderedDict", "collections.defaultdict")
 
 
 class _Node:
-    """A description of a container, a name, a storage, or what a call would make.
-
-    Attributes:
-        kind: ``list``, ``tuple``, ``dict``, ``name``, ``storage``, or what is called.
-        parts: its values, those of a dict key after value, or the arguments.
-        state: what is set of it afterwards.
+    """A description: ``kind`` is ``list``, ``tuple``, ``dict``, ``name``, ``storage``, or what is called;
+    ``parts`` are its values (of a dict, keys and values in turn) or arguments; ``state`` is set later.
     """
 
     __slots__ = ("kind", "parts", "state")
@@ -131,19 +127,13 @@ def _described(file: IO[bytes], storages: List[_Node]) -> Any:
 
 
 class _Maker:
-    """Makes plain data of descriptions.
-
-    Args:
-        data: the bytes of a storage, given its description.
-        size: bytes of the file.
-    """
+    """Makes plain data of descriptions; ``data`` gives the bytes of a storage."""
 
     def __init__(self, data: Callable[[_Node], bytes], size: int) -> None:
         self._data, self._storages = data, {}
         self._values, self._bytes = _MOST, _MOST_SHARED * size
 
     def make(self, node: Any, depth: int = 0) -> Any:
-        """The value of a description."""
         self._values -= 1
         if self._values < 0 or depth > _DEEPEST:
             raise UnpicklingError(
@@ -216,11 +206,8 @@ def _numbers(data: bytes, dtype: torch.dtype) -> Tensor:
 def read(path: str) -> Any:
     """The content of a file of ``torch.save``, in today's format or the one before PyTorch 1.6.
 
-    Tensors that share a storage in the file share it here.
-
-    Raises:
-        UnpicklingError, zipfile.BadZipFile: it holds more than plain data, or is damaged; damaged
-            bytes may end in any other error.
+    Tensors that share a storage share it here. UnpicklingError or zipfile.BadZipFile if it holds more
+    than plain data; damaged bytes end in any error.
     """
     return _read_archive(path) if zipfile.is_zipfile(path) else _read_legacy(path)
 

@@ -5,36 +5,27 @@ fairseq's name                               why it is replaced
 ============================================ ==================================================
 ``checkpoint_utils.load_checkpoint_to_cpu``  fairseq builds and runs what the options of a file
                                              say; here the file is checked to be data first
-``checkpoint_utils.load_checkpoint``         a finished training that is started again would make
-                                             one more update; mistakes of users would be taken for
-                                             another architecture, or end in a traceback
+``checkpoint_utils.load_checkpoint``         a finished training would make one more update, and
+                                             mistakes be taken for another architecture
 ``sys.excepthook``, and in hydra             a mistake of the user's ends in a traceback
 ``JobReturn.return_value``
-``utils.get_tpu_device``                     it is asked for with ``--bf16``, and ends in a
-                                             traceback where there is none
-``PathManager.copy``                         fairseq writes *best* and *last* in place: a kill
-                                             would leave half a file
-``MMapIndexedDataset.__del__``               it prints a traceback of its own where a file could
-                                             not be opened, as an empty one
-``interactive.buffered_read``                one byte that is no UTF-8 would end the service, and
+``utils.get_tpu_device``                     ``--bf16`` ends in a traceback where there is no TPU
+``PathManager.copy``                         a kill would leave half a *best* or *last*
+``MMapIndexedDataset.__del__``               it prints a traceback if a file was not opened
+``interactive.buffered_read``                a byte that is no UTF-8 would end the service, and
                                              answers would wait in a buffer for the next line
-``interactive.make_batches``                 one sentence that the model cannot read would end the
+``interactive.make_batches``                 a sentence that the model cannot read would end the
                                              service, without an answer to the others
-``generate._main``                           it would answer a share of the sentences, one of as
-                                             many as there are GPUs, whatever ``--num-shards`` says
-``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand among those of fairseq,
-                                             in their places
+``generate._main``                           it would take the number of GPUs for ``--num-shards``
+``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand in their places
 ``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
-                                             (:mod:`~sit_fairseq.tasks.compiled_parts`)
-``next_epoch_itr`` of a verified generation  fairseq tells no one that the last batch is answered,
-                                             when the closing line is due
+``next_epoch_itr`` of a verified generation  fairseq does not say that the last batch is answered
 ============================================ ==================================================
 """
 
 import argparse
 import collections
 import fileinput
-import functools
 import logging
 import os
 import re
@@ -43,7 +34,7 @@ import traceback
 import typing
 import warnings
 from collections import deque
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from types import ModuleType
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
@@ -71,41 +62,29 @@ logger = logging.getLogger(__name__)
 _LINE = re.compile(r"([A-Z])-(\d+)\t")
 
 
-def _register_safe_globals() -> None:
-    """Allows what fairseq sends from process to process as a checkpoint, whose options are objects
-    of OmegaConf there. A file may hold none of it."""
-    torch.serialization.add_safe_globals(
-        [
-            argparse.Namespace,
-            collections.defaultdict,
-            dict,
-            int,
-            list,
-            typing.Any,
-            omegaconf.DictConfig,
-            omegaconf.ListConfig,
-            omegaconf.base.ContainerMetadata,
-            omegaconf.base.Metadata,
-            omegaconf.nodes.AnyNode,
-            distributed_utils._TensorPlaceholder,
-        ]
-    )
+# What fairseq sends from process to process as a checkpoint, whose options are objects of OmegaConf
+# there. A file may hold none of it.
+_SENT = [
+    *(argparse.Namespace, collections.defaultdict, dict, int, list, typing.Any),
+    *(omegaconf.DictConfig, omegaconf.ListConfig, omegaconf.nodes.AnyNode),
+    *(omegaconf.base.ContainerMetadata, omegaconf.base.Metadata),
+    distributed_utils._TensorPlaceholder,
+]
 
 
-@functools.lru_cache(maxsize=None)
+@lru_cache(maxsize=None)
 def patch_fairseq() -> None:
-    """Replaces what concerns files, and quietens what concerns nobody; once, however often it is
-    called."""
+    """Replaces what concerns files, and quietens what concerns nobody; once."""
     if "fairseq_cli" in sys.modules:  # one of fairseq's commands
         sys.excepthook = partial(_end, sys.excepthook)
         given = JobReturn.return_value
         JobReturn.return_value = given.getter(partial(_return_value, given.fget))
         patch_command()
-    _register_safe_globals()
+    torch.serialization.add_safe_globals(_SENT)
     compiled_parts.provide()
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
-    checkpoint_utils.load_checkpoint = _ending_in_time(checkpoint_utils.load_checkpoint)
-    PathManager.copy = staticmethod(_copying_whole(PathManager.copy))
+    checkpoint_utils.load_checkpoint = partial(_load_or_end, checkpoint_utils.load_checkpoint)
+    PathManager.copy = staticmethod(partial(_copy_whole, PathManager.copy))
     if utils.xm is None:
         utils.get_tpu_device = _no_tpu
     for kind in (MMapIndexedDataset, MMapIndexedDataset.Index):
@@ -121,8 +100,7 @@ def patch_fairseq() -> None:
 
 
 def patch_command() -> None:
-    """Replaces what fairseq-generate and fairseq-interactive read and print with, if this process
-    runs one of them."""
+    """Replaces what fairseq-generate or fairseq-interactive, if it runs, reads and prints with."""
     # As their entry points load them, and as ``python -m`` does.
     for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
         command = sys.modules.get(name)
@@ -182,15 +160,10 @@ def _return_value(fairseqs: Callable, job: JobReturn) -> Any:
 def load_checkpoint_to_cpu(
     path: str, arg_overrides: Optional[Dict[str, Any]] = None, load_on_all_ranks: bool = False
 ) -> Dict[str, Any]:
-    """Reads a checkpoint as data, and refuses options that are more than that.
+    """Reads a checkpoint as data, on every rank, and refuses options that are more than that.
 
-    Args:
-        path: the file, or the weights of a folder of ``sit export --hub``.
-        arg_overrides: options of the command, which replace those of the file.
-        load_on_all_ranks: as in fairseq; every rank reads the file here.
-
-    Raises:
-        UserError: the file is damaged, or its options are no mere data.
+    ``path`` is the file, or the weights of a folder of ``sit export --hub``; ``arg_overrides`` are
+    options of the command, which replace those of the file.
     """
     remedy = "name another file with --path, --restore-file or --finetune-from-model"
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
@@ -202,56 +175,44 @@ def load_checkpoint_to_cpu(
     return checkpoint_utils._upgrade_state_dict(state)
 
 
-def _copying_whole(copy: Callable) -> Callable:
-    """Makes copies of a checkpoint take their names only once they are complete."""
-
-    @functools.wraps(copy)
-    def copy_whole(src_path: str, dst_path: str, overwrite: bool = False) -> bool:
-        if not overwrite or not PathManager.supports_rename(dst_path):
-            return copy(src_path, dst_path, overwrite)
-        with partial_files(dst_path) as (temporary,):
-            return copy(src_path, temporary, overwrite)
-
-    return copy_whole
+def _copy_whole(copy: Callable, src_path: str, dst_path: str, overwrite: bool = False) -> bool:
+    """Copies a checkpoint, which takes its name once it is complete."""
+    if not overwrite or not PathManager.supports_rename(dst_path):
+        return copy(src_path, dst_path, overwrite)
+    with partial_files(dst_path) as (temporary,):
+        return copy(src_path, temporary, overwrite)
 
 
 def _no_tpu() -> None:
     raise UserError("--bf16 needs a TPU; leave it out, or pass --autocast bfloat16")
 
 
-def _ending_in_time(load: Callable) -> Callable:
-    """Makes fairseq-train end if ``--max-update`` was reached before, and say what hinders it."""
-
-    @functools.wraps(load)
-    def load_or_end(cfg, trainer, **kwargs):
-        common = trainer.cfg.common
-        if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
-            raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
-        if trainer.cfg.dataset.num_shards > 1:
-            raise UserError("fairseq-train reads the whole data", "num_shards")
-        try:
-            loaded = load(cfg, trainer, **kwargs)
-        except AssertionError as error:  # another optimizer or criterion
-            raise UserError(f"the training in {cfg.save_dir} cannot go on: {error}")
-        except Exception as error:
-            if isinstance(error.__context__, UserError):  # which fairseq covers up
-                raise error.__context__ from None
-            raise
-        most = trainer.cfg.optimization.max_update
-        if 0 < most <= trainer.get_num_updates():
-            logger.info("the %d updates of --max-update are done: nothing is left to train", most)
-            raise SystemExit(0)
-        return loaded
-
-    return load_or_end
+def _load_or_end(load: Callable, cfg: Any, trainer: Any, **kwargs: Any) -> Any:
+    """Begins fairseq-train; ends it if ``--max-update`` was reached before, or says what hinders it."""
+    common = trainer.cfg.common
+    if common.fp16 and not common.memory_efficient_fp16 and not trainer.cuda:
+        raise UserError("--fp16 needs a GPU; leave it out, or pass --autocast bfloat16")
+    if trainer.cfg.dataset.num_shards > 1:
+        raise UserError("fairseq-train reads the whole data", "num_shards")
+    try:
+        loaded = load(cfg, trainer, **kwargs)
+    except AssertionError as error:  # another optimizer or criterion
+        raise UserError(f"the training in {cfg.save_dir} cannot go on: {error}")
+    except Exception as error:
+        if isinstance(error.__context__, UserError):  # which fairseq covers up
+            raise error.__context__ from None
+        raise
+    most = trainer.cfg.optimization.max_update
+    if 0 < most <= trainer.get_num_updates():
+        logger.info("the %d updates of --max-update are done: nothing is left to train", most)
+        raise SystemExit(0)
+    return loaded
 
 
 # Commands that answer.
 
 
 def _generate_shard(fairseqs: Callable, cfg: Any, output: IO[str]) -> Any:
-    """Answers the shard of ``--num-shards`` and ``--shard-id``; fairseq would answer one of as many
-    as there are GPUs."""
     shards, shard = cfg.dataset.num_shards, cfg.dataset.shard_id
     if not 0 <= shard < shards:
         raise UserError(f"there is no shard {shard} of {shards}", "num_shards shard_id")
@@ -287,7 +248,6 @@ def ending(next_epoch_itr: Callable, ended: Callable[[], None]) -> Callable:
 
 
 class _Batches:
-    """The batches of an epoch, of which the end is noted."""
 
     def __init__(self, batches: Any, ended: Callable[[], None]) -> None:
         self._batches, self._ended = batches, ended
@@ -310,11 +270,8 @@ def _open(path: str, mode: str) -> IO[str]:
 class _Service:
     """Makes fairseq-interactive answer every line that can be answered.
 
-    A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason. If there was
-    one, the command ends with status 1. The answers to a buffer are flushed before the next is read.
-
-    Args:
-        command: the module, whose functions are replaced.
+    A line that cannot is printed in its place as ``S-`` and ``E-``, with the reason; then the command
+    ends with status 1. The answers to a buffer are flushed before the next is read.
     """
 
     def __init__(self, command: ModuleType) -> None:

@@ -1,9 +1,8 @@
 """Checkpoints are data: what is taken from their options, and what is refused.
 
-Reading a checkpoint runs nothing of it (:mod:`sit_fairseq.storage.checkpoints`), but fairseq believes
-its options: it replaces ``${...}`` by what they refer to, builds each kind that they name, evaluates
-some as Python and opens what others name. So its configuration is made anew: fairseq's defaults, and
-of the options of the file those that say what the model is and how it reads sentences.
+fairseq believes the options of a file: it replaces ``${...}``, builds each kind that they name, evaluates
+some as Python and opens what others name. So its configuration is made anew: fairseq's defaults, and of
+the file the options that say what the model is and how it reads sentences.
 """
 
 import re
@@ -20,7 +19,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.loading import KIND, LARGEST, TASK_OPTIONS, damage
+from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
 
 # The kinds that are built from the options of a file.
@@ -35,8 +34,8 @@ _SPLITTERS = {"bpe": ("bytes", "characters"), "tokenizer": ("space",)}
 
 # The text of options whose text fairseq evaluates as Python, or makes the name of a file of.
 _TEXTS = {
-    "source_lang": r"[\w.@+-]*",
-    "target_lang": r"[\w.@+-]*",
+    "source_lang": LANGUAGE,
+    "target_lang": LANGUAGE,
     "activation_fn": r"\w*",
     "adaptive_softmax_cutoff": r"(?!.*\d{7})[\d\s,()\[\]]*",
     "layers_to_keep": r"[\d,]{0,200}",
@@ -56,20 +55,15 @@ _OF_TRANSFORMERS = {
 def read_state(
     path: str, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
 ) -> Dict[str, Any]:
-    """Reads a checkpoint as data.
+    """Reads a checkpoint as data: its ``cfg`` is a complete configuration of fairseq, its ``args`` None.
 
     Args:
         path: the file, or the weights of a folder of ``sit export --hub``.
         given: the options of the command by name, where the way to split text matters to it.
         remedy: ends the sentence about a file that cannot be read.
 
-    Returns:
-        The file's content. Its ``cfg`` is a complete configuration of fairseq, as plain data, and
-        its ``args`` are None.
-
-    Raises:
-        UserError: the file is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
-            of another kind, or it has a model, a task or a criterion that is not known.
+    A UserError if it is damaged or no checkpoint of fairseq's, its options hold ``${`` or are of
+    another kind, or its model, task or criterion is not known.
     """
     state = read_plain(path, remedy)
     with explained(path, remedy):
@@ -85,7 +79,6 @@ def read_state(
 
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """fairseq's defaults with what is taken from the file."""
     cfg = OmegaConf.to_container(OmegaConf.structured(FairseqConfig()), enum_to_str=True)
     found = {section: _named(state, section) for section in _KINDS}
     for section, (name, _) in found.items():

@@ -11,7 +11,7 @@ from sit_fairseq.judging.verdict import Verdict
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Stands in the place of an answer where there is none, for a reason; false, and no text."""
+    """In the place of an answer where there is none; false, and no text."""
 
     reason: str
 
@@ -20,13 +20,9 @@ class Unanswered:
 
 
 class Unverified(str):
-    """An answer that no judge has accepted, where one was asked to (``verify=...``).
+    """An answer that no judge has accepted (``verify=...``): text, but false, with its ``verdict``.
 
-    It is text, but false, so that ``if answer:`` takes no wrong answer for a right one. (A right
-    answer may be empty, which is false as well: where that can be, ask for the type.)
-
-    Attributes:
-        verdict: what the judge says of it.
+    So ``if answer:`` takes no wrong answer for a right one. A right one may be empty, and false too.
     """
 
     def __new__(cls, answer: str, verdict: str) -> "Unverified":
@@ -63,20 +59,15 @@ class StreamHubInterface(GeneratorHubInterface):
 
         Args:
             sentences: one sentence, or a list of them.
-            beam: hypotheses kept at each step.
-            verbose: log sources, answers and scores.
-            strict: raise where a sentence cannot be answered.
+            beam, verbose: as in fairseq.
+            strict: raise an UnansweredError for the first sentence that cannot be answered.
             **kwargs: options of generation, as in fairseq; and ``verify="NAME"``,
-                ``verify_beams=[3, 25]``, see ``--verify``, and ``constrained=True``, or the name of
-                a grammar, see ``--constrained``. They take the place of those of
-                ``from_pretrained``, also where they are None or False.
+                ``verify_beams=[3, 25]``, ``constrained=True`` or the name of a grammar, in the place
+                of those of ``from_pretrained``, also where they are None or False.
 
         Returns:
             The answer to each sentence, or :class:`Unanswered`; with ``verify`` :class:`Unverified`
             where no hypothesis was accepted.
-
-        Raises:
-            UnansweredError: if ``strict``, for the first sentence that cannot be answered.
         """
         if isinstance(sentences, str):
             return self.sample([sentences], beam, verbose, strict, **kwargs)[0]

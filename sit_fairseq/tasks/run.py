@@ -1,8 +1,7 @@
 """One generation: its search, its judges, and the lines that fairseq does not print.
 
-fairseq builds a scorer from its options alone, and prints answers itself. Hence the last run that
-a task has begun is the current one of this process, until the task is gone: the scorer asks for
-it, and so does what prints (:mod:`sit_fairseq.tasks.fairseq_patches`).
+fairseq builds a scorer from its options alone, and prints answers itself. Hence both ask for the last
+run that a task has begun, the current one of this process.
 """
 
 import logging
@@ -35,9 +34,8 @@ class Run:
         cfg: options of the task.
         dictionary: of sources and answers.
         ours: whether the models are of this package, so that they search in slot space.
-        build: makes a generator from options, and the ``grammar`` of its answers, which may be
-            None.
-        domain: what the model's sentences are about, None if nobody has said it.
+        build: makes a generator from options and a ``grammar`` or None.
+        domain: of the model's sentences, None if nobody has said it.
 
     Attributes:
         generator: answers batches, as fairseq's generators do.
@@ -45,9 +43,6 @@ class Run:
         check_scored: raises a UserError if what is answered cannot be scored.
         ids, lines: of the sentences of the next batch, for a command that does not pass them on.
         reason: why the sentence that is being printed has no answer; None if it has one.
-
-    Raises:
-        UserError: an option cannot be used, or the model is of another logic.
     """
 
     def __init__(
@@ -74,7 +69,10 @@ class Run:
             for name in ("verify", "verify_beams", "constrained")
         )
         if semantics is not None:
-            judge = self._judge(semantics)
+            if getattr(options, "score_reference", False):
+                raise unsupported("--score-reference with --verify")
+            judge = accepting_judge(semantics)
+            refuse_other_logic(judge, dictionary.base_tokens())
             domain = domain_of(judge)
             if constrained is None and ours and domain is not None and domain.grammar is not None:
                 constrained = semantics
@@ -85,13 +83,6 @@ class Run:
         else:
             raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
         _current = weakref.ref(self)
-
-    def _judge(self, semantics: str) -> Judge:
-        if getattr(self.options, "score_reference", False):
-            raise unsupported("--score-reference with --verify")
-        judge = accepting_judge(semantics)
-        refuse_other_logic(judge, self.dictionary.base_tokens())
-        return judge
 
     def _grammar(self, constrained: Any) -> Optional[Grammar]:
         if constrained in (None, False, "none"):
@@ -147,15 +138,8 @@ def judge_answers(
     sample: Dict[str, Any],
     hypotheses: List[Hypotheses],
 ) -> Tuple[Sequence[str], List[List[str]], List[List[Verdict]]]:
-    """Judges the answers to a batch.
-
-    Returns:
-        For each sentence what answers are judged against, its answers as text, and a verdict on
-        each answer.
-
-    Raises:
-        UserError: the judge needs references and there are none.
-    """
+    """Judges the answers to a batch: for each sentence what they are judged against, their texts and
+    verdicts. A UserError if the judge needs references and there are none."""
     text, targets = dictionary.text, sample.get("target")
     sources = [text(tokens) for tokens in sample["net_input"]["src_tokens"]]
     references = None if targets is None else [text(t, escape_unk=True) for t in targets]

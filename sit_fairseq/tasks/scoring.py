@@ -1,18 +1,112 @@
-"""``fairseq-generate --scoring semantic``: answers judged against their source or reference."""
+"""Judged answers: ``fairseq-generate --scoring semantic``, and ``--validate-semantics`` in training."""
 
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional
+import json
+import weakref
+from argparse import Namespace
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Callable, Dict, List, Optional
 
+import torch
+from fairseq import utils
 from fairseq.dataclass import FairseqDataclass
+from fairseq.dataclass.configs import GenerationConfig
+from fairseq.logging import metrics
 from fairseq.scoring import BaseScorer, register_scorer
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import VerdictCounts
+from sit_fairseq.judging.verdict import Verdict, VerdictCounts
 from sit_fairseq.search.fairseq_generator import Hypotheses
-from sit_fairseq.tasks.options import option
+from sit_fairseq.tasks.options import StreamTranslationConfig, option
 from sit_fairseq.tasks.run import current_run, judge_answers
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+
+# What batches report beside their loss, sentences with each verdict and exact answers, and what
+# their shares of the judged sentences are logged as.
+_VERDICTS = {f"_verdict_{verdict.value}": verdict.value for verdict in Verdict}
+_SHARES = {**_VERDICTS, "_verdict_satisfied": "correct", "_exact": "exact"}
+
+
+def generation_options(text: str) -> Namespace:
+    """The options of ``--validate-args``; a UserError unless fairseq has them."""
+    try:
+        options = json.loads(text)
+        unknown = set(options).difference(field.name for field in fields(GenerationConfig))
+        if not unknown:
+            return Namespace(**options)
+        reason = f"there is no option {min(unknown)!r}"
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    raise UserError(
+        "--validate-args must be a JSON object of options of fairseq-generate, with _ for -, as in "
+        f"'{{\"beam\": 3}}': {reason}"
+    )
+
+
+class JudgedValidation:
+    """Counts the verdicts on the answers to the first sentences of each split.
+
+    Its judges end with it: fairseq does not say which validation is the last. A UserError if there is
+    no such judge or, where it is ``required``, the judge lacks what it needs.
+    """
+
+    def __init__(
+        self, cfg: StreamTranslationConfig, dictionary: StreamDictionary, required: bool
+    ) -> None:
+        self._samples, self._dictionary = cfg.validate_samples, dictionary
+        judge = make_judge(cfg.validate_semantics, parameter="validate_semantics")
+        if required and judge.missing is not None:
+            raise UserError(
+                f"--validate-semantics {cfg.validate_semantics} needs what is not installed: "
+                f"{judge.missing}; install it, or leave the option out"
+            )
+        self.judges = JudgePool(judge)
+        weakref.finalize(self, self.judges.close)
+
+    def judge(
+        self, sample: Dict[str, Any], answer: Callable[[Dict[str, Any]], List[Hypotheses]]
+    ) -> Dict[str, int]:
+        """Judges the answers to those sentences of a batch among the first, and counts."""
+        counts = dict.fromkeys(_SHARES, 0)
+        keep = sample["id"] < self._samples
+        if not bool(keep.any()):
+            return counts
+        net_input = {name: value[keep] for name, value in sample["net_input"].items()}
+        part = {"id": sample["id"][keep], "net_input": net_input, "target": sample["target"][keep]}
+        best = [nbest[:1] for nbest in answer(part)]
+        _, answers, verdicts = judge_answers(self.judges, self._dictionary, part, best)
+        for target, (text,), (verdict,) in zip(part["target"], answers, verdicts):
+            counts[f"_verdict_{verdict.value}"] += 1
+            counts["_exact"] += text == self._dictionary.text(target, escape_unk=True)
+        return counts
+
+
+def log_verdicts(logging_outputs: List[Dict[str, Any]]) -> None:
+    """Logs percentages of judged sentences, if any: correct, exact, each other verdict."""
+    if any("_exact" in log for log in logging_outputs):
+        for key in _SHARES:
+            metrics.log_scalar(key, sum(utils.item(log.get(key, 0)) for log in logging_outputs))
+        for key, name in _SHARES.items():
+            metrics.log_derived(name, partial(_percentage, key))
+
+
+def _percentage(key: str, meters: Dict[str, Any]) -> float:
+    total = sum(meters[name].sum for name in _VERDICTS)
+    return round(100.0 * meters[key].sum / total, 2) if total else 0.0
+
+
+def fetch_numbers(logs: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Fetches all numbers among fairseq's logging outputs, so that the CPU waits for a GPU once."""
+    away = [(log, name) for log in logs for name in log if getattr(log[name], "is_cuda", False)]
+    if not away:
+        return logs
+    fetched = torch.stack([log[name].double() for log, name in away]).cpu()
+    copies = {id(log): dict(log) for log in logs}
+    for number, (log, name) in zip(fetched, away):
+        copies[id(log)][name] = number.to(log[name].dtype)
+    return list(copies.values())
 
 
 @dataclass
@@ -39,12 +133,8 @@ class SemanticScorerConfig(FairseqDataclass):
 class SemanticScorer(BaseScorer):
     """Counts verdicts on the best hypothesis of each sentence, and exact matches.
 
-    fairseq hands a scorer references and hypotheses only. The current run therefore passes each
-    batch through :meth:`judge`, where the sources are known as well.
-
-    Raises:
-        UserError: if no task has begun a run, its sentences have lost names of symbols, or the
-            options do not name a judge.
+    fairseq hands a scorer references and hypotheses only, so the current run passes each batch
+    through :meth:`judge`, where the sources are known as well.
     """
 
     def __init__(self, cfg: SemanticScorerConfig) -> None:
@@ -78,9 +168,8 @@ class SemanticScorer(BaseScorer):
         return 100.0 * self.counts.correct / max(self.counts.total, 1)
 
     def result_string(self) -> str:
-        """Correct and exact shares, every verdict's count, the distance if there is one. This is
-        the last that fairseq asks for, so the judges may go."""
-        self._judges.close()
+        """Correct and exact shares, every verdict's count, the distance if there is one."""
+        self._judges.close()  # fairseq asks for nothing after this
         exact = 100.0 * self.exact / max(self.counts.total, 1)
         exact = f"exact {exact:.2f} % ({self.exact}/{self.counts.total})"
         return f"correct {self.score():.2f} %, {exact}; {self.counts}"

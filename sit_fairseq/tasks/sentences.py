@@ -1,13 +1,12 @@
 """Checks the sentences that a model reads, typed or in a split of a data set, and counts streams.
 
-All sentences of a split are checked when it is loaded, so that a long run cannot die of a bad line
-in its middle. A million pairs take about two seconds.
+A split is checked when it is loaded, a million pairs in about two seconds.
 """
 
 import logging
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
 import torch
@@ -21,7 +20,6 @@ from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_pairs import StreamPairDataset, excess
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +67,7 @@ class _Block:
 
 
 def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], Optional[ndarray]]:
-    """Tokens and lengths of sentences that follow one another in a file that is mapped into memory;
-    None of others."""
+    """Tokens and lengths of sentences that follow one another in a mapped file, else None."""
     if not isinstance(sentences, MMapIndexedDataset):
         return None, None
     index = sentences._index
@@ -80,16 +77,86 @@ def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], O
     return numpy.frombuffer(sentences._bin_buffer, index.dtype, sizes.sum(), starts[0]), sizes
 
 
-class Sentences:
-    """Checks sentences, dictionary indices that end in ``</s>``, for a model.
+class StreamPairDataset(LanguagePairDataset):
+    """fairseq's pairs, with ``--max-tokens`` counted in *stream tokens*.
+
+    A batch costs its longest sentence times its streams, the rows of encoder and decoder. Lengths, as
+    compared with ``--max-source-positions``, remain plain tokens.
 
     Args:
-        dictionary: of sources and targets.
-        longest: tokens with ``</s>`` of the longest source that is wanted.
-        model: None as long as it is not known.
+        pairs: what fairseq loaded, without buckets.
+        name: of the source, for messages.
+        num_streams: (n,) the streams of each sentence, at least 1.
+        lines: the sources as text, where they were typed.
 
     Attributes:
-        fresh_symbols: how many symbols a target may hold that its source lacks.
+        unknown: how many tokens are ``<unk>``.
+        most_fresh: for each sort, the most symbols of a target that its source lacks.
+    """
+
+    def __init__(
+        self,
+        pairs: LanguagePairDataset,
+        name: str,
+        num_streams: ndarray,
+        lines: Sequence[str] = (),
+    ) -> None:
+        vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
+        self.name = name
+        self.num_streams = num_streams
+        self.lines = lines
+        self.unknown = 0
+        self.most_fresh: Counter = Counter()
+
+    def batch_by_size(
+        self,
+        indices: ndarray,
+        max_tokens: Optional[int] = None,
+        max_sentences: Optional[int] = None,
+        required_batch_size_multiple: int = 1,
+    ) -> List[ndarray]:
+        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens.
+
+        fairseq would multiply the most expensive sentence by the number of sentences. A UserError if
+        one sentence has more.
+        """
+        if max_tokens is None:
+            multiple = required_batch_size_multiple
+            return super().batch_by_size(indices, None, max_sentences, multiple)
+        if len(indices) == 0:
+            return []
+        lengths, streams = self.num_tokens_vec(indices), self.num_streams[indices]
+        worst = indices[(lengths * streams.astype("int64")).argmax()]
+        fault = excess(self.num_tokens(worst), self.num_streams[worst], max_tokens)
+        if fault is not None:
+            raise UserError(
+                f"line {worst + 1} of the {self.name} {fault}; raise it (in validation "
+                "--max-tokens-valid), or remove the line"
+            )
+        cuts, first, longest, total = [], 0, 0, 0
+        for position, (length, count) in enumerate(zip(lengths.tolist(), streams.tolist())):
+            longest, total = max(longest, length), total + count
+            if longest * total > max_tokens or position - first == max_sentences:
+                cuts.append(position)
+                first, longest, total = position, length, count
+        return numpy.split(indices, cuts)
+
+
+def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:
+    """Says in words after a sentence's name that it exceeds the limit; None if it does not."""
+    if max_tokens is None or length * streams <= max_tokens:
+        return None
+    return (
+        f"counts {length * streams} tokens ({length} with </s>; streams: {streams}), more than the "
+        f"{max_tokens} of --max-tokens"
+    )
+
+
+class Sentences:
+    """Checks sentences, dictionary indices that end in ``</s>``, for a model, None if not yet known.
+
+    ``longest`` counts the tokens with ``</s>`` of the longest source that is wanted; ``fresh_symbols``
+    the symbols that a target may hold and its source lacks.
     """
 
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
@@ -120,8 +187,8 @@ class Sentences:
         ``encode`` splits one into tokens; ``max_tokens`` are the most stream tokens of a batch.
 
         Returns:
-            The sentences that can be answered, with their texts as ``lines``, and by place why the
-            others cannot. The dictionary has learnt the names of the former.
+            The sentences that can be answered, whose names the dictionary learns, with their texts
+            as ``lines``, and by place why the others cannot.
         """
         sentences, streams, texts = [], [], []
         refused: Dict[int, UnansweredError] = {}
@@ -158,12 +225,8 @@ class Sentences:
         return StreamPairDataset(pairs, "input", numpy.array(streams), texts), refused
 
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
-        """Checks sources that are to be answered at once, and counts their streams.
-
-        Raises:
-            UnansweredError: for the first sentence at fault. Its reason advises nothing: the model
-                is as it is.
-        """
+        """Checks sources that are to be answered at once, and counts their streams; an
+        UnansweredError for the first sentence at fault."""
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:
@@ -176,11 +239,8 @@ class Sentences:
         return self._vocabulary.most_streams(sentence)
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
-        """Checks the pairs of a split, and counts their streams.
-
-        Raises:
-            UserError: naming the first line at fault and what to change.
-        """
+        """Checks the pairs of a split, and counts their streams; a UserError names the first line at
+        fault and what to change."""
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
@@ -215,8 +275,8 @@ class Sentences:
         source: _Block,
         target: Optional[_Block],
     ) -> None:
-        """Raises a UserError for the first pair of a block that no model can use, or this one cannot
-        read. The block begins with the sentence ``first``."""
+        """Raises a UserError for the first pair of a block, from sentence ``first`` on, that no model
+        can use, or this one cannot read."""
         damaged = (
             "does not end in </s>, or has a token beyond the dictionary; run fairseq-preprocess "
             "again, into a new folder"
@@ -238,8 +298,7 @@ class Sentences:
             raise UserError(f"line {place + 1} of the {name} {side} {cause}")
 
     def _damaged(self, block: _Block) -> ndarray:
-        """(B,) whether a sentence of binarised data, which are numbers, may be of another
-        dictionary."""
+        """(B,) whether a sentence of binarised data may be of another dictionary."""
         tokens = block.tokens
         ends = block.holding(block.is_last() & (tokens == self._dictionary.eos()))
         return ~ends | block.holding((tokens < 0) | (tokens >= len(self._dictionary)))
@@ -260,7 +319,6 @@ class Sentences:
         return source.holding(wrong) | (source.ends - source.starts == 1)
 
     def _fault(self, source: Tensor, forbidden: Sequence[str]) -> Optional[str]:
-        """Why the model cannot read a source, in words that follow its name."""
         words = [self._dictionary[index] for index in source[:-1].tolist()]
         special = [word for word in words if word in forbidden]
         if not words or special:
@@ -273,14 +331,8 @@ class Sentences:
     def _measure(
         self, sorts: ndarray, source: _Block, target: Optional[_Block]
     ) -> Tuple[ndarray, ndarray]:
-        """The streams of pairs, and the symbols that a model can produce only as fresh ones.
-
-        Args:
-            sorts: (V,) the sort of each token of the dictionary, -1 for base tokens.
-
-        Returns:
-            (B,) streams, and (B, G) how many such symbols of each sort a target holds.
-        """
+        """(B,) the streams of pairs, and (B, G) how many symbols of each sort a target holds that its
+        source lacks, given the (V,) sorts of tokens, -1 for base tokens."""
         size, width = len(sorts), len(self._dictionary.sorts)
         streams = numpy.ones(len(source.ends), dtype=int)
         new = numpy.zeros((len(streams), width), dtype=int)
@@ -310,7 +362,6 @@ class Sentences:
     def _too_many_symbols(
         self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray
     ) -> UserError:
-        """The error for the first target that holds more fresh symbols than the model has slots."""
         own = set(pairs.src[place].tolist())
         words = [self._dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
         symbol = next(filter(self._dictionary.is_symbol, words))

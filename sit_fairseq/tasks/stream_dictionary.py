@@ -26,9 +26,10 @@ class StreamDictionary(TokenTable, Dictionary):
             dictionary = super().load(f)
             if len(dictionary.indices) < len(dictionary) or min(dictionary.count) < 0:
                 raise ValueError("a token stands there twice, or its count is negative")
-            odd = [token for token in dictionary.symbols if not token or "\ufeff" in token]
+            odd = [t for t in dictionary.symbols if t.split() != [t] or "\ufeff" in t]
             if odd:
-                raise ValueError(f"the token {odd[0]!r}, as of a text with a byte order mark")
+                mark = ", as of a text with a byte order mark" if "\ufeff" in odd[0] else ""
+                raise ValueError(f"the token {odd[0]!r}{mark}")
         except Exception as error:  # fairseq raises no other for wrong bytes
             reason = str(error).split("\n")[0][:200]
             raise UserError(
@@ -38,8 +39,7 @@ class StreamDictionary(TokenTable, Dictionary):
         return dictionary
 
     def set_pattern(self, pattern: str) -> None:
-        """As for any table; a UserError also if the pattern matches a token of the data that looks
-        like filler."""
+        """As for any table; a UserError also if it matches a token of the data like filler."""
         super().set_pattern(pattern)
         for token, count in zip(self.symbols, self.count):
             if count > 0 and is_filler(token) and self._pattern.matches(token):
@@ -55,11 +55,8 @@ class StreamDictionary(TokenTable, Dictionary):
         return f"symbols {self.pattern!r}: {symbols}; base tokens: {_some(base)}"
 
     def text(self, tokens: Tensor, escape_unk: bool = False) -> str:
-        """The sentence of (T,) indices, padded or not, on any device.
-
-        ``escape_unk`` spells ``<unk>`` in another way, as fairseq does in references: what a token
-        was called is lost, so that no answer can be known to equal it.
-        """
+        """The sentence of (T,) indices, padded or not, on any device; ``escape_unk`` spells ``<unk>``
+        as fairseq does in references, so that no answer equals it."""
         return self.string(utils.strip_pad(tokens, self.pad()).int().cpu(), escape_unk=escape_unk)
 
     def add_symbol(self, word: str, n: int = 1, overwrite: bool = False) -> int:
@@ -70,7 +67,6 @@ class StreamDictionary(TokenTable, Dictionary):
         return Dictionary.add_symbol(self, word, n=n, overwrite=overwrite)
 
     def forget_after(self, size: int) -> None:
-        """As for any table."""
         super().forget_after(size)
         del self.count[size:]
 

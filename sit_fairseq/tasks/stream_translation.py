@@ -6,7 +6,7 @@ import struct
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
-from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Sequence
 
 import torch
 from fairseq import utils
@@ -23,22 +23,21 @@ from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.storage.files import read_sentences
-from sit_fairseq.tasks import options, scoring  # noqa: F401
+from sit_fairseq.tasks import options
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command, patch_fairseq
 from sit_fairseq.tasks.options import StreamTranslationConfig, refuse_given, unsupported
 from sit_fairseq.tasks.run import Run
-from sit_fairseq.tasks.sentences import Sentences, lost_names
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_pairs import StreamPairDataset
-from sit_fairseq.tasks.validation import (
+from sit_fairseq.tasks.scoring import (
     JudgedValidation,
     fetch_numbers,
     generation_options,
     log_verdicts,
 )
+from sit_fairseq.tasks.sentences import Sentences, lost_names
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 # Imported for their registration: fairseq finds only tasks and models itself.
-from sit_fairseq.training import criterions, minimum_risk, optimizers  # noqa: F401
+from sit_fairseq.training import optimizers  # noqa: F401
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
@@ -54,12 +53,8 @@ patch_fairseq()
 class StreamTranslationTask(TranslationTask):
     """fairseq's translation task for models that keep one stream per symbol.
 
-    Source and target share one :class:`StreamDictionary`; plain ``fairseq-preprocess
-    --joined-dictionary`` output is all it needs. ``--max-tokens`` counts a sentence once for each
-    of its streams (:class:`StreamPairDataset`).
-
-    Raises:
-        UserError: if an option is unsuitable.
+    Source and target share one :class:`StreamDictionary`, of plain ``fairseq-preprocess
+    --joined-dictionary``. ``--max-tokens`` counts a sentence once for each of its streams.
     """
 
     cfg: StreamTranslationConfig
@@ -92,16 +87,14 @@ class StreamTranslationTask(TranslationTask):
 
     @classmethod
     def build_dictionary(cls, filenames: Sequence[str], *args: Any, **kwargs: Any):
-        """As in fairseq, which would take a byte order mark for a token, and a carriage return for
-        the end of a line."""
+        """As in fairseq, but a text with a byte order mark or a stray carriage return is refused."""
         for name in filenames:
             read_sentences(name)
         return super().build_dictionary(filenames, *args, **kwargs)
 
     @classmethod
     def setup_task(cls, cfg: StreamTranslationConfig, **kwargs):
-        """Loads the dictionary; a UserError without data of ``fairseq-preprocess
-        --joined-dictionary``."""
+        """Loads the dictionary; a UserError without ``fairseq-preprocess --joined-dictionary``."""
         patch_command()
         folder = utils.split_paths(cfg.data or "")[0]
         if not os.path.isdir(folder):
@@ -133,10 +126,8 @@ class StreamTranslationTask(TranslationTask):
     ) -> "StreamTranslationTask":
         """A task without a data directory, to load a model with streams into.
 
-        Args:
-            cfg: options, or those of a checkpoint, which may be older than some of them.
-            base_tokens: the dictionary's. A model that is loaded adds its own.
-            symbols: pattern of the symbols; None for that of the model.
+        ``cfg`` may be of an older checkpoint; a model that is loaded adds its base tokens, and by
+        default its pattern.
         """
         if isinstance(cfg, DictConfig):
             # As fairseq completes them; it would take the superfluous ones from the caller.
@@ -212,9 +203,8 @@ class StreamTranslationTask(TranslationTask):
                 raise UserError(f"{option} cannot judge: {lost_names(unknown, split)}")
 
     def get_batch_iterator(self, dataset, *args, epoch: int = 1, **kwargs):
-        """As in fairseq, but no sentence is lost: the last batch is not dropped for not being a
-        multiple of 8, and a resumed training has the batches of an uninterrupted one, which keeps
-        those of its first epoch. Those of training follow ``--length-ramp-updates``."""
+        """As in fairseq, but the last batch is not dropped for not being a multiple of 8, and a
+        resumed training has the batches of an uninterrupted one, those of its first epoch."""
         kwargs["required_batch_size_multiple"] = 1
         anew = kwargs.get("disable_iterator_cache") or kwargs.get("update_epoch_batch_itr")
         kept = not anew and self.can_reuse_epoch_itr(dataset)
@@ -236,13 +226,8 @@ class StreamTranslationTask(TranslationTask):
         """fairseq-interactive would otherwise keep one iterator per line for ever."""
         return dataset in self.datasets.values() and super().can_reuse_epoch_itr(dataset)
 
-    def read(
-        self,
-        lines: Sequence[str],
-        encode: Callable[[str], str] = str,
-        max_tokens: Optional[int] = None,
-    ) -> Tuple[StreamPairDataset, Dict[int, UnansweredError]]:
-        """Reads typed sentences of any names, see :meth:`Sentences.read`."""
+    def read(self, lines: Sequence[str], encode: Callable = str, max_tokens: Optional[int] = None):
+        """See :meth:`Sentences.read`."""
         return self._sentences.read(lines, encode, max_tokens)
 
     def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
@@ -263,8 +248,7 @@ class StreamTranslationTask(TranslationTask):
         self._epoch = epoch
 
     def train_step(self, sample, model, criterion, optimizer, update_num, ignore_grad=False):
-        """As in fairseq, on renamed pairs with ``--alpha-renaming``; a dummy batch must not reach
-        the statistics of the scale."""
+        """As in fairseq; a dummy batch must not reach the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
         criterion = partial(self._autocast_criterion, criterion)
@@ -284,7 +268,6 @@ class StreamTranslationTask(TranslationTask):
             scale.update()
 
     def valid_step(self, sample, model, criterion):
-        """Computes the loss and, if asked, judges generated answers."""
         result = super().valid_step(sample, model, partial(self._autocast_criterion, criterion))
         if self._judged is not None:
             result[2].update(self._judged.judge(sample, self._answer))
@@ -302,7 +285,6 @@ class StreamTranslationTask(TranslationTask):
             return criterion(model, sample)
 
     def _autocast(self, sample: Dict[str, Any]) -> ContextManager:
-        """Context manager: torch.autocast on the device of a batch, or nothing."""
         device = sample["net_input"]["src_tokens"].device.type
         return torch.autocast(device, torch.bfloat16) if self.cfg.autocast else nullcontext()
 
@@ -365,7 +347,6 @@ class StreamTranslationTask(TranslationTask):
         return hypotheses
 
     def _refuse_unanswered(self, sample: Dict[str, Any], hypotheses: List[Any]) -> None:
-        """Raises an UnansweredError for the first sentence of a batch without an answer."""
         for source, (best, *_) in zip(sample["net_input"]["src_tokens"], hypotheses):
             if "reason" in best:
                 raise UnansweredError(best["reason"], self.src_dict.text(source))
@@ -376,8 +357,7 @@ class StreamTranslationTask(TranslationTask):
             self._run.end()
 
     def _log_dictionary(self) -> None:
-        """Says what --symbols matches, once: a wrong pattern would lose the method silently."""
-        if not self._logged_dictionary:
+        if not self._logged_dictionary:  # a wrong pattern would lose the method silently
             logger.info("dictionary: %s", self.src_dict.summary())
         self._logged_dictionary = True
 

@@ -13,15 +13,11 @@ _TOKENS = ("src_tokens", "prev_output_tokens", "target")
 
 
 class AlphaRenaming:
-    """Renames the symbols of each sentence by a random injective map.
+    """Renames the symbols of each sentence by a random injective map, within each sort of the
+    dictionary's symbols.
 
-    New names are drawn among all symbols of a sort in the dictionary, those that no training pair
-    holds included. The map of a sentence is a function of the seed, the epoch and the sentence's
-    index in its split: it does not depend on batches, workers, the number of processes or
-    interruptions.
-
-    It works on batches, in the training process. A data set would rename in workers, which fairseq
-    keeps from epoch to epoch without telling them which it is.
+    The map is a function of the seed, the epoch and the sentence's index in its split. It works on
+    batches, in the training process: fairseq does not tell the workers of a data set the epoch.
     """
 
     def __init__(self, dictionary: TokenTable, seed: int) -> None:
@@ -29,8 +25,7 @@ class AlphaRenaming:
         self.seed = seed
 
     def rename(self, sample: Dict[str, Any], epoch: int) -> Dict[str, Any]:
-        """A copy of a batch of fairseq's with new names, the same in source and target of a
-        sentence."""
+        """A copy of a fairseq sample with new names, the same in source and target."""
         indices, known, sort = sample["id"], self.dictionary.known_symbols(), self.dictionary.sort
         sorts = [
             torch.tensor([self.dictionary.indices[name] for name in known if sort(name) == number])
@@ -50,12 +45,7 @@ class AlphaRenaming:
 
 
 def rename_sample(sample: Dict[str, Any], on_indices: Callable[[Tensor], Tensor]) -> Dict[str, Any]:
-    """A copy of a fairseq sample with new names in source and target.
-
-    Args:
-        sample: a batch as fairseq collates it, of dictionary indices.
-        on_indices: renames a tensor of dictionary indices.
-    """
+    """A copy of a fairseq sample with ``on_indices`` applied to sources and targets."""
 
     def renamed(name: str, value: Any) -> Any:
         if isinstance(value, dict):

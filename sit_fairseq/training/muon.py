@@ -19,7 +19,7 @@ _EMBEDDING = "embedding"
 
 
 def mark_embeddings(model: nn.Module) -> None:
-    """Marks the matrices of a model that are tables, whose rows are learnt each from its own token.
+    """Marks tables, whose rows are learnt each from its own token.
 
     Muon would make the update of a rare token as large as that of a frequent one. The mark is
     ``param_group``, the attribute that fairseq's copies of parameters for ``--fp16`` keep.
@@ -41,12 +41,8 @@ def is_for_muon(parameter: nn.Parameter) -> bool:
 
 
 def groups_by_decay(parameters: Iterable[nn.Parameter], weight_decay: float) -> List[Dict]:
-    """Two groups for ``torch.optim``: matrices decay, embeddings among them; biases and norm gains
-    do not.
-
-    As in the published code, where the trainer of Hugging Face exempts biases and layer norms and
-    nothing else. One of the groups may have no parameters.
-    """
+    """Two groups for ``torch.optim``, as in the published code: matrices decay, embeddings among
+    them; biases and norm gains do not."""
     parameters = list(parameters)
     return [
         {
@@ -60,18 +56,11 @@ def groups_by_decay(parameters: Iterable[nn.Parameter], weight_decay: float) -> 
 
 class MuonAndAdamW(torch.optim.Optimizer):
     """``torch.optim.Muon`` for matrices of at least 32 x 32, AdamW for everything else, as one
-    optimizer with one list of groups and one state.
+    optimizer.
 
-    Embeddings are AdamW's, whatever their size, if :func:`mark_embeddings` has marked them. Muon's
-    momentum is 0.95, Nesterov's; one learning rate serves both.
-
-    Args:
-        parameters: of a model.
-        weight_decay: of the matrices, per unit of the learning rate.
-        adam: options of AdamW; its learning rate is Muon's too.
-
-    Raises:
-        UserError: there is no such matrix.
+    Embeddings are AdamW's if :func:`mark_embeddings` has marked them. Muon's momentum is 0.95,
+    Nesterov's. ``weight_decay`` is of matrices, per unit of the learning rate; ``adam`` are AdamW's
+    options, whose learning rate serves both. A UserError if there is no matrix for Muon.
     """
 
     def __init__(
@@ -100,7 +89,6 @@ class MuonAndAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], float]] = None) -> Optional[float]:
-        """Updates all parameters once."""
         loss = self._muon.step(closure)
         self._adam.step()
         return loss

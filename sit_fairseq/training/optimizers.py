@@ -44,7 +44,6 @@ class FairseqAdamW(FairseqOptimizer):
 
     @property
     def optimizer_config(self) -> Dict[str, Any]:
-        """Options of AdamW, as ``torch.optim`` takes them."""
         given = self.cfg.adam_betas  # a text on the command line, perhaps a list under hydra
         try:
             betas = tuple(ast.literal_eval(given) if isinstance(given, str) else given)
@@ -57,8 +56,8 @@ class FairseqAdamW(FairseqOptimizer):
     def load_state_dict(
         self, state_dict: Dict[str, Any], optimizer_overrides: Optional[Dict[str, Any]] = None
     ) -> None:
-        """As in fairseq, but ``--optimizer-overrides`` replaces values of a group only where it
-        has them, and lets nothing decay that should not."""
+        """As in fairseq, but ``--optimizer-overrides`` only replaces values that a group has, and
+        lets nothing decay that should not."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             own = group.keys() - (set() if group["decays"] else {"weight_decay"})
@@ -68,8 +67,7 @@ class FairseqAdamW(FairseqOptimizer):
 
 @register_optimizer("muon", dataclass=AdamWConfig)
 class FairseqMuon(FairseqAdamW):
-    """:class:`MuonAndAdamW`; one learning rate serves both, so that every scheduler of fairseq's
-    does."""
+    """:class:`MuonAndAdamW`."""
 
     def _build(self, params: List[nn.Parameter]) -> torch.optim.Optimizer:
         return MuonAndAdamW(params, self.cfg.weight_decay, **self.optimizer_config)

@@ -1,4 +1,4 @@
-"""The pace of training, which is logged once."""
+"""The pace of training."""
 
 import logging
 import time
@@ -10,33 +10,23 @@ logger = logging.getLogger(__name__)
 
 
 class Pace:
-    """Logs once what training costs: the size of a sentence, and the time of an update.
+    """Logs once what training costs: streams and tokens of a sentence, and the time of an update."""
 
-    Args:
-        streams: (n,) of the sentences.
-        sizes: (n,) lengths of each side, in tokens with ``</s>``.
-    """
-
-    # Of the first updates some wait for memory or for data.
-    UPDATES = 10
+    UPDATES = 10  # of the first some wait for memory or for data
 
     def __init__(self, streams: numpy.ndarray, *sizes: numpy.ndarray) -> None:
         self._streams, self._sizes = streams, sizes
         self._ends: List[float] = []
 
     def note_update(self) -> None:
-        """An update has been made."""
         if len(self._ends) > self.UPDATES:
             return
         self._ends.append(time.monotonic())
         if len(self._ends) > self.UPDATES:
             seconds = float(numpy.median(numpy.diff(self._ends)))
+            tokens = " + ".join(f"{lengths.mean():.1f}" for lengths in self._sizes)
             logger.info(
                 "sentences have %.1f streams (at most %d) and %s tokens on average; an update takes "
                 "%.3g s, 1000 of them %.3g minutes",
-                self._streams.mean(),
-                self._streams.max(),
-                " + ".join(f"{lengths.mean():.1f}" for lengths in self._sizes),
-                seconds,
-                seconds * 1000 / 60,
+                *(self._streams.mean(), self._streams.max(), tokens, seconds, seconds * 1000 / 60),
             )

@@ -14,12 +14,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LengthRamp:
-    """A limit on the length of training batches that rises linearly with the updates.
+    """A limit on the length of training batches that rises linearly to the longest in ``updates``.
 
-    Args:
-        updates: how many updates it takes the limit to reach the longest batch.
-        start: the limit at the first update, in source tokens with ``</s>``; None for the length of
-            the shortest batch.
+    It starts at ``start`` source tokens with ``</s>``, by default at the length of the shortest.
     """
 
     updates: int
@@ -37,15 +34,8 @@ class LengthRamp:
         return cls(updates, start) if updates else None
 
     def limits(self, lengths: numpy.ndarray, updates: numpy.ndarray) -> numpy.ndarray:
-        """The longest batch that each update may get.
-
-        Args:
-            lengths: (n,) of all batches of the training set.
-            updates: (m,) counted from 0.
-
-        Returns:
-            (m,) limits in tokens; from the end of the ramp on, the longest batch.
-        """
+        """(m,) the longest batch in tokens that each of (m,) updates, counted from 0, may get, given
+        the (n,) lengths of all batches."""
         longest = lengths.max()
         start = lengths.min() if self.start is None else min(self.start, longest)
         return start + (longest - start) * numpy.minimum(updates / self.updates, 1.0)
@@ -57,15 +47,8 @@ def order_within(
     """A random order in which each batch is within the limit of its place.
 
     Place by place, one of the batches that remain and are within the limit is drawn, each with the
-    same probability. Where none is left it is the shortest that remains.
-
-    Args:
-        lengths: (n,) of the batches.
-        limits: (n,) of the places, never falling.
-        rng: the source of randomness.
-
-    Returns:
-        (n,) the batch at each place; takes a time of n log n.
+    same probability. Where none is left it is the shortest that remains. ``lengths`` are (n,) of
+    the batches, ``limits`` (n,) of the places, never falling. Takes a time of n log n.
     """
     by_length = rng.permutation(len(lengths))  # those of one length are in random order
     by_length = by_length[numpy.argsort(lengths[by_length], kind="stable")]
@@ -86,18 +69,11 @@ def order_within(
 class TrainingBatchIterator(EpochBatchIterator):
     """fairseq's training batches, in the order of a :class:`LengthRamp` while it rises.
 
-    The order of an epoch is a function of the batches, the seed, the epoch, the number of ranks and
-    ``--update-freq``, so that a resumed training goes on in it. Each batch has its place once in
-    each epoch. Epochs that begin after the ramp are as without one.
+    The order is a function of the batches, the seed, the epoch, the number of ranks and
+    ``--update-freq``, so that a resumed training goes on in it. Each epoch has each batch once.
 
-    Args:
-        batches: what fairseq made, of which no epoch has begun.
-        ramp: the limit, None for no ramp.
-        update_freq: batches per update and rank, for each epoch; the last holds from there on. Only
-            a ramp needs it.
-
-    Raises:
-        UserError: if fairseq is to group the batches by another rule.
+    ``batches`` are those of fairseq, of which no epoch has begun; ``update_freq`` are the batches per
+    update and rank in each epoch, of which the last holds from there on.
     """
 
     def __init__(
@@ -125,7 +101,7 @@ class TrainingBatchIterator(EpochBatchIterator):
         return super()._get_iterator_for_epoch(epoch, shuffle, fix_batches_to_gpus, offset)
 
     def ordered_batches(self, epoch: int, fix_batches_to_gpus: bool, shuffle: bool) -> list:
-        """The batches of this rank in an epoch, see fairseq."""
+        """As in fairseq: the batches of this rank in an epoch."""
         if shuffle and self.ramp is not None:
             first, frequency = self._first_update(epoch)
             if first < self.ramp.updates:
@@ -151,13 +127,8 @@ class TrainingBatchIterator(EpochBatchIterator):
         logger.info(
             "epoch %d: batches of at most %.1f tokens from update %d, of at most %.1f at update "
             "%d; %d of its %d batches are longer, as no shorter one was left",
-            epoch,
-            limits[0],
-            updates[0],
-            limits[-1],
-            updates[-1],
-            (lengths[order] > limits).sum(),
-            len(limits),
+            *(epoch, limits[0], updates[0], limits[-1], updates[-1]),
+            *((lengths[order] > limits).sum(), len(limits)),
         )
         ordered = [self.frozen_batches[index] for index in order]
         own = list(ShardedIterator(ordered, self.num_shards, self.shard_id, fill_value=[]))

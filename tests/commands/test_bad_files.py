@@ -6,7 +6,6 @@ Every entry point is given the same three sentence pairs with one fault in the s
 import fairseq_cli.preprocess
 import pytest
 from command_line import PLUG_IN, UNVALIDATED, preprocess, run, sit, train
-from conftest import needs_spot
 
 from sit_fairseq.errors import UserError
 
@@ -34,12 +33,9 @@ def judge(folder):
     sit("judge", "prop", folder / "x.src", folder / "x.tgt", "--workers", 0)
 
 
-def exclude(kind):
-    def action(folder):
-        options = ("--size", 5, "--max-length", 5, "--workers", 1)
-        sit("generate", kind, folder / "new", *options, "--exclude", folder / "x")
-
-    return action
+def exclude(folder):
+    options = ("--size", 5, "--max-length", 5, "--workers", 1)
+    sit("generate", "prop", folder / "new", *options, "--exclude", folder / "x")
 
 
 def rename(folder):
@@ -71,8 +67,7 @@ NO_TEXT = {
 # tasks/test_sentences.py and test_stream_dictionary.py.
 ENTRIES = {
     "judge": (judge, {**MALFORMED, **NO_TEXT}),
-    "generate prop": (exclude("prop"), {**MALFORMED, **NO_TEXT}),
-    "generate ltl": (exclude("ltl"), {**MALFORMED, **NO_TEXT}),
+    "generate": (exclude, {**MALFORMED, **NO_TEXT}),
     "rename": (rename, NO_TEXT),  # sentences of any kind
     "preprocess": (preprocess_with_the_task, NO_TEXT),  # likewise
     "training": (
@@ -90,7 +85,7 @@ FAULTS_OF = {
     "training": ["Windows", "unbalanced", "byte order mark", "carriage return"],
 }
 CASES = [
-    pytest.param(entry, fault, marks=[needs_spot] if entry == "generate ltl" else [])
+    (entry, fault)
     for entry in ENTRIES
     for fault in FAULTS_OF.get(entry, ["Windows", "unbalanced", "not UTF-8"])
 ]

@@ -4,7 +4,6 @@ import errno
 import os
 import resource
 import shutil
-import sys
 
 import pytest
 import torch
@@ -58,17 +57,6 @@ def test_what_cannot_be_exported_is_refused(tmp_path, disguised, options):
     with pytest.raises(UserError, match="gone.pt does not exist or is no file; name another file$"):
         sit("export", tmp_path / "gone.pt", tmp_path / "small", *options)
     assert not (tmp_path / "small").exists()
-
-
-@pytest.mark.parametrize(
-    "option, model, package",
-    [("onnx", "prop", "onnxscript"), ("transformers", "entities", "sentencepiece")],
-)
-def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, option, model, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "sit_fairseq.export.onnx_files", raising=False)
-    with pytest.raises(UserError, match=f"this needs {package}: pip install"):
-        sit("export", ROOT / "checkpoints" / model / "model.pt", tmp_path / "out", f"--{option}")
 
 
 @pytest.mark.parametrize("options", [(), ("--hub",), ("--onnx",)])
@@ -149,18 +137,12 @@ def test_a_folder_to_upload_is_a_checkpoint_to_export(hub, tmp_path):
     assert all(torch.equal(value, weights[name]) for name, value in back.items())
 
 
-@pytest.mark.parametrize("card", [None, "---\nlicense: apache-2.0\n---\n\n# Mine\n"])
-def test_a_card_keeps_its_head_and_is_made_where_there_is_none(tmp_path, card):
+def test_a_card_is_made_where_there_is_none(tmp_path):
     shutil.copy(SHIPPED / "model.pt", tmp_path)
-    if card is not None:
-        (tmp_path / "README.md").write_text(card)
     sit("export", tmp_path / "model.pt", tmp_path / "hub", "--hub")
     made = (tmp_path / "hub" / "README.md").read_text()
-    if card is not None:
-        assert made == card
-    else:
-        assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
-        assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
+    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made
+    assert "| stream attention | `EP-DP-EA-DA-CP` |" in made
 
 
 @pytest.mark.parametrize("option", ["--hub", "--transformers"])
@@ -173,6 +155,35 @@ def test_a_card_that_was_edited_is_kept(tmp_path, option):
     assert card.read_text() == edited
     sit("export", tmp_path / "out" / "model.safetensors", tmp_path / "copy", option)
     assert (tmp_path / "copy" / "README.md").read_text() == edited
+
+
+@pytest.mark.parametrize(
+    "name, reason",
+    [("README.md", ".*is not UTF-8"), ("spm.model", "is no BPE model")],
+)
+def test_a_file_beside_the_checkpoint_that_is_another(name, reason, tmp_path):
+    shutil.copy(SHIPPED / "model.pt", tmp_path)
+    (tmp_path / name).write_bytes(b"\xff\n")
+    with pytest.raises(UserError, match=f"^[^\n]*{name}.*{reason}[^\n]*$"):
+        sit("export", tmp_path / "model.pt", tmp_path / "out", "--transformers")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_card_lists_the_options_there_are(tmp_path):
+    state = load(SHIPPED / "model.pt")
+    del state["cfg"]["model"]["symbol_embedding"], state["cfg"]["task"]["symbols"]
+    torch.save(state, tmp_path / "model.pt")
+    sit("export", tmp_path / "model.pt", tmp_path / "out", "--hub")
+    made = (tmp_path / "out" / "README.md").read_text()
+    assert "| symbols | `(?!xor$)[A-Za-z_]\\w*` |" in made and "symbol embedding" not in made
+
+
+def test_a_pipe_is_not_waited_for(hub, tmp_path):
+    folder = shutil.copytree(hub, tmp_path / "damaged")
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    with pytest.raises(UserError, match="config.json does not hold the options"):
+        from_pretrained(str(folder))
 
 
 @pytest.mark.parametrize(

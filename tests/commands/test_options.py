@@ -47,21 +47,3 @@ def test_every_option_with_its_help(parts, head, options):
         assert f"--{option.name.replace('_', '-')}" in found
         assert option.metadata["help"] in parts[head]
     assert "--max-source-positions" not in parts[head] and "--source-lang" not in parts[head]
-
-
-def test_defaults(parts):
-    model = parts["--arch symbol_invariant_transformer"]
-    assert "--tree-depth" in model and "learned matrix (default: 0)" in model
-    assert "(default: streams)" in model
-    assert (
-        'options for --validate-semantics, as JSON (default: {"beam": 1,'
-        in parts["--task stream_translation"]
-    )
-
-
-def test_named_architectures(parts):
-    (head,) = [head for head in parts if head.startswith("named architectures")]
-    names = re.findall(r"--arch (\w+)", parts[head])
-    sizes = ["prop", "ltl", "copy", "prop_baseline", "ltl_baseline", "copy_baseline", "tiny"]
-    assert names == [f"symbol_invariant_transformer_{size}" for size in sizes]
-    assert "_ltl --layer-norm-eps 1e-06 --stream-attention EP-DP-EA-CP" in parts[head]

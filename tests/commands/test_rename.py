@@ -4,7 +4,7 @@ import pytest
 from command_line import sit
 
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
-from sit_fairseq.domains.ltl.traces import data_symbols
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.errors import UserError
 
 
@@ -22,7 +22,7 @@ def test_random_renaming(tmp_path):
     made = read_pairs(str(tmp_path / "out"))
     assert len(set(made)) > 6
     for source, target in made:
-        first, *more = data_symbols(source.split())
+        first, *more = formula_symbols(source.split())
         assert (source, target) in [(f"| {first} 1", f"{first} 1")] + [
             (f"xor {first} {second}", f"{first} 1 {second} 0") for second in more
         ]

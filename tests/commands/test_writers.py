@@ -23,19 +23,10 @@ def journal(path):
     return Journal(str(path), "entries", {}, advice="remove it", where="it")
 
 
-@pytest.fixture
-def inputs(tmp_path):
-    """A folder with a few files to work on."""
-    (tmp_path / "in.src").write_text("& a b\na\n")
-    (tmp_path / "in.tgt").write_text("a 1 b 1\na 1\n")
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     "words, first",
     [
         ("generate prop OUT --size 20 --max-length 7", pair),
-        ("generate copying OUT --size 20 --max-length 30", pair),
         pytest.param(
             "generate ltl OUT --size 20 --max-length 7",
             lambda folder: journal(folder / "out.journal"),
@@ -45,24 +36,19 @@ def inputs(tmp_path):
             "grid copying OUT --max-length 3",
             lambda folder: journal(folder / "out" / "grid.journal"),
         ),
-        ("rename IN OUT --symbols [a-z] --names p,q,r", pair),
         ("export CHECKPOINT OUT", lambda folder: partial_files(str(folder / "out" / "model.pt"))),
     ],
 )
-def test_a_second_writer_ends(inputs, words, first):
-    names = {
-        "OUT": inputs / "out",
-        "IN": inputs / "in",
-        "CHECKPOINT": SHIPPED / "model.pt",
-    }
+def test_a_second_writer_ends(tmp_path, words, first):
+    names = {"OUT": tmp_path / "out", "CHECKPOINT": SHIPPED / "model.pt"}
     words = [names.get(word, word) for word in words.split()]
     if words[0] == "export":
-        (inputs / "out").mkdir()
-    with first(inputs):
-        before = sorted(os.listdir(inputs))
+        (tmp_path / "out").mkdir()
+    with first(tmp_path):
+        before = sorted(os.listdir(tmp_path))
         with pytest.raises(UserError, match="is (being written|in use) by another process"):
             sit(*words)
-        assert sorted(os.listdir(inputs)) == before
+        assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_an_export_is_there_as_a_whole_or_not(tmp_path):

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import fairseq_cli.train
 import pytest
 import torch
-from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, generate, preprocess, printed, run, train
+from command_line import IN_PROCESS, PLUG_IN, UNVALIDATED, preprocess, printed, run, train
 from conftest import random_formula
 from vanilla_models import REGEX, SYMBOLS, edited, failing, load
 
 from sit_fairseq.conversion import verification
-from sit_fairseq.conversion.baseline import read_baseline
+from sit_fairseq.conversion.original import read_baseline
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.tasks.file_options import read_state
 
@@ -103,26 +103,6 @@ def test_rows_are_those_of_the_names(baseline, convert):
         assert weight.size(0) == len(rows) + 2
         for row, token in zip(weight, [*rows, "d", "b"]):
             assert torch.equal(row, before[f"{name}.weight"][old.index(token)])
-
-
-def test_fairseq_generate_answers_alike(baseline, convert, formulas, tmp_path, capsys):
-    """Where the baseline keeps to the symbol of the source."""
-    for side in ("src", "tgt"):
-        lines = (formulas.root / f"test.{side}").read_text().splitlines(keepends=True)
-        (tmp_path / f"shallow.{side}").write_text("".join(lines[1:]))
-    shared = ("--srcdict", formulas.data / "dict.src.txt", "--joined-dictionary")
-    data = preprocess(tmp_path / "bin", "--testpref", tmp_path / "shallow", *shared)
-    out, _ = convert(baseline("paper"))
-    for beam in (1, 4):
-        answers = []
-        for path in (baseline("paper"), out):
-            capsys.readouterr()
-            generate(data, path, "--beam", beam, "--max-len-b", 6)
-            found = printed(capsys.readouterr().out)
-            answers.append([(sentence.source, sentence.answers[0]) for sentence in found])
-        alike = [pair for pair in zip(*answers) if not set("bcde") & set(pair[0][1].split())]
-        assert len(answers[0]) == len(answers[1]) == 20 and len(alike) >= 10
-        assert all(expected == found for expected, found in alike)
 
 
 @pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])

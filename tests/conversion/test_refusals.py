@@ -8,25 +8,13 @@ from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTrans
 
 OPTIONS = [
     ("adaptive_softmax_cutoff", "100,200"),
-    ("tie_adaptive_weights", True),
-    ("tie_adaptive_proj", True),
-    ("adaptive_input", True),
     ("quant_noise_pq", 0.1),
-    ("quant_noise_scalar", 0.1),
     ("decoder_output_dim", 8),
-    ("decoder_input_dim", 8),
     ("cross_self_attention", True),
-    ("no_cross_attention", True),
     ("base_layers", 1),
-    ("char_inputs", True),
     ("encoder_layers_to_keep", "0"),
-    ("decoder_layers_to_keep", "0"),
     ("scale_attn", True),
-    ("scale_heads", True),
-    ("scale_fc", True),
-    ("scale_resids", True),
     ("mha_heads_to_keep", 1),
-    ("ffn_blocks_to_remove", 2),
     ("activation_fn", "swish"),
 ]
 

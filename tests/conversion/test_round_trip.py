@@ -22,14 +22,10 @@ def tune(data, save_dir, said, *options):
     return load(save_dir / "checkpoint_last.pt")
 
 
-RESETS = ["--reset-optimizer", "--reset-lr-scheduler", "--reset-meters", "--reset-dataloader"]
-
-
 @pytest.mark.parametrize(
     "kind, options",
     [
         ("plain", ["--restore-file"]),
-        ("tied-learned", [*RESETS, "--restore-file"]),
         ("separate-everything", ["--finetune-from-model"]),
     ],
 )
@@ -93,12 +89,3 @@ def test_symbols_that_the_original_never_saw(vanilla, convert, data, tmp_path, c
     # Names do not matter: the third line is the first one, renamed.
     renamed = first.answers[0].replace("c", "d").replace("p77", "a")
     assert third.answers == [renamed] and third.scores == first.scores
-
-
-def test_help_says_what_works(convert, capsys):
-    with pytest.raises(SystemExit) as error:
-        convert("in.pt", "--help")
-    assert error.value.code == 0
-    text = capsys.readouterr().out
-    for option in ("--restore-file", "--finetune-from-model", "--reset-optimizer", "cross_entropy"):
-        assert option in text

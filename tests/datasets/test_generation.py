@@ -75,12 +75,6 @@ def test_renamings_of_excluded_sentences_are_left_out(made, kind, tmp_path, caps
     [
         ("prop", "abcdef", ["--symbols", 6, "--max-length", 12]),
         ("copy", "abcdefgh", ["--symbols", 8, "--min-length", 1, "--max-length", 9]),
-        pytest.param(
-            "ltl",
-            "stuvw",
-            ["--symbols", "s,t,u,v,w", "--min-length", 9, "--max-length", 12],
-            marks=needs_spot,
-        ),
     ],
 )
 def test_different_symbols(kind, symbols, options, tmp_path):

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from itertools import islice
 from random import Random
 
 import pytest
@@ -10,14 +9,12 @@ from command_line import sit
 from conftest import needs_spot
 from generated import forms, homogeneous
 
-from sit_fairseq.datasets import generation
 from sit_fairseq.datasets.grid import Grid
-from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
+from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.ltl.recipe import LTL_FORBIDDEN, LTL_OPERATORS
 from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted, random_formulas, spots_own_form
-from sit_fairseq.domains.ltl.traces import data_symbols
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.journal import Journal
@@ -44,7 +41,7 @@ def check_cells(grid, names):
         sources = [source for source, _ in samples(grid, cell)]
         for tokens in map(str.split, sources):
             assert len(tokens) == cell.length
-            assert sorted(data_symbols(tokens), key=names.index) == list(names[: cell.symbols])
+            assert sorted(formula_symbols(tokens), key=names.index) == list(names[: cell.symbols])
         assert len(forms(sources)) == cell.count
         left_out = sum(number for name, number in cell.extra.items() if name != "candidates")
         assert cell.extra["candidates"] == cell.count + left_out
@@ -76,7 +73,7 @@ def test_symbols_come_in_any_order(tmp_path):
     assert [(cell.symbols, cell.length) for cell in grid.cells] == [
         (2, n) for n in (4, 6, 8, 10, 12)
     ]
-    firsts = Counter(data_symbols(source.split())[0] for source in grid.sources)
+    firsts = Counter(formula_symbols(source.split())[0] for source in grid.sources)
     assert min(firsts["a"], firsts["b"]) > 0.4 * len(grid.sources)
 
 
@@ -93,15 +90,13 @@ def test_copy(tmp_path):
     assert grid.sources in (["a", "a a", "a b"], ["a", "a a", "b a"])
 
 
-@pytest.mark.parametrize("semantics", ["prop", "copy", pytest.param("ltl", marks=needs_spot)])
-def test_renamings_of_excluded_samples_are_left_out(tmp_path, semantics):
-    options = ["--max-symbols", 3, "--max-length", 6, "--step", 3 if semantics == "ltl" else 1]
-    options += ["--per-cell", 4]
-    old = generate(tmp_path / "old", semantics, *options)
+def test_renamings_of_excluded_samples_are_left_out(tmp_path):
+    options = ["--max-symbols", 3, "--max-length", 6, "--per-cell", 4]
+    old = generate(tmp_path / "old", "prop", *options)
     excluded = tmp_path / "renamed.src"
     swap = Renaming({"a": "x", "b": "a", "c": "b"})
     excluded.write_text("".join(swap(source) + "\n" for source in old.sources))
-    new = generate(tmp_path / "new", semantics, *options, "--exclude", excluded)
+    new = generate(tmp_path / "new", "prop", *options, "--exclude", excluded)
     check_cells(new, "abc")
     assert new.sources and not forms(new.sources) & forms(old.sources)
     assert sum(cell.extra["excluded"] for cell in new.cells) > len(old.sources)
@@ -180,46 +175,9 @@ def test_ltl_formulas_are_those_of_randltl():
     assert len(drawn | expected) > 80 and homogeneous(+drawn, expected)
 
 
-@needs_spot
-def test_nothing_that_spot_leaves_alone_is_forbidden():
-    found = set()
-    for tokens in islice(random_formulas(1, 1, 7, seed=2), 20000):
-        found.update(zip(tokens, tokens[1:]))  # an operator and what its first operand begins with
-    for (operator, index), roots in LTL_FORBIDDEN.items():
-        if index == 0:
-            assert not found & {(operator, root) for root in roots}
-    allowed = {(o, r) for o in "!XU&" for r in ("!", "X", "U", "&", "0", "1", "p0")}
-    allowed -= {(o, r) for (o, index), roots in LTL_FORBIDDEN.items() if index == 0 for r in roots}
-    assert {pair for pair in found if pair[0] in "!XU&"} == allowed
-
-
-@needs_spot
-def test_given_up_formulas_are_counted(tmp_path, capsys, monkeypatch):
-    class StoppedPool(generation.LabelPool):
-        def labels(self, formulas):
-            for i, label in enumerate(super().labels(formulas)):
-                yield Label("", ("timeout", "error")[i % 2]) if i < 2 else label
-
-    monkeypatch.setattr(generation, "LabelPool", StoppedPool)
-    options = ["--max-symbols", 1, "--max-length", 8, "--step", 4, "--per-cell", 5]
-    grid = generate(tmp_path, "ltl", *options, "--workers", 1)
-    said = capsys.readouterr()
-    check_cells(grid, "a")
-    for name in ("timeout", "error"):
-        number = sum(cell.extra[name] for cell in grid.cells)
-        assert (
-            number > 1
-            and sum(line.startswith(f"{name}: ") for line in said.err.splitlines()) == number
-        )
-        assert f"{number} {name}" in said.out
-    for line in said.err.splitlines():
-        if line.startswith(("timeout: ", "error: ")):
-            assert line.split(": ")[1] not in grid.sources
-
-
-@pytest.fixture(params=[pytest.param("ltl", marks=needs_spot), "copy"])
-def interrupted(tmp_path, monkeypatch, request):
-    """The semantics and the folder of a grid that was interrupted after five cells."""
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """The folder of a grid that was interrupted after five cells."""
     append, kept = Journal.append, []
 
     def interrupt(self, entry):
@@ -231,34 +189,32 @@ def interrupted(tmp_path, monkeypatch, request):
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "append", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            generate(tmp_path / "half", request.param, *SMALL)
+            generate(tmp_path / "half", "copy", *SMALL)
     assert [path.name for path in (tmp_path / "half").iterdir()] == ["grid.journal"]
-    return request.param, tmp_path / "half"
+    return tmp_path / "half"
 
 
 def test_an_interrupted_grid_goes_on(interrupted, tmp_path, monkeypatch):
-    semantics, half = interrupted
-    whole = generate(tmp_path / "whole", semantics, *SMALL)
-    journal = half / "grid.journal"
+    whole = generate(tmp_path / "whole", "copy", *SMALL)
+    journal = interrupted / "grid.journal"
     assert len(journal.read_text().splitlines()) == 6
     journal.write_text(journal.read_text()[:-3])  # the last line is not complete
     filled, append = [], Journal.append
     monkeypatch.setattr(
         Journal, "append", lambda self, cell: filled.append(cell) or append(self, cell)
     )
-    assert generate(half, semantics, *SMALL, "--workers", 1) == whole
+    assert generate(interrupted, "copy", *SMALL, "--workers", 1) == whole
     assert len(filled) == len(whole.cells) - 4 and not journal.exists()
 
 
 def test_a_grid_of_other_data_does_not_go_on(interrupted):
-    semantics, half = interrupted
     with pytest.raises(UserError, match=r"has cells of another run \(seed 42, not 1\)"):
-        generate(half, semantics, *SMALL, "--seed", 1)
-    lines = (half / "grid.journal").read_text().splitlines(keepends=True)
-    (half / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
+        generate(interrupted, "copy", *SMALL, "--seed", 1)
+    lines = (interrupted / "grid.journal").read_text().splitlines(keepends=True)
+    (interrupted / "grid.journal").write_text("".join([lines[0], *lines[2:]]))
     with pytest.raises(UserError, match="Line 2 of .*grid.journal is damaged; pass --restart"):
-        generate(half, semantics, *SMALL)
-    assert generate(half, semantics, *SMALL, "--seed", 1, "--restart").seed == 1
+        generate(interrupted, "copy", *SMALL)
+    assert generate(interrupted, "copy", *SMALL, "--seed", 1, "--restart").seed == 1
 
 
 @pytest.mark.parametrize(

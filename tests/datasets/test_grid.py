@@ -119,11 +119,14 @@ def test_a_grid_of_own_pairs_is_a_random_choice_of_a_seed(own, tmp_path):
         (["grid", "--from", "nowhere", "--symbols", "T"], "nowhere.src"),
         (
             ["grid", "--from", "own", "--symbols", "T", "--max-length", 3],
-            "not drawn; change --max-length",
+            "does not draw samples; change --max-length",
         ),
-        (["grid", "--from", "own", "--symbols", "T", "--restart"], "not drawn; change --restart"),
+        (
+            ["grid", "--from", "own", "--symbols", "T", "--restart"],
+            "does not draw samples; change --restart",
+        ),
         (["grid", "--symbols", "T"], "name a domain, or pairs of your own by --from"),
-        (["copy", "grid", "--symbols", "T"], "of their own; change --symbols"),
+        (["copy", "grid", "--symbols", "T"], "pattern of symbols; change --symbols"),
     ],
 )
 def test_options_that_cannot_be_used(own, options, message, tmp_path, monkeypatch):

@@ -7,14 +7,13 @@ import pytest
 from command_line import IN_PROCESS, UNVALIDATED, preprocess_lines, run
 from vanilla_models import KINDS, REGEX, SIZES, SYMBOLS, sentence
 
-from sit_fairseq.conversion import verification, writing
+from sit_fairseq.conversion import mapping, verification
 from sit_fairseq.conversion.mapping import Symbols, convert, stream_dictionary
-from sit_fairseq.conversion.vanilla import read_vanilla
+from sit_fairseq.conversion.original import read_vanilla
 from sit_fairseq.tasks.file_options import read_state
 
 
-@pytest.mark.parametrize("kind", ["plain", "two-sizes"])
-def test_verification_computes_on_a_device(device, tmp_path, kind):
+def test_verification_computes_on_a_device(device, tmp_path):
     rng = random.Random(3)
     lines = zip(*(sentence(rng, rng.sample(SYMBOLS, 3)) for _ in range(40)))
     data = preprocess_lines(tmp_path, *map(list, lines), "train")
@@ -22,13 +21,13 @@ def test_verification_computes_on_a_device(device, tmp_path, kind):
         fairseq_cli.train,
         *(data, "--save-dir", tmp_path, "--task", "translation", "--arch", "transformer"),
         *(*SIZES, *IN_PROCESS, "--optimizer", "adam", "--batch-size", 40, "--max-update", 1),
-        *(*UNVALIDATED, "--no-epoch-checkpoints", *KINDS[kind]),
+        *(*UNVALIDATED, "--no-epoch-checkpoints", *KINDS["two-sizes"]),
     )
     path = str(tmp_path / "checkpoint_last.pt")
     original = read_vanilla(path, read_state(path))
     symbols = Symbols(REGEX, ("a",), ("b",))
-    options = writing.training_options(original, [])
-    configuration = writing.configuration(original, symbols, options)
+    options = mapping.training_options(original, [])
+    configuration = mapping.configuration(original, symbols, options)
     converted, _ = convert(original, symbols, configuration.model)
     dictionary = stream_dictionary(original, symbols)
     pairs, _ = verification.sentences(original, dictionary, "a")[0]

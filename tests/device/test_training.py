@@ -13,7 +13,7 @@ from fairseq.trainer import Trainer
 from literal import PATTERNS
 from pretended_device import table
 
-from sit_fairseq.tasks.validation import fetch_numbers
+from sit_fairseq.tasks.scoring import fetch_numbers
 
 MOST_WAITS = 8  # fairseq's trainer alone needs four
 ADACOS = ("--criterion", "adacos")

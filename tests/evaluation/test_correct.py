@@ -3,7 +3,7 @@ import pytest
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.evaluation.correct import correct_table, measure_correct
 from sit_fairseq.evaluation.proportion import Proportion
-from sit_fairseq.judging.judge import Judge, Problem
+from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.verdict import Verdict
 
 SOURCES = ["& a b", "| a b", "| a b", "a", "b"]
@@ -28,32 +28,6 @@ def test_every_sentence_is_in_the_denominator():
     assert [row[0] for row in rows[1:5]] == ["all", "correct", "exact", "exact modulo order"]
     assert rows[1:3] == [["all", 5, ""], ["correct", 3, Proportion(3, 5)]]
     assert ["vacuous", 1, Proportion(1, 5)] in rows
-
-
-def test_exact_judges_by_the_references():
-    judge = make_judge("exact")
-    verdicts = list(map(judge.verify, PROBLEMS, ANSWERS))
-    result = measure_correct(judge, PROBLEMS, ANSWERS, verdicts)
-    assert result["correct"] == result["exact"] == Proportion(1, 5)
-    assert result["mean_edit_distance"] == (2 + 0 + 1 + 2 + 1) / 5
-
-
-def test_distance_where_the_judge_knows_one():
-    class LengthJudge(Judge):
-        semantics, name = "length", "length"
-
-        def verify(self, problem, answer):
-            return Verdict.satisfied if len(problem) == len(answer) else Verdict.violated
-
-        def distance(self, problem, answer):
-            return abs(len(problem) - len(answer))
-
-    problems = [Problem("a", "a"), Problem("bb", "b"), Problem("cc", "c")]
-    verdicts = [Verdict.satisfied, Verdict.violated, Verdict.violated]
-    result = measure_correct(LengthJudge(), problems, ["a", "b", ""], verdicts)
-    assert result["mean_edit_distance"] == 1.0
-    assert "exact_modulo_order" not in result  # nobody knows what order means nothing here
-    assert ["mean edit distance", "", "1.000"] in correct_table(result)
 
 
 def test_accuracy_by_number_of_symbols():
@@ -90,20 +64,9 @@ def test_symbols_of_any_text_are_known_to_who_says_which_they_are():
         # By hand with z = 1.959964: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
         (8, 10, 0.4901625, 0.9433178),
         (0, 10, 0.0, 0.2775328),
-        (10, 10, 0.7224672, 1.0),
         (1, 4, 0.0455871, 0.6993582),
-        (980, 1000, 0.9693100, 0.9870163),
         (0, 0, 0.0, 1.0),
     ],
 )
 def test_wilson_interval(count, total, low, high):
     assert Proportion(count, total).interval() == pytest.approx((low, high), abs=1e-6)
-
-
-def test_shown_in_per_cent_and_written_in_full():
-    proportion = Proportion(8, 10)
-    assert str(proportion) == "80.00 % [49.02, 94.33]"
-    written = proportion.as_json()
-    assert (written["count"], written["total"], written["share"]) == (8, 10, 0.8)
-    assert written["interval_95"] == pytest.approx([0.4901625, 0.9433178], abs=1e-6)
-    assert Proportion(0, 0).share == 0.0

@@ -4,12 +4,10 @@ import pytest
 from command_line import generate, printed
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation.decoding import ModelAnswerer
+from sit_fairseq.evaluation.answering import ModelAnswerer
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.symbols.renaming import Renaming
 
 OPTIONS = dict(beam=3, nbest=2, max_len_b=8)
-LONG = "& " * 1100 + "a b"
 
 
 def answers(answerer, sources, skip=()):
@@ -55,28 +53,6 @@ def test_what_is_not_wanted_is_not_decoded(models):
     skip = {*batches[0], *batches[1], *batches[2][1:]}
     # A batch is decoded as a whole or not at all: its numbers are those of a complete run.
     assert list(map(list, answerer.decode(models.sources, skip))) == batches[2:]
-
-
-def test_names_never_seen_need_no_more_than_a_pattern(models):
-    renaming = Renaming({"a": "p17", "b": "speed_limit", "c": "a", "d": "b", "e": "z"})
-    renamed = [renaming(source) for source in models.sources]
-    wider = load(models.stream, symbols=r"(?!xor$)[a-z]\w*")
-    expected = answers(load(models.stream), models.sources)
-    assert answers(wider, renamed) == [[renaming(a) for a in nbest] for nbest in expected]
-
-
-def test_what_the_model_takes_for_what(models):
-    stream = load(models.stream)
-    assert set(stream.model.base_tokens) <= {"!", "&", "|", "xor", "<->", "0", "1"}
-    assert stream.symbols == "[a-z]" and stream.fresh_symbols == 0
-
-
-@pytest.mark.parametrize(
-    "source, words", [(LONG, "1102 tokens"), ("& p17 a", "'p17'"), ("& a", "")]
-)
-def test_a_sentence_that_cannot_be_answered_has_a_reason(models, source, words):
-    batch, *_ = load(models.stream).decode(["! a", source])
-    assert list(batch) == [1] and batch[1].answers == [] and words in batch[1].reason
 
 
 def test_unsuitable_checkpoints_are_explained(models, tmp_path):

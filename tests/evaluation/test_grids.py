@@ -9,7 +9,6 @@ from sit_fairseq.evaluation.correct import (
     heat_map_table,
     measure_heat_map,
     measure_top_n,
-    top_n_grid_table,
     top_n_table,
 )
 from sit_fairseq.evaluation.proportion import Proportion
@@ -51,7 +50,7 @@ def test_right_answers_among_the_first_n_of_each_cell():
     result = measure_top_n(verdicts, [1, 2], cells, Box(5, 35))
     found = {n: [cell["correct"] for cell in own["cells"]] for n, own in result.items()}
     assert found == {"1": [1, 0], "2": [2, 1]}
-    assert top_n_grid_table(result)[1:] == [
+    assert top_n_table(result)[1:] == [
         ["1", 4, Proportion(1, 2), Proportion(0, 2), Proportion(1, 4)],
         ["2", 4, Proportion(2, 2), Proportion(1, 2), Proportion(3, 4)],
     ]
@@ -111,22 +110,7 @@ def test_cells_of_a_stepped_grid_touch(figures, tmp_path):
     assert axes.get_xlim() == (0.5, 8.5) and axes.get_ylim() == (0.5, 8.5)
 
 
-def test_one_cell_is_a_figure(figures, tmp_path):
-    _, _, found = drawn(figures, tmp_path, [(2, 3, 1, 1)])
-    assert found == [((2.5, 3.5, 1.5, 2.5), colour(1.0))]
-
-
 def test_colours_may_begin_above_zero(figures, tmp_path):
     _, bar, found = drawn(figures, tmp_path, [(1, 1, 4, 3), (1, 2, 4, 1)], 0.5)
     assert [color for _, color in found] == [colour(0.5), colour(0.0)]
     assert bar.get_ylim() == (50, 100)
-
-
-def test_figure_of_the_first_n_shows_each_share(figures, tmp_path):
-    shares = {"1": Proportion(1, 4), "25": Proportion(4, 4)}
-    plots.draw_top_n(shares, str(tmp_path / "top.png"))
-    assert (tmp_path / "top.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    axes = figures[0].axes[0]
-    assert list(axes.lines[0].get_ydata()) == [25.0, 100.0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "25"]
-    assert axes.get_title() and axes.get_xlabel() and "%" in axes.get_ylabel()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from command_line import generate, interactive, preprocess, preprocess_lines, printed, sit, train
+from command_line import generate, interactive, preprocess, printed, sit, train
 
 from examples.binding.terms import terms
 from sit_fairseq.datasets.pair_files import write_pairs
@@ -125,12 +125,3 @@ def test_names_are_saved_with_the_model(binding, tmp_path, capsys, caplog):
         str(model.parent), model.name, str(binding.data)
     )
     assert fresh_of("a", hub.translate("f ( g ( a ) )", beam=3))[:1] in ([], ["q1"])
-
-
-def test_slots_that_no_target_takes_are_told(binding, tmp_path, caplog):
-    lines = ["f ( a )", "f ( b )"]
-    data = preprocess_lines(tmp_path, lines, lines, "valid")
-    options = (*binding.options, "--fresh-symbols", 2, "--max-update", 1)
-    message = "--fresh-symbols 2 cost time and learn nothing: no target of train holds a symbol"
-    train(data, tmp_path / "x", *options, symbols=SYMBOLS)
-    assert caplog.text.count(message) == 1

@@ -20,7 +20,6 @@ from command_line import (
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.equality_judges import edit_distance
-from sit_fairseq.tasks.fairseq_patches import patch_command
 
 SEMANTIC = ("--scoring", "semantic", "--semantics")
 SHORT = ("--beam", 2, "--max-len-b", 8)
@@ -58,12 +57,9 @@ def test_every_line_comes_back_in_whatever_number(prop, tmp_path, answers, count
 
 def test_shards_share_the_sentences_out(prop, five, answers):
     lines, data = five
+    each = (*SHORT, "--batch-size", 1, "--num-shards", 3)
     shards = [
-        [
-            s.source
-            for s in answers(data, prop.random, *SHORT, "--num-shards", 3, "--shard-id", n)[0]
-        ]
-        for n in range(3)
+        [s.source for s in answers(data, prop.random, *each, "--shard-id", n)[0]] for n in range(3)
     ]
     assert all(shards) and sorted(sum(shards, [])) == sorted(lines)
     with pytest.raises(UserError, match="^there is no shard 3 of 3; change --num-shards or"):
@@ -164,7 +160,7 @@ def test_answers_in_bfloat16_are_mostly_the_same(five, prop, answers):
     assert [s.scores for s in found[0]] != [s.scores for s in found[1]]
 
 
-@pytest.mark.parametrize("sampling", [("--sampling-topk", 50), ("--sampling-topp", 0.9), ()])
+@pytest.mark.parametrize("sampling", [("--sampling-topk", 50), ("--sampling-topp", 0.9)])
 def test_sampling(prop, five, answers, sampling):
     """Also among more candidates than a sentence of one symbol has columns."""
     search = ("--sampling", "--beam", 3, "--nbest", 3, "--batch-size", 1, "--max-len-b", 8)
@@ -184,12 +180,6 @@ def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, answers):
         found.append(torch.tensor([list(map(float, sentence.scores)) for sentence in answered]))
     assert found[0].shape == (60, 4)
     torch.testing.assert_close(*(scores[:30] for scores in found), rtol=0, atol=1e-5)
-
-
-def test_older_format_of_data(prop, tmp_path, answers):
-    lines = (["& a b", "! c", "xor a b"], ["a 1 b 1", "c 0", "a 1 b 0"])
-    data = preprocess_lines(tmp_path, *lines, "test", "--dataset-impl", "lazy")
-    assert len(answers(data, prop.trained, *SHORT)[0]) == 3
 
 
 def test_another_task_is_refused_in_one_sentence(prop):

@@ -66,7 +66,7 @@ def order(out: str) -> list:
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--buffer-size", 4, "--batch-size", 3), ("--buffer-size", 100)],
+    [("--buffer-size", 4, "--batch-size", 3), ("--buffer-size", 100)],
     ids=lambda options: "-".join(map(str, options)),
 )
 def test_every_line_is_answered_or_refused_in_its_place(prop, tmp_path, capsys, options):

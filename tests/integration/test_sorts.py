@@ -4,7 +4,6 @@ import json
 import random
 import re
 from types import SimpleNamespace
-from unittest.mock import Mock, patch
 
 import pytest
 import torch
@@ -22,7 +21,6 @@ from command_line import (
 
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.training import pace
 
 SYMBOLS = [r"table=T\d+", r"column=c\d+"]
 SHORT = ("--beam", 2, "--max-len-b", 6)
@@ -46,11 +44,8 @@ def tables(tmp_path_factory) -> SimpleNamespace:
         write_pairs(str(root / split), [pair(rng) for _ in range(size)])
     data = preprocess(root / "bin", "--trainpref", root / "train", "--testpref", root / "test")
     options = ("--encoder-positions", "rope", "--dropout", 0, "--max-update", 90, *UNVALIDATED)
-    messages = Mock()
-    with patch.object(pace.logger, "info", messages):
-        model = train(data, root / "model", *options, "--symbols", *SYMBOLS, symbols=None)
-    (said,) = [call.args[0] % call.args[1:] for call in messages.call_args_list]
-    return SimpleNamespace(root=root, data=data, model=model, said=said)
+    model = train(data, root / "model", *options, "--symbols", *SYMBOLS, symbols=None)
+    return SimpleNamespace(root=root, data=data, model=model)
 
 
 def test_the_sorts_are_saved_and_loaded(tables, capsys):
@@ -61,11 +56,6 @@ def test_the_sorts_are_saved_and_loaded(tables, capsys):
     found = printed(capsys.readouterr().out)
     assert len(found) == 40
     assert sum(s.answers[0] == s.target for s in found) > 30
-
-
-def test_training_says_what_it_costs(tables):
-    size = r"sentences have 2\.\d streams \(at most 3\) and 3\.\d \+ 4\.\d tokens on average; "
-    assert re.match(size + "an update takes 0.[0-9]+ s, 1000 of them", tables.said)
 
 
 def test_a_renaming_across_sorts_changes_an_answer(tables, tmp_path, capsys):

@@ -7,9 +7,9 @@ import pytest
 
 from sit_fairseq.domains.by_name import SEMANTICS, accepting_judge, make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Problem, refuse_other_logic
+from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.judging.verdict import Verdict
 
 RULES = """
 from sit_fairseq.judging.judge import Judge
@@ -52,12 +52,6 @@ def rules(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     return name
-
-
-def test_the_first_judge_is_the_default():
-    names = {"prop": "bits", "ltl": "spot", "copy": "equality", "exact": "equality"}
-    assert {semantics: make_judge(semantics).name for semantics in names} == names
-    assert make_judge("prop", "aiger").name == "aiger"
 
 
 @pytest.mark.parametrize(
@@ -107,13 +101,6 @@ def test_an_own_judge_is_one_judge(rules):
         make_judge(f"{rules}:Sorted", "bits")
 
 
-def test_a_problem_reads_as_its_source():
-    problem = Problem("| a b", "a 1", "[a-z]")
-    assert problem == "| a b" and problem.split() == ["|", "a", "b"]
-    assert (problem.reference, problem.symbols) == ("a 1", "[a-z]")
-    assert Problem("a").reference is None and Problem("a").symbols is None
-
-
 def test_problems_of_judges_that_compare_with_references():
     for semantics in SEMANTICS:
         judge = make_judge(semantics)
@@ -156,15 +143,3 @@ def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
 def test_models_of_another_logic(semantics, tokens, reason):
     with pytest.raises(UserError, match=f"{semantics} does not suit this model.*{reason}"):
         refuse_other_logic(make_judge(semantics), tokens.split())
-
-
-# Verdicts and their counts.
-
-
-def test_text():
-    counts = VerdictCounts({Verdict.satisfied: 97, Verdict.violated: 2, Verdict.invalid: 1})
-    assert str(counts) == (
-        "97/100 correct; satisfied 97, violated 2, vacuous 0, invalid 1, timeout 0, error 0, "
-        "unavailable 0"
-    )
-    assert str(VerdictCounts()).startswith("0/0 correct; satisfied 0, violated 0")

@@ -8,7 +8,7 @@ from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.tasks import run as runs
-from sit_fairseq.tasks import validation
+from sit_fairseq.tasks import scoring
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
@@ -50,7 +50,7 @@ def test_the_task_closes_its_judges_at_its_end(monkeypatch):
         TranslationTask, "build_model", lambda self, cfg, from_checkpoint: make_model(dictionary)
     )
     monkeypatch.setattr(
-        validation, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
+        scoring, "make_judge", lambda semantics, **_: make_judge(semantics, "aiger")
     )
     task = make_task(dictionary, validate_semantics="prop")
     task.build_model(None)

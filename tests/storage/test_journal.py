@@ -161,13 +161,6 @@ def test_another_process_is_refused_until_this_one_is_killed(path):
         assert journal.entries == [{"n": 1}]
 
 
-def test_a_refused_journal_is_free_again(path):
-    fill(path, {"n": 1}, beam=3)
-    with pytest.raises(UserError):
-        open_journal(path, beam=5)
-    open_journal(path, beam=3).close()
-
-
 def test_removed_once_it_is_no_longer_needed(path):
     with open_journal(path) as journal:
         journal.remove()

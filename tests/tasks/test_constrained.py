@@ -91,11 +91,6 @@ def test_the_domain_is_the_checkpoints_unless_another_is_given(model):
         task.build_generator([model], GenerationConfig())
 
 
-def test_no_such_domain():
-    with pytest.raises(UserError, match="no domain 'chess'; known are .*--domain"):
-        make_task(domain="chess")
-
-
 def test_a_grammar_of_ones_own(model):
     found = answers(model, ["& a b", "! c"], constrained=f"{__name__}:TwoSymbols")
     assert all(

@@ -16,7 +16,7 @@ from tasks.conftest import load, options
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
-from sit_fairseq.storage.hub_folder import write_weights
+from sit_fairseq.storage.checkpoints import write_weights
 from sit_fairseq.tasks.file_options import read_state
 
 # As an attacker would write it: what runs it also leaves a trace.

@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import logging
 import pickle
 from argparse import Namespace
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
-from sit_fairseq.tasks.fairseq_patches import ending, patch_command
+from sit_fairseq.tasks.fairseq_patches import patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.python_interface import Unverified
 from sit_fairseq.tasks.run import Run, current_run, judge_answers
@@ -70,26 +69,6 @@ def test_a_search_alone_begins_no_run():
     assert not any("steps" in hypothesis for nbest in found for hypothesis in nbest)
 
 
-def test_the_scorer_judges_what_is_printed():
-    task = make_task()
-    options = GenerationConfig(beam=3, nbest=2, max_len_b=4)
-    model = make_model(task.source_dictionary).eval()
-    generator = task.build_generator([model], options)
-    sample = {"net_input": {"src_tokens": encode(task.source_dictionary, SOURCES)}}
-    found = task.inference_step(generator, [model], sample)
-    assert not options.print_step and "steps" not in found[0][0]  # control: nobody scores
-    scorer = SemanticScorer(SemanticScorerConfig(semantics="prop"))
-    found = task.inference_step(generator, [model], sample)
-    names = {verdict.value for verdict in Verdict}
-    for nbest in found:
-        assert all(hypothesis["steps"] in names for hypothesis in nbest[:2])
-        assert "steps" not in nbest[2]
-    assert options.print_step and scorer.counts.total == len(SOURCES)
-    best = [nbest[0]["steps"] for nbest in found]
-    assert scorer.counts[Verdict.invalid] == best.count("invalid")
-    assert f"/{len(SOURCES)}" in scorer.result_string()
-
-
 class Noting(Judge):
     """Notes what it is asked, and accepts everything."""
 
@@ -127,39 +106,6 @@ def test_what_was_lost_in_preprocessing_equals_no_answer():
 # Lines that fairseq does not print.
 
 
-@pytest.fixture
-def verified():
-    """A run that has verified two sentences."""
-    cfg = StreamTranslationConfig()
-    run = Run(GenerationConfig(), cfg, make_dictionary(), True, lambda _, grammar: None)
-    run.generator = runs.VerifiedGenerator({}, None, make_dictionary())
-    run.generator.summary, run.generator.total = lambda: "Verified 1 of 2", 2
-    best = [("satisfied", 2), ("violated", 5)]
-    nbest = [[{"verdict": Verdict[verdict], "beam": beam}] for verdict, beam in best]
-    run.note({"id": [3, 12]}, nbest)
-    return run
-
-
-def test_verdicts_stand_below_their_sentences_and_the_closing_line_below_all(
-    monkeypatch, verified, tmp_path
-):
-    command = SimpleNamespace(__file__="fairseq_cli/generate.py", _main=len)
-    monkeypatch.setitem(fairseq_patches.sys.modules, "fairseq_cli.generate", command)
-    patch_command()
-    patch_command()  # of a second task
-    with open(tmp_path / "out", "w") as out:
-        for line in ("S-12\t& a b", "H-12\t-0.5\ta 1", "S-3\t! a", "S-3\t! a", "S-4\ta"):
-            command.print(line, file=out)
-        batches = ending(lambda shuffle: ["one", "two"], verified.end)(shuffle=False)
-        assert len(batches) == 2
-        for batch in batches:
-            print(batch, file=out)
-    assert (tmp_path / "out").read_text().splitlines() == [
-        *("S-12\t& a b", "V-12\tviolated\t5", "H-12\t-0.5\ta 1"),
-        *("S-3\t! a", "V-3\tsatisfied\t2", "S-3\t! a", "S-4\ta", "one", "two", "Verified 1 of 2"),
-    ]
-
-
 def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
     script = SimpleNamespace(__file__="mine.py", make_batches=len, print=print)
     script.get_symbols_to_strip_from_output = None
@@ -167,16 +113,6 @@ def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
     monkeypatch.setitem(fairseq_patches.sys.modules, "__main__", script)
     patch_command()
     assert vars(script) == before
-
-
-def test_the_closing_line_is_logged_where_nothing_is_printed(verified, caplog):
-    with caplog.at_level(logging.INFO):
-        verified.end()
-    assert "Verified 1 of 2" in caplog.text
-    caplog.clear()
-    verified.generator.total = 0
-    verified.end()
-    assert not caplog.text
 
 
 # Answers in Python.

@@ -264,10 +264,3 @@ def test_a_model_of_fairseqs_own_knows_no_new_names():
     pairs, refused = sentences.read(["& a b", "& a z"], str, None)
     assert dictionary.string(pairs.src[0]) == "& a b"
     assert refused[1].reason == "the sentence holds 'z', which the model has no embedding for"
-
-
-def test_names_that_are_too_few_for_the_answer():
-    dictionary = make_dictionary("abc")
-    sentences = make_sentences(dictionary, fresh_symbols=2, fresh_names="a,b,c")
-    pairs, refused = sentences.read(["! a", "& b & a b"], str, None)
-    assert pairs.lines == ["! a"] and "leaves 1 names for the 2" in refused[1].reason

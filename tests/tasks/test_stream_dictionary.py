@@ -8,13 +8,6 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 
-def test_summary_names_the_pattern_and_the_first_of_each_kind():
-    dictionary = make_dictionary(["d", "b", "a", "c"], ["&"], "[a-z]")
-    assert dictionary.summary() == "symbols '[a-z]': 4 (a, b, c, ...); base tokens: 1 (&)"
-    dictionary = make_dictionary(["c", "x12"], ["&", "<->", "!", "1"], "y")
-    assert dictionary.summary() == "symbols 'y': none; base tokens: 6 (!, &, 1, ...)"
-
-
 def test_filler_is_neither_base_token_nor_symbol():
     dictionary = make_dictionary(pattern="[a-z]|made.*")
     assert "madeupword0000" in dictionary.symbols
@@ -64,6 +57,9 @@ FILES = {
     "negative": b"& 2\na -1\n",
     "huge": b"& 2\na 1" + b"0" * 5000 + b"\n",
     "twice": b"& 2\na 2\na 1\n",
+    "space in a token": b"& 2\na b 1\n",
+    "two spaces": b"& 2\na  1\n",
+    "line separator": "& 2\na\u2028b 1\n".encode(),
     "blank line": b"& 2\n\na 1\n",
     "flag alone": b"#fairseq:overwrite\n",
     "token of fairseq's": b"& 2\n<pad> 3 #fairseq:overwrite\n",

@@ -10,8 +10,7 @@ from fairseq.data import LanguagePairDataset
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.tasks.sentences import Sentences
-from sit_fairseq.tasks.stream_pairs import StreamPairDataset
+from sit_fairseq.tasks.sentences import Sentences, StreamPairDataset
 
 # Sources of 0, 1, 2, 1 and 4 symbols; the last target is longer than its source.
 LINES = [

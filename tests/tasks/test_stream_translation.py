@@ -1,7 +1,6 @@
 """What fairseq asks of the task, and what the task refuses."""
 
 import gc
-import logging
 import shutil
 import sys
 from argparse import Namespace
@@ -18,8 +17,8 @@ from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
+from sit_fairseq.tasks.scoring import generation_options
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
-from sit_fairseq.tasks.validation import fetch_numbers, generation_options
 
 # Options.
 
@@ -173,24 +172,6 @@ def test_damaged_splits_end_in_one_sentence(folder, damage, monkeypatch):
     assert at_the_end == []
 
 
-def test_batches_hold_every_sentence_within_the_limit(binarised):
-    """Also those of a number that is no multiple of eight."""
-    task = setup(binarised, symbols="[a-z]")
-    task.load_dataset("train")
-    limits = dict(max_tokens=90, max_sentences=10, required_batch_size_multiple=8)
-    symbols = [task.source_dictionary.index(symbol) for symbol in "abcde"]
-    seen = []
-    batches = task.get_batch_iterator(task.dataset("train"), **limits)
-    assert task.get_batch_iterator(task.dataset("train"), epoch=2, **limits) is batches
-    for batch in batches.next_epoch_itr(shuffle=True):
-        source = batch["net_input"]["src_tokens"]
-        streams = sum(max(1, sum(symbol in row for symbol in symbols)) for row in source)
-        assert streams * max(source.size(1), batch["target"].size(1)) <= 90
-        assert source.size(0) <= 10
-        seen += batch["id"].tolist()
-    assert sorted(seen) == list(range(len(task.dataset("train"))))
-
-
 @pytest.mark.parametrize("first, resumed", [(1, 1), (2, 4)])
 def test_a_resumed_training_has_the_batches_of_the_first_epoch(binarised, first, resumed):
     """Also with --update-ordered-indices-seed, which adds the epoch to the seed."""
@@ -242,16 +223,6 @@ def test_options_of_another_version_are_completed():
 # What is said.
 
 
-def test_the_dictionary_is_said_once(caplog):
-    task = make_task()
-    model = make_model(task.source_dictionary)
-    with caplog.at_level(logging.INFO):
-        for _ in range(2):
-            task.build_generator([model], GenerationConfig())
-    said = [record.getMessage() for record in caplog.records]
-    assert said == [f"dictionary: {task.source_dictionary.summary()}"]
-
-
 def test_judged_validation_logs_beside_the_loss(monkeypatch):
     task = make_task(validate_semantics="prop", validate_samples=3)
     model = make_model(task.source_dictionary)
@@ -262,8 +233,3 @@ def test_judged_validation_logs_beside_the_loss(monkeypatch):
     verdicts = [value for name, value in logged.items() if name.startswith("_verdict")]
     assert sum(verdicts) == 3 and logged["loss"] == 1 and "_exact" in logged
     assert task._run is None  # a validation is no run
-
-
-def test_numbers_of_the_host_stay_what_they_are():
-    logs = [{"loss": torch.tensor(1.5), "ntokens": 3}]
-    assert fetch_numbers(logs) is logs

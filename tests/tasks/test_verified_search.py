@@ -1,6 +1,5 @@
 """Verified answers: which hypothesis is the answer, and what is searched again."""
 
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -143,19 +142,6 @@ def test_only_what_is_left_of_a_batch_is_searched_again(searching, monkeypatch):
     assert searched == [call for calls in expected for call in calls if call[1]]
 
 
-def test_the_closing_line_counts_every_sentence(searching):
-    task = searching.make_task(verify="prop", verify_beams="2,5")
-    batches = searching.answers(task, searching.sample(LINES))
-    satisfied = sum(nbest[0][2] is Verdict.satisfied for nbest in batches[0])
-    found = re.fullmatch(
-        rf"Verified {satisfied} of {len(LINES)} answers by counting: (\d+) with beam 2, (\d+) with "
-        rf"beam 5; {len(LINES) - satisfied} not verified; judged (\d+) answers in \d+\.\d\d s",
-        task._run.generator.summary(),
-    )
-    assert int(found.group(1)) + int(found.group(2)) == satisfied
-    assert int(found.group(3)) >= len(LINES)
-
-
 def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching):
     task = searching.make_task(verify="prop", verify_beams="2,5")
     lines = ["& a b", "& a", "! ! a", "a b"]
@@ -166,19 +152,6 @@ def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching
         assert [h[:2] for h in found[place]] == [h[:2] for h in plain[place]]
     closing = task._run.generator.summary()
     assert closing.endswith("; the judge cannot read 2 sentences: their answers are invalid")
-
-
-def test_a_formula_deeper_than_the_tree_positions_is_answered_as_any_other(searching, caplog):
-    model = redraw(make_model(searching.model.vocabulary.dictionary).eval())
-    task = searching.make_task(verify="prop", verify_beams="1,5")
-    deep = " ".join(["!"] * (model.encoder.embed_positions.depth + 8) + ["a"])
-    generator = task.build_generator([model], GenerationConfig(beam=2, max_len_b=6))
-    batches = [searching.sample(lines) for lines in ([deep, *LINES], [deep])]
-    first, second = (task.inference_step(generator, [model], batch) for batch in batches)
-    for nbest, line in zip([*first, *second], [deep, *LINES, deep]):
-        judged = CountingJudge().verify(line, task.tgt_dict.text(nbest[0]["tokens"]))
-        assert nbest[0]["verdict"] is judged
-    assert caplog.text.count("tree positions end at") == 1
 
 
 @pytest.mark.parametrize("given, widths", [(None, [7]), ("3,25", [3, 25]), ([4, 9], [4, 9])])

@@ -10,9 +10,8 @@ from fairseq.distributed.module_proxy_wrapper import ModuleProxyWrapper
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.training import minimum_risk
-from sit_fairseq.training.criterions import AdaCosCriterion
-from sit_fairseq.training.minimum_risk import MinimumRiskCriterion, expected_risk
+from sit_fairseq.training import criterions
+from sit_fairseq.training.criterions import AdaCosCriterion, MinimumRiskCriterion, expected_risk
 
 
 class Lengths(Judge):
@@ -32,7 +31,7 @@ class Lengths(Judge):
 @pytest.fixture
 def build(monkeypatch):
     def make(accept=lambda length: length % 2 == 0, **options):
-        monkeypatch.setattr(minimum_risk, "accepting_judge", lambda *_: Lengths(accept))
+        monkeypatch.setattr(criterions, "accepting_judge", lambda *_: Lengths(accept))
         dictionary = make_dictionary()
         torch.manual_seed(2)
         model = redraw(make_model(dictionary, dropout=0.0))

@@ -150,12 +150,6 @@ def test_muon_refuses_one_flat_vector():
         built("muon", flat)
 
 
-@EACH
-def test_neither_offers_to_work_on_flat_parameters(network, name):
-    """In one flat vector matrices cannot be told from biases; fairseq then refuses."""
-    assert not built(name, network).supports_flat_params
-
-
 @pytest.mark.parametrize("betas", ["(0.8, 0.9)", [0.8, 0.9]])
 def test_betas_may_be_a_text_or_a_list(network, betas):
     optimizer = built("adamw", network, adam_betas=betas)

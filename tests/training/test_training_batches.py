@@ -84,11 +84,6 @@ def test_restored_iterator_goes_on_in_the_same_order(epoch, offset):
     assert list(resumed.next_epoch_itr()) == list(whole.next_epoch_itr())
 
 
-def test_a_skipped_remainder_is_no_update():
-    batches = iterator(SIZES, (40, 5), update_freq=[3, 1], skip_remainder_batch=True)
-    assert batches._first_update(3) == (50 // 3 + 50, 1)
-
-
 def test_shuffling_may_begin_in_a_later_epoch():
     """As with ``--curriculum``, also after a restart."""
     whole = iterator(SIZES)
@@ -132,22 +127,6 @@ def test_draws_are_uniform_among_the_batches_within_the_limit():
     # The long batch is one of three from then on.
     assert abs(third[0] - 4000 / 3) < 150
     assert len(numpy.unique(orders, axis=0)) == 2 * 4 * 3 * 3
-
-
-def test_batches_of_one_length_beyond_the_limit_come_in_random_order():
-    orders = [
-        order_within(numpy.full(4, 7), numpy.zeros(4), numpy.random.default_rng(seed)).tolist()
-        for seed in range(400)
-    ]
-    assert len({tuple(order) for order in orders}) == 24
-
-
-def test_limit_rises_linearly_and_ends_at_the_longest():
-    lengths = numpy.array([5, 36, 7])
-    updates = numpy.array([0, 650, 1300, 9000])
-    assert LengthRamp(1300, 6).limits(lengths, updates).tolist() == [6, 21, 36, 36]
-    assert LengthRamp(1300, None).limits(lengths, updates).tolist() == [5, 20.5, 36, 36]
-    assert LengthRamp(1300, 99).limits(lengths, updates).tolist() == [36] * 4
 
 
 def test_the_pace_is_logged_once(caplog, monkeypatch):

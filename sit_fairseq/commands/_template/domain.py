@@ -1,6 +1,6 @@
 """A domain of your own: put your symbols, problems, answers and judge in the place of these.
 
-A problem tells facts about people and things, and its answer says whose each thing is::
+A problem tells facts about people and things; its answer lists each thing with its owner::
 
     P3 has t7 and t2 , P12 lost t1 , P5 gave t4 to P3
     t7 of P3 , t2 of P3 , t4 of P3

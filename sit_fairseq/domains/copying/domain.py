@@ -23,9 +23,9 @@ class CopyJudge(EqualityJudge):
 
 @dataclass
 class CopyRecipe(SizedRecipe):
-    """The options of strings to be copied, all of one length as likely, each token uniform.
+    """Strings to be copied: lengths and tokens are uniform.
 
-    No string is a renaming of another, so there are few of the shortest.
+    No string is a renaming of another, so short strings are few.
     """
 
     size: int = option(10_000_000, "number of samples", type=at_least(1))

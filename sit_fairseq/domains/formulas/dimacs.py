@@ -58,10 +58,8 @@ def _format(line: str) -> Optional[str]:
 
 
 def split_problems(text: str) -> List[Tuple[int, str]]:
-    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS.
-
-    Comments, empty lines and a semicolon at the end of a line are left out.
-    """
+    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS. Comments, empty
+    lines and a semicolon at the end of a line are left out."""
     if is_clauses(text):
         return [(1, text)]
     lines = _COMMENT.sub(_without_comment, re.sub("\r\n?", "\n", text)).split("\n")
@@ -78,16 +76,11 @@ def _without_comment(match: Match) -> str:
 
 
 def read_dimacs(text: str) -> Reading:
-    """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...
-
-    Raises:
-        MalformedFormula: it is no such text; the message names the line.
-    """
+    """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...; a
+    MalformedFormula names the line that is none."""
     other = _format(_first(text.splitlines()))
     if other is not None:
-        raise MalformedFormula(
-            f"the text is {other}, which is not read: formulas and DIMACS CNF are"
-        )
+        raise MalformedFormula(f"the text is {other}, which is not read: write formulas or DIMACS")
     names: Dict[str, str] = {}
     clauses: List[List[str]] = [[]]  # the last one has no end yet
     announced = None
@@ -108,14 +101,12 @@ def read_dimacs(text: str) -> Reading:
             continue
         for word in words:
             if not re.fullmatch(r"[+-]?\d{1,18}", word):
-                raise MalformedFormula(
-                    f"line {number} of DIMACS: {excerpt(word)} is no number of a variable"
-                )
+                what = f"{excerpt(word)} is no number of a variable"
+                raise MalformedFormula(f"line {number} of DIMACS: {what}")
             literal = int(word)
             if abs(literal) > variables:
-                raise MalformedFormula(
-                    f"line {number} of DIMACS: {word} is of no variable from 1 to {variables}"
-                )
+                what = f"{word} is of no variable from 1 to {variables}"
+                raise MalformedFormula(f"line {number} of DIMACS: {what}")
             if literal:
                 name = f"x{abs(literal)}"
                 clauses[-1] += ["!"] * (literal < 0) + [names.setdefault(name, f"p{len(names)}")]

@@ -1,11 +1,10 @@
 """Infix notation for people, Spot and language models: ``a U (b & !X c)`` for ``U a & b ! X c``."""
 
-import math
 import re
-from typing import Callable, List, Mapping, Optional, Sequence
+from typing import Callable, List, Mapping, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.notation import TEMPORAL_WORDS, WORDS
-from sit_fairseq.domains.formulas.syntax import CONSTANTS, Tree, parse
+from sit_fairseq.domains.formulas.reading import TEMPORAL_WORDS, WORDS
+from sit_fairseq.domains.formulas.syntax import CONSTANTS, check_formula, fold
 
 # Names anybody, Spot included, reads as one symbol; others are quoted for people. A
 # capital letter may be an operator (Ga is G a).
@@ -35,39 +34,19 @@ def named(
     return written
 
 
-def infix(
-    tokens: Sequence[str], binding: Optional[Mapping[str, int]] = None, tight: bool = False
-) -> str:
+def infix(tokens: Sequence[str]) -> str:
     """Writes a formula for people, and in the notation of Spot, however deep it is: ``(a U b) & !X
-    c``.
+    c``. A MalformedFormula if the tokens are not one formula."""
 
-    Every binary operator below another operator is in parentheses, unless ``binding``, how tightly
-    operators bind, makes them needless. ``tight`` leaves out the space after a letter; the names
-    must then begin with small ones. A MalformedFormula if the tokens are not one formula.
-    """
-    binding = binding or {}
+    def combine(token: str, operands: List[Tuple[str, bool]]) -> Tuple[str, bool]:
+        """The text, and whether it needs parentheses below another operator."""
+        if not operands:
+            return token if token in CONSTANTS else quoted(token), False
+        texts = [f"({text})" if binary else text for text, binary in operands]
+        if texts[1:]:
+            return f" {token} ".join(texts), True
+        # A letter needs a space, or it could run into a name.
+        return (token if token == "!" else f"{token} ") + texts[0], False
 
-    def bracketed(operand: Tree, limit: float = math.inf) -> List:
-        """Puts an operand of an operator that binds by ``limit`` on a stack of things to write."""
-        binary = isinstance(operand, tuple) and len(operand) == 3
-        bare = not binary or binding.get(operand[0], -math.inf) > limit
-        return [operand] if bare else [[")"], operand, ["("]]
-
-    parts: List[str] = []
-    todo: List = [parse(tokens)]  # subtrees, and text in lists; the next one is on top
-    while todo:
-        item = todo.pop()
-        if isinstance(item, list):
-            parts += item
-        elif isinstance(item, str):
-            parts.append(item if item in CONSTANTS else quoted(item))
-        elif len(item) == 2:
-            operator, operand = item
-            # A letter needs a space, or it could run into a name.
-            parts.append(operator if operator == "!" or tight else operator + " ")
-            todo += bracketed(operand)
-        else:
-            operator, left, right = item
-            limit = binding.get(operator, math.inf)
-            todo += [*bracketed(right, limit), [f" {operator} "], *bracketed(left, limit)]
-    return "".join(parts)
+    check_formula(tokens)
+    return fold(tokens, combine)[0]

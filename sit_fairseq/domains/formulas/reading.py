@@ -23,25 +23,49 @@ name without quotes. Refused, with advice, is whatever has several meanings:
 import re
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
-from sit_fairseq.domains.formulas.notation import (
-    LBT,
-    LETTERS,
-    SIGNS,
-    TEMPORAL_SIGNS,
-    TEMPORAL_WORDS,
-    WORDS,
-)
 from sit_fairseq.domains.formulas.syntax import (
     ARITY,
     CONSTANTS,
-    CYCLE_START,
     OPERATORS,
     RESERVED,
-    TRACE_MARKS,
     check_formula,
 )
-from sit_fairseq.domains.ltl.traces import Trace, parse_trace
-from sit_fairseq.errors import MalformedAnswer, MalformedFormula, excerpt
+from sit_fairseq.errors import MalformedFormula, excerpt
+
+# Signs and words for operators, constants and parentheses; examples/playground/reader.js has the same.
+SIGNS: Dict[str, str] = {
+    **dict.fromkeys(("!", "~", "¬", "￢", "∼"), "!"),
+    **dict.fromkeys(("&", "&&", "/\\", "*", "∧", "∩", "⋀", "⋂", "·", "⋅", "∙", "＆"), "&"),
+    **dict.fromkeys(("|", "||", "\\/", "+", "∨", "∪", "⋁", "⋃", "｜"), "|"),
+    **dict.fromkeys(("->", "=>", "-->", "==>", "→", "⟶", "⇒", "⟹", "⊃"), "->"),
+    **dict.fromkeys(("<->", "<=>", "<-->", "<==>", "↔", "⟷", "⇔", "⟺", "≡"), "<->"),
+    **dict.fromkeys(("^", "⊕", "⨁", "⊻", "↮", "⇎", "≢"), "xor"),
+    **{"⊤": "1", "⊥": "0", "(": "(", ")": ")"},
+}
+TEMPORAL_SIGNS: Dict[str, str] = {
+    **dict.fromkeys(("[]", "□", "⬜", "◻", "◽", "▢", "☐"), "G"),
+    **dict.fromkeys(("<>", "◇", "◊", "⋄", "♢", "⬦", "⬨", "⟡"), "F"),
+    **dict.fromkeys(("()", "○", "◯", "⚪", "∘"), "X"),
+}
+
+# In any case.
+WORDS: Dict[str, str] = {
+    **{"not": "!", "and": "&", "or": "|", "xor": "xor", "implies": "->", "iff": "<->"},
+    **{"true": "1", "false": "0", "1": "1", "0": "0"},
+}
+TEMPORAL_WORDS: Dict[str, str] = {
+    **dict.fromkeys(("always", "globally", "henceforth"), "G"),
+    **dict.fromkeys(("eventually", "finally", "sometime", "sometimes"), "F"),
+    **dict.fromkeys(("next", "nexttime"), "X"),
+    **{"until": "U", "weak until": "W", "weakuntil": "W"},
+    **{"release": "R", "releases": "R", "strong release": "M"},
+}
+
+# As they are.
+LETTERS: Dict[str, str] = {**{letter: letter for letter in "XFGUWRM"}, "V": "R"}
+
+# The same in lbt's prefix notation, whose symbols are p0, p1, ...
+LBT: Dict[str, str] = {"i": "->", "e": "<->", "^": "xor", "t": "1", "f": "0", "V": "R"}
 
 _BINDING: Dict[str, int] = {
     **dict.fromkeys("UWRM", 5),
@@ -151,32 +175,6 @@ def _refuse_formula(name: str, temporal: bool) -> None:
         raise MalformedFormula("the double quotes hold a formula, not a name: leave them out")
 
 
-def read_infix_trace(text: str) -> Trace:
-    """Reads a trace as :meth:`~sit_fairseq.domains.ltl.traces.Trace.infix` writes it, ``a; a & !b;
-    cycle{b}``; a MalformedAnswer if the text is none."""
-    names: Dict[str, str] = {}
-    tokens: List[str] = []
-    step: List[_Lexeme] = []
-    try:
-        for lexeme in _lexemes(text, False, names, TRACE_MARKS):
-            if lexeme.token not in TRACE_MARKS:
-                step.append(lexeme)
-                continue
-            if lexeme.token != CYCLE_START:
-                tokens += _to_prefix(step) if step else []
-            elif [word.text for word in step] != ["cycle"]:
-                raise MalformedAnswer(f"{lexeme} does not follow the word 'cycle'")
-            tokens.append(lexeme.token)
-            step = []
-    except MalformedFormula as error:
-        raise MalformedAnswer(str(error))
-    symbols = {token: name for name, token in names.items()}
-    for name in names:
-        if name in RESERVED or name.split() != [name]:
-            raise MalformedAnswer(f"{name!r} cannot be the name of a symbol")
-    return parse_trace([symbols.get(t, t) for t in tokens + [lexeme.token for lexeme in step]])
-
-
 def _numbered(name: str, names: Dict[str, str]) -> str:
     """p0, p1, ... for a name; a new one is added to ``names``."""
     return names.setdefault(name, f"p{len(names)}")
@@ -227,10 +225,8 @@ def _is_name(word: str, temporal: bool) -> bool:
         return False
 
 
-def _lexemes(
-    text: str, temporal: bool, names: Dict[str, str], marks: Sequence[str] = ()
-) -> List[_Lexeme]:
-    signs = {**SIGNS, **(TEMPORAL_SIGNS if temporal else {}), **{mark: mark for mark in marks}}
+def _lexemes(text: str, temporal: bool, names: Dict[str, str]) -> List[_Lexeme]:
+    signs = {**SIGNS, **(TEMPORAL_SIGNS if temporal else {})}
     ordered = sorted({**_ADVICE, **signs}, key=len, reverse=True)
     words = f"{_STRONG}|{_TWO_WORDS}|{_WORD}" if temporal else _WORD
     pattern = re.compile(
@@ -271,9 +267,8 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
             raise MalformedFormula(f"{lexeme}: a name holds no line ends and no control characters")
         return [_numbered(name, names)]
     if word.endswith("!"):
-        raise MalformedFormula(
-            f"{lexeme} is an operator of PSL or a negation: write U, X or F, or a space before !"
-        )
+        advice = "write U, X or F, or a space before !"
+        raise MalformedFormula(f"{lexeme} is an operator of PSL or a negation: {advice}")
     head = word.partition("[")[0]
     lowered = " ".join(head.lower().split())
     token = WORDS.get(lowered)
@@ -289,19 +284,14 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         operators, name = run_together.groups()
         return [*operators, *([_numbered(name, names)] if name else [])]
     if temporal and _PERHAPS_RUN_TOGETHER.fullmatch(word):
-        raise MalformedFormula(
-            f"{lexeme} may be {word[0]} {word[1:20]} or a name: write a space, or the name in "
-            "double quotes"
-        )
+        advice = f"may be {word[0]} {word[1:20]} or a name: write a space, or the name"
+        raise MalformedFormula(f"{lexeme} {advice} in double quotes")
     if word[0].isdecimal():
-        raise MalformedFormula(
-            f"{lexeme} is neither a constant nor a name; put a name or a comparison in double "
-            "quotes"
-        )
+        advice = "put a name or a comparison in double quotes"
+        raise MalformedFormula(f"{lexeme} is neither a constant nor a name; {advice}")
     if word.endswith("."):
-        raise MalformedFormula(
-            f"{lexeme} ends in a dot: leave it out, or put the name in double quotes"
-        )
+        advice = "leave it out, or put the name in double quotes"
+        raise MalformedFormula(f"{lexeme} ends in a dot: {advice}")
     return [_numbered(word, names)]
 
 

@@ -51,18 +51,14 @@ class FormulaRecipe(SizedRecipe):
     forbidden: ClassVar[Mapping] = {}
 
     def __post_init__(self) -> None:
-        if self.style == "people":
-            if self.distinct_symbols:
-                raise UserError(
-                    "formulas in the style of people have any number of symbols",
-                    "distinct_symbols style",
-                )
-            if self.operators:
-                raise UserError(
-                    "formulas in the style of people have all operators", "operators style"
-                )
-            if not self.symbols:
-                raise UserError("formulas in the style of people need a symbol", "symbols")
+        faults = {
+            "have any number of symbols": ("distinct_symbols style", self.distinct_symbols),
+            "have all operators": ("operators style", self.operators),
+            "need a symbol": ("symbols", not self.symbols),
+        }
+        for fault, (options, present) in faults.items():
+            if self.style == "people" and present:
+                raise UserError(f"formulas in the style of people {fault}", options)
         super().__post_init__()
 
     def samples(self) -> FormulaSampler:

@@ -34,11 +34,8 @@ class FormulaSampler(Sampler):
     ) -> None:
         super().__init__(symbols)
         if max_length > LONGEST_FORMULA:
-            raise UserError(
-                f"formulas with a given number of symbols have at most {LONGEST_FORMULA} tokens, "
-                f"not {max_length}",
-                "max_length",
-            )
+            most = f"at most {LONGEST_FORMULA} tokens, not {max_length}"
+            raise UserError(f"formulas with a given number of symbols have {most}", "max_length")
         self._operators = operators
         self._forbidden = forbidden or {}
         # Probability that a formula of a length has the first token that is the key, and
@@ -86,7 +83,7 @@ class FormulaSampler(Sampler):
 
     def _leaf_choices(self, length: int, k: int) -> _Weighted:
         weights = self._leaf_weights(length, k)
-        return list(range(len(weights))), weights
+        return [*range(len(weights))], weights
 
     def _root_choices(self, size: int, leaves: int, place: _Place) -> _Weighted:
         rows = self._rows(place, size)

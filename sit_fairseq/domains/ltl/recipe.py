@@ -4,17 +4,20 @@ from dataclasses import dataclass
 from random import Random
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from sit_fairseq.datasets.options import option, range_from, symbol_names
-from sit_fairseq.datasets.recipes import Cells, TimedRecipe
+from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.datasets.options import option, symbol_names
+from sit_fairseq.datasets.recipes import Cells, TimedRecipe, distinct_symbols_option
 from sit_fairseq.domains.formulas.recipe import FormulaRecipe, operators_option, symbols_option
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.domains.ltl.labelling import SpotLabeller
 from sit_fairseq.domains.ltl.spot_judge import (
     conjuncts_sorted,
     random_formulas,
+    spot_installed,
+    spot_trace,
     spots_own_form,
 )
+from sit_fairseq.domains.ltl.tableau import depth_first_trace
 from sit_fairseq.domains.prop.propositional import random_formula
 
 # The operators of LTLRandom35, and with which tokens an operand must not begin because Spot
@@ -29,6 +32,36 @@ LTL_FORBIDDEN = {
     ("&", 1): ("0", "1"),
 }
 
+
+class SpotLabeller:
+    """Finds a trace for a formula. As LTLRandom35 has none with ``0``, such a trace is a fault.
+
+    Args:
+        depth_first: label by :func:`~sit_fairseq.domains.ltl.tableau.depth_first_trace`, and by
+            Spot only the few formulas for which that finds no trace.
+    """
+
+    def __init__(self, depth_first: bool = False) -> None:
+        self.depth_first = depth_first
+
+    def __reduce__(self) -> Tuple:
+        return _with_spot, (self.depth_first,)
+
+    def __call__(self, formula: str) -> Label:
+        tokens = formula.split()
+        trace = depth_first_trace(tokens) if self.depth_first else None
+        if trace is None:
+            trace = spot_trace(tokens)
+        if trace is None:
+            return Label("", "unsatisfiable")
+        return Label(" ".join(trace.tokens), "zero_in_trace" if "0" in trace.tokens else None)
+
+
+def _with_spot(depth_first: bool) -> SpotLabeller:
+    spot_installed()  # a worker loads it before the time of its first item is taken
+    return SpotLabeller(depth_first)
+
+
 LABELS = {"spot": SpotLabeller(), "depth-first": SpotLabeller(depth_first=True)}
 
 
@@ -39,7 +72,7 @@ def spots_names(number: int) -> List[str]:
 
 @dataclass
 class LtlRecipe(FormulaRecipe, TimedRecipe):
-    """The options of satisfiable formulas with their traces.
+    """Satisfiable formulas with their traces.
 
     The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over ``! &
     X U`` and the constants, as many of each length, each with an accepting run of its automaton.
@@ -48,13 +81,7 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
     """
 
     symbols: Sequence[str] = symbols_option(0)
-    distinct_symbols: Optional[Tuple[int, int]] = option(
-        None,
-        "number of different symbols in each sample, or a range of it; lengths in which they have "
-        "no room are left out",
-        type=range_from(0),
-        metavar="LO-HI",
-    )
+    distinct_symbols: Optional[Tuple[int, int]] = distinct_symbols_option(0)
     operators: Optional[Sequence[str]] = operators_option(tuple(ARITY))
     labels: str = option(
         "spot",

@@ -46,21 +46,6 @@ def spot_installed() -> bool:
     return hasattr(spot, "translate")
 
 
-def require_spot(what: str) -> None:
-    """A UserError, which says what needs Spot, if it is not installed."""
-    if not spot_installed():
-        raise UserError(f"{what} Spot: {INSTALL_HINT}.")
-
-
-def spot_version() -> Optional[str]:
-    """The version of Spot; None if it is not installed."""
-    if not spot_installed():
-        return None
-    import spot
-
-    return spot.version()
-
-
 def _renamed(tokens: Sequence[str], names: Mapping[str, str]) -> List[str]:
     return [names.get(token, token) for token in tokens]
 
@@ -105,7 +90,11 @@ class SpotJudge(FormulaJudge):
         return SpotJudge, ()  # a worker loads Spot before the time of its first item is taken
 
     def versions(self) -> Dict[str, Optional[str]]:
-        return {"spot": spot_version()}
+        if not spot_installed():
+            return {"spot": None}
+        import spot
+
+        return {"spot": spot.version()}
 
     def check(self, source: str) -> None:
         check_ltl(source.split())
@@ -184,6 +173,8 @@ def _spot_tokens(formula: Any) -> List[str]:
 def spot_patterns() -> Iterator[str]:
     """Specifications that ship with Spot, in infix notation (Dwyer, Avrunin and Corbett; Etessami
     and Holzmann; Holeček et al.; Somenzi and Bloem; Pelánek; Lily; Sickert et al.)."""
+    if not spot_installed():
+        raise UserError(f"The patterns of Spot need Spot: {INSTALL_HINT}.")
     from spot import gen
 
     for name in ("DAC", "EH", "HKRSS", "SB", "P", "LILY", "SEJK"):

@@ -89,11 +89,9 @@ def parse_trace(tokens: Sequence[str]) -> Trace:
 
 
 def same_trace(answer: str, target: str) -> bool:
-    """Whether two traces are equal up to swapping the two operands of any ``&`` or ``|``.
-
-    As in DeepLTL (Hahn et al. 2021) operands are not regrouped: ``& a & b c`` equals ``& & c b a``
-    and not ``& b & a c``. What is no trace is compared token by token.
-    """
+    """Whether two traces are equal up to swapping the two operands of any ``&`` or ``|``, but not
+    regrouping them (DeepLTL, Hahn et al. 2021): ``& a & b c`` equals ``& & c b a`` and not ``& b & a
+    c``. What is no trace is compared token by token."""
     try:
         first, second = parse_trace(answer.split()), parse_trace(target.split())
     except MalformedAnswer:
@@ -143,8 +141,3 @@ def _split(tokens: Sequence[str]) -> Tuple[Step, ...]:
 def canonical_names(tokens: Sequence[str]) -> Dict[str, str]:
     """Maps each symbol of a formula in prefix notation to p0, p1, ... by first appearance."""
     return {symbol: f"p{index}" for index, symbol in enumerate(formula_symbols(tokens))}
-
-
-def data_symbols(tokens: Sequence[str]) -> List[str]:
-    """The symbols of a formula, an assignment, a trace or a string, by first appearance."""
-    return [symbol for symbol in formula_symbols(tokens) if symbol not in TRACE_MARKS]

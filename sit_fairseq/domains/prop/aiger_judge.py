@@ -6,10 +6,11 @@ Only this file imports py-aiger and py-aiger-sat, when they are needed.
 import logging
 import operator
 from importlib.util import find_spec
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from sit_fairseq.domains.formulas.syntax import fold, formula_symbols
 from sit_fairseq.domains.prop.judges import PropJudge
+from sit_fairseq.domains.prop.propositional import assignment_text
 from sit_fairseq.judging.signature import versions_of
 from sit_fairseq.judging.verdict import Verdict
 
@@ -48,8 +49,8 @@ def _circuit(formula: Sequence[str]) -> Any:
     return fold(formula, lambda t, operands: _OPERATIONS[t](*operands) if operands else leaves[t])
 
 
-def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
-    """Labels a formula by the rule of PropRandom35 (DeepLTL, Hahn et al. 2021).
+def aiger_answer(formula: Sequence[str]) -> Optional[str]:
+    """Labels a formula by the rule of PropRandom35 (DeepLTL, Hahn et al. 2021), as in a data set.
 
     A model found by the solver is reduced to an UNSAT core of the negated formula with the model's
     literals as assumptions, sorted by the name of the symbol. Neither is canonical: py-aiger names
@@ -66,9 +67,8 @@ def aiger_assignment(formula: Sequence[str]) -> Optional[List[Tuple[str, int]]]:
     solver.add_expr(~circuit)
     solver.is_sat(assumptions=model)
     core = solver.get_unsat_core()
-    return sorted(
-        (symbol, int(core[wire])) for symbol, wire in _wires(formula).items() if wire in core
-    )
+    wires = sorted(_wires(formula).items())
+    return assignment_text((name, int(core[wire])) for name, wire in wires if wire in core)
 
 
 class AigerJudge(PropJudge):

@@ -23,23 +23,18 @@ from sit_fairseq.domains.prop.propositional import assignment_text, subformula_t
 _Demand = Optional[bool]
 _Demands = Tuple[_Demand, _Demand]
 
-_BOTH: _Demands = (True, True)
-_NEITHER: _Demands = (False, False)
-_LEFT_ONLY: _Demands = (True, False)
-_RIGHT_ONLY: _Demands = (False, True)
-
 # What an operator of which a value is asked first asks of its operands, and what otherwise.
 _WAYS: Dict[Tuple[str, bool], Tuple[_Demands, _Demands]] = {
-    ("&", True): (_BOTH, _BOTH),
+    ("&", True): ((True, True), (True, True)),
     ("&", False): ((False, None), (None, False)),
     ("|", True): ((True, None), (None, True)),
-    ("|", False): (_NEITHER, _NEITHER),
+    ("|", False): ((False, False), (False, False)),
     ("->", True): ((False, None), (None, True)),
-    ("->", False): (_LEFT_ONLY, _LEFT_ONLY),
-    ("xor", True): (_LEFT_ONLY, _RIGHT_ONLY),
-    ("xor", False): (_BOTH, _NEITHER),
-    ("<->", True): (_BOTH, _NEITHER),
-    ("<->", False): (_LEFT_ONLY, _RIGHT_ONLY),
+    ("->", False): ((True, False), (True, False)),
+    ("xor", True): ((True, False), (False, True)),
+    ("xor", False): ((True, True), (False, False)),
+    ("<->", True): ((True, True), (False, False)),
+    ("<->", False): ((True, False), (False, True)),
 }
 
 

@@ -64,10 +64,8 @@ class PropJudge(FormulaJudge):
 
 
 class BitsJudge(PropJudge):
-    """Decides by a truth table over the symbols that the answer leaves open.
-
-    Of more symbols than a table has room for, a search decides; one too long is *unavailable*.
-    """
+    """Decides by a truth table over the symbols that the answer leaves open; if a table has no room
+    for them, by a search, which is *unavailable* where it takes too long."""
 
     name = "bits"
     quick = True

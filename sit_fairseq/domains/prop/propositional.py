@@ -184,16 +184,12 @@ def _cost(table: int, k: int, memo: Dict[Tuple[int, int], int]) -> int:
 
 
 def smallest_assignment(table: int, k: int) -> Optional[List[Tuple[int, int]]]:
-    """A smallest partial assignment under which a function is true.
+    """A smallest partial assignment under which a function of k variables is true.
 
     Among those of the fewest literals, the first is taken when each variable in turn prefers 1,
-    then 0, then being left out. Only variable numbers are looked at, so a renamed formula gets the
-    renamed assignment; the labels of PropRandom35 (an UNSAT core sorted by name) lack that
-    property.
-
-    Returns:
-        ``(variable, value)`` pairs by variable, empty for a tautology; None if nothing satisfies
-        the truth table of k variables.
+    then 0, then being left out. So a renamed formula gets the renamed assignment. The result has
+    ``(variable, value)`` pairs by variable, none for a tautology; it is None if nothing satisfies
+    the truth table.
     """
     memo: Dict[Tuple[int, int], int] = {}
     cost = _cost(table, k, memo)

@@ -11,23 +11,16 @@ from sit_fairseq.datasets.recipes import Cells
 from sit_fairseq.domains.formulas.recipe import FormulaRecipe, operators_option
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
 from sit_fairseq.domains.formulas.syntax import OPERATORS
-from sit_fairseq.domains.prop.aiger_judge import INSTALL_HINT, aiger_assignment, aiger_installed
+from sit_fairseq.domains.prop.aiger_judge import INSTALL_HINT, aiger_answer, aiger_installed
 from sit_fairseq.domains.prop.depth_first import depth_first_answer
 from sit_fairseq.domains.prop.propositional import (
     MAX_VARIABLES,
     RANDOM_OPERATORS,
-    assignment_text,
     is_contingent,
     random_formula,
     smallest_answer,
 )
 from sit_fairseq.errors import UserError
-
-
-def aiger_answer(formula: Sequence[str]) -> Optional[str]:
-    """The assignment by the rule of PropRandom35, which depends on names."""
-    literals = aiger_assignment(formula)
-    return None if literals is None else assignment_text(literals)
 
 
 def _label(answer: Callable[[Sequence[str]], Optional[str]], source: str) -> Label:
@@ -46,15 +39,13 @@ LABELS: Dict[str, Labeller] = {
 
 def _check_table(number: int, options: str) -> None:
     if number > MAX_VARIABLES:
-        raise UserError(
-            f"a truth table has at most {MAX_VARIABLES} symbols, these formulas up to {number}",
-            options,
-        )
+        most = f"a truth table has at most {MAX_VARIABLES} symbols"
+        raise UserError(f"{most}, these formulas up to {number}", options)
 
 
 @dataclass
 class PropRecipe(FormulaRecipe):
-    """The options of formulas that are satisfiable and no tautologies, with their assignments.
+    """Formulas that are satisfiable and no tautologies, with their assignments.
 
     The set-up is that of PropRandom35 (Hahn et al. 2021): a length is drawn uniformly, then
     formulas of this length until one is contingent. Known formulas are dropped, so short ones are

@@ -8,10 +8,10 @@ import pytest
 from conftest import needs_spot
 
 from sit_fairseq.domains.formulas.infix import infix, quoted
-from sit_fairseq.domains.formulas.reading import read_formula, read_infix_trace
+from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.prop.propositional import random_formula
-from sit_fairseq.errors import MalformedAnswer, MalformedFormula
+from sit_fairseq.errors import MalformedFormula
 
 
 def read(text, temporal=True):
@@ -28,16 +28,11 @@ def read(text, temporal=True):
         ("[] (req => <> grant)", "G -> req F grant"),
         ("!close U open", "U ! close open"),
         ("GFa & XXp0", "& G F a X X p0"),
-        ("G(a&&b||!c)", "G | & a b ! c"),
         ("a /\\ ~b \\/ c", "| & a ! b c"),
         ("□(a → ◇b) ∧ ¬c", "& G -> a F b ! c"),
-        ("a U b U c", "U a U b c"),
-        ("a -> b -> c", "-> a -> b c"),
-        ("a | b ^ c & d", "| a xor b & c d"),
         ('"two words" W "G"', "W two words G"),
         ("GFa", "G F a"),
         ("G TRUE", "G 1"),
-        ("U False a", "U 0 a"),
         ("& X1 G0", "& X1 G0"),
         ("a * b + c ∩ d ∪ e", "| | & a b & c d e"),
         ("⬜a ⟶ ◻◯b ⟹ ⋄c ∨ ♢d", "-> G a -> G X b | F c F d"),
@@ -75,10 +70,6 @@ def test_temporal_formulas(text, prefix):
         ('"A.B" + "a.in"', "| A.B a.in"),
         ("e p0 ^ p1 f", "<-> p0 xor p1 0"),
         ("GFa", "GFa"),
-        ("!(a & b)", "! & a b"),
-        ("a & b & c", "& & a b c"),
-        ("a | b xor c & !d", "| a xor b & c ! d"),
-        ("a <-> b -> c | d", "<-> a -> b | c d"),
         ('"X1"|p0', "| X1 p0"),
     ],
 )
@@ -106,19 +97,14 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
             r"'X\[3\]' at character 1 is an operator with brackets.* X\[3\] a out, X X X a",
         ),
         ("F[0:3] a", "'F' at character 1 is an operator with"),
-        ("not[a] & b", r"'not\[a\]' at character 1 is an operator with"),
-        ("GF[a]", r"'GF\[a\]' at character 1 is an operator with"),
         ("[a & b] | c", r"'\[' at character 1 cannot be read; brackets are \( \)"),
-        ("()", r"'\(\)' at character 1: an operand is missing after it"),
         ("a (b)", "'a' at character 1: an operator is missing after it"),
         ('a & "a', "'\"' at character 5 cannot be read; its double quotes are never closed"),
         (
             "<>R -> p",
             "'R' at character 3: an operand is missing after it; it is an operator: write \"R\"",
         ),
-        ("M -> X p", "'M' at character 1: an operand is missing after it; it is an operator"),
         ("G (go -> F Release)", "'Release' at character 12: .* it is an operator"),
-        ("G i p0", "'i' at character 3: an operator is missing after it, as it is read as a name"),
         ("a until! b", "'until!' at character 3 is an operator of PSL or a negation"),
         ("G (a -> eventually!b)", "'eventually!' at character 9 is an operator of PSL"),
         ("W p0 f", "t and f are lbt's 1 and 0, or names"),
@@ -135,9 +121,7 @@ def test_letters_of_operators_are_names_in_propositional_formulas(text, prefix):
         ("a & -b", "'-' at character 5 cannot be read; not is !"),
         ("a <- b", "'<-' at character 3 cannot be read; turn a <- b into b -> a"),
         ('"G (r -> F g)"', "the double quotes hold a formula, not a name: leave them out"),
-        ('("F goal")', "the double quotes hold a formula, not a name: leave them out"),
         ('"a\nverified" & b', "a name holds no line ends and no control characters"),
-        ('"\x1b[2K" & b', "a name holds no line ends and no control characters"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(text, message):
@@ -285,38 +269,3 @@ def test_deep_and_long_texts():
     assert read("(" * 5000 + "a" + ")" * 5000) == "a"
     assert read("!" * 50000 + "a").split() == ["!"] * 50000 + ["a"]
     assert read("a & " * 50000 + "b").split() == ["&"] * 50000 + ["a"] * 50000 + ["b"]
-
-
-@pytest.mark.parametrize(
-    "text, tokens",
-    [
-        ("a & b & !c | d ;cycle {1}\n", "| & & a b ! c d ; { 1 }"),
-        ("cycle{a;\n  b}", "{ a ; b }"),
-        ('cycle; cycle{"X1" and ~cycle}', "cycle ; { & X1 ! cycle }"),
-    ],
-)
-def test_traces_for_people_may_be_written_freely(text, tokens):
-    assert read_infix_trace(text).tokens == tokens.split()
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("a; {b}", "does not follow the word 'cycle'"),
-        ("a cycle{b}", "does not follow the word 'cycle'"),
-        ("cycle{{b}}", "does not follow the word 'cycle'"),
-        ("cycle{b} and so on", "ends with its cycle"),
-        ("cycle{}", "step 1: the formula is empty"),
-        ("a; X b; cycle{b}", "'X' at character 4: an operator is missing after it"),
-        ("a U b; cycle{b}", "'U' at character 3: an operator is missing after it"),
-        ("a &; cycle{b}", "'&' at character 3: an operand is missing after it"),
-        ("The trace: cycle{b}", "':' at character 10 cannot be read"),
-        ("X; cycle{b}", "'X' cannot be the name of a symbol"),
-        ('cycle{"a b"}', "'a b' cannot be the name"),
-        ('cycle{"{"}', "'{' cannot be the name"),
-        ('cycle{""}', "'' cannot be the name"),
-    ],
-)
-def test_malformed_traces(text, message):
-    with pytest.raises(MalformedAnswer, match=message):
-        read_infix_trace(text)

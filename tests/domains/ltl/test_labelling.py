@@ -3,8 +3,8 @@
 from conftest import needs_spot
 
 from sit_fairseq.datasets.labelling import Label
-from sit_fairseq.domains.ltl import labelling
-from sit_fairseq.domains.ltl.labelling import SpotLabeller
+from sit_fairseq.domains.ltl import recipe
+from sit_fairseq.domains.ltl.recipe import SpotLabeller
 
 pytestmark = needs_spot
 
@@ -14,10 +14,5 @@ def test_labeller_asks_spot_where_depth_first_finds_nothing(monkeypatch):
     spots, depth_first = Label("{ & a ! b }"), Label("{ ! b }")
     assert SpotLabeller()(formula) == spots
     assert SpotLabeller(depth_first=True)(formula) == depth_first
-    monkeypatch.setattr(labelling, "depth_first_trace", lambda formula: None)
+    monkeypatch.setattr(recipe, "depth_first_trace", lambda formula: None)
     assert SpotLabeller(depth_first=True)(formula) == spots
-
-
-def test_faults():
-    assert SpotLabeller(depth_first=True)("& a ! a") == Label("", "unsatisfiable")
-    assert SpotLabeller()("X 0") == Label("", "unsatisfiable")

@@ -66,12 +66,6 @@ def test_depth_first_labels(data, tmp_path):
     assert targets == [" ".join(trace.tokens) for trace in traces]
 
 
-def test_operators(tmp_path):
-    options = ["--operators", "F,->,xor", "--size", 300, "--max-length", 12]
-    sources, _ = read(generate("ltl", tmp_path / "x", *options, "--labels", "depth-first"))
-    assert set(" ".join(sources).split()) == {*"F -> xor 0 1 a b c d e".split()}
-
-
 def test_formulas_without_symbols(tmp_path):
     options = ["--symbols", 0, "--size", 30, "--max-length", 9]
     sources, targets = read(generate("ltl", tmp_path / "x", *options))

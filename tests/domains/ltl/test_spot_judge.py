@@ -224,16 +224,6 @@ def test_labels_satisfy_and_are_renamed_with_their_formula(find):
     assert seen[False, True] <= (find is depth_first_trace) * 4, seen  # 1 % of all operators
 
 
-@needs_spot
-def test_translations_are_kept_for_renamed_formulas_too():
-    spot_judge._counterexamples.cache_clear()
-    for a, b in ("ab", "ba", ("X1", "c")):
-        SpotJudge().verify(f"U {a} {b}", f"{{ {b} }}")
-        SpotJudge().verify(f"U {a} {b}", f"{{ {a} }}")
-    info = spot_judge._counterexamples.cache_info()
-    assert (info.misses, info.hits) == (1, 5)
-
-
 @pytest.mark.slow
 @needs_spot
 def test_pool_stops_spot_and_goes_on():
@@ -262,14 +252,9 @@ def test_a_crash_of_spot_is_an_error_and_the_pool_goes_on():
 @pytest.mark.parametrize(
     "formula, solvable",
     [
-        ("a", True),
-        ("& a ! a", False),
         ("& G a F ! a", False),
-        ("& G F a G F ! a", True),
         ("& a X ! a", True),
-        ("U a 0", False),
         ("1", True),
-        ("0", False),
         ("U a", None),  # no formula
         ("{ 1 }", None),
     ],

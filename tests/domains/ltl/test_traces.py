@@ -2,11 +2,9 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.reading import read_infix_trace
 from sit_fairseq.domains.ltl.traces import (
     Trace,
     check_ltl,
-    data_symbols,
     parse_trace,
     same_trace,
 )
@@ -49,7 +47,6 @@ def test_traces(text, prefix, cycle, people):
     )
     assert trace.tokens == text.split()
     assert trace.infix() == people
-    assert read_infix_trace(people) == trace
 
 
 @pytest.mark.parametrize(
@@ -79,18 +76,6 @@ def test_long_and_deep_traces():
     assert len(trace.steps) == 20001
     assert trace.tokens == tokens
     assert trace.infix().endswith("; cycle{" + "!" * 20000 + "a}")
-
-
-@pytest.mark.parametrize(
-    "sentence, symbols",
-    [
-        ("xor x -> r o", "x r o"),
-        ("b 1 a 0", "b a"),
-        ("X c ; & b ! c ; { 1 ; a }", "c b a"),
-    ],
-)
-def test_symbols_of_a_data_set(sentence, symbols):
-    assert data_symbols(sentence.split()) == symbols.split()
 
 
 @pytest.mark.parametrize(

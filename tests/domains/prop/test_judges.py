@@ -10,7 +10,7 @@ import pytest
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.syntax import formula_symbols
 from sit_fairseq.domains.prop import aiger_judge, satisfiability
-from sit_fairseq.domains.prop.aiger_judge import AigerJudge, aiger_assignment
+from sit_fairseq.domains.prop.aiger_judge import AigerJudge, aiger_answer
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import random_formula, smallest_assignment, truth_table
 from sit_fairseq.judging.verdict import Verdict
@@ -95,12 +95,11 @@ def test_aiger_labels_are_right_and_sorted_by_name():
     for _ in range(60):
         formula = random_formula(rng, 20, ["p10", "p9", "a", "b"])
         symbols = formula_symbols(formula)
-        literals = aiger_assignment(formula)
-        if literals is None:
+        answer = aiger_answer(formula)
+        if answer is None:
             assert truth_table(formula, symbols) == 0
             continue
-        assert literals == sorted(literals)
-        answer = " ".join(f"{symbol} {value}" for symbol, value in literals)
+        assert answer.split()[::2] == sorted(answer.split()[::2])
         assert bits.verify(" ".join(formula), answer) is Verdict.satisfied
         labelled += 1
     assert labelled > 30
@@ -110,10 +109,8 @@ def test_aiger_labels_are_right_and_sorted_by_name():
 @pytest.mark.parametrize(
     "formula, solvable",
     [
-        ("a", True),
         ("& a ! a", False),
         ("| a ! a", True),  # the empty answer
-        ("0", False),
         ("& a", None),  # no formula
         ("X a", None),
     ],
