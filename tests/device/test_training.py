@@ -33,6 +33,7 @@ MODELS = {
         "layernorm_embedding": True,
     },
     "deep trees": {"tree_depth": 30},
+    "own places": {"stream_places": "own"},
     "absolute": {"encoder_positions": "sinusoidal", "decoder_positions": "learned"},
     **{
         name: {"symbol_embedding": name, "stream_attention": "EP-DP-CP"}
