@@ -9,7 +9,7 @@ D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Iterator, List, Optional, Sequence
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -110,7 +110,7 @@ class RowDecoder(StreamDecoder):
             views[cross.index("CP")] = source.rows.streams(source.states, streams)
         yield last.project_encoder(views)
 
-    def _columns(self, streams: Streams):
+    def _columns(self, streams: Streams) -> Tuple[int, Tensor]:
         """V_n, and (B*K,) the slots of each sequence."""
         num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
         return self.embed_tokens.vocabulary.num_base, num_slots
