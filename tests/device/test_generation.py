@@ -110,10 +110,6 @@ SEARCHES = {
     "sampling": lambda dictionary: {"search_strategy": search.Sampling(dictionary)},
     "top k": lambda dictionary: {"search_strategy": search.Sampling(dictionary, sampling_topk=4)},
     "top p": lambda dictionary: {"search_strategy": search.Sampling(dictionary, sampling_topp=0.8)},
-    "no repeated n-grams": lambda dictionary: {"no_repeat_ngram_size": 2},
-    "match source length": lambda dictionary: {"match_source_len": True},
-    "unnormalised": lambda dictionary: {"normalize_scores": False, "temperature": 1.3},
-    "least length": lambda dictionary: {"min_len": 4},
 }
 
 

@@ -11,7 +11,7 @@ from fairseq.dataclass.configs import GenerationConfig
 from generated import read
 
 from sit_fairseq.domains import Domain, find, names
-from sit_fairseq.domains.by_name import domain_of, make_grammar, make_judge
+from sit_fairseq.domains.by_name import domain_of, make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
@@ -78,12 +78,6 @@ def test_domains_of_the_package_are_whole(name):
     assert find(domain.alias or name) is domain
     assert make_judge(name).semantics == (domain.alias or name)
     assert domain.recipe is not None and domain.labels and domain.cells is not None
-
-
-def test_a_grammar_by_the_name_of_a_domain():
-    assert make_grammar("prop").shortest((0, False)) == 0
-    with pytest.raises(UserError, match="the domain copying has no grammar"):
-        make_grammar("copying")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def six(tmp_path_factory) -> SimpleNamespace:
     )
     # Another order of dict.txt, and symbols that only the longer dictionary lists.
     test = preprocess_lines(root / "test", ["& f e", "! d"], ["f 1 e 1", "d 0"])
-    return SimpleNamespace(own=own, data=data, test=test)
+    return SimpleNamespace(data=data, test=test)
 
 
 def brief(kind, data, save_dir, *arguments):

@@ -9,7 +9,7 @@ from sit_fairseq.domains.by_name import SEMANTICS, accepting_judge, make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.judging.verdict import Verdict, VerdictCounts
+from sit_fairseq.judging.verdict import Verdict
 
 RULES = """
 from sit_fairseq.judging.judge import Judge
@@ -143,15 +143,3 @@ def test_a_judge_that_lacks_something_cannot_verify(monkeypatch):
 def test_models_of_another_logic(semantics, tokens, reason):
     with pytest.raises(UserError, match=f"{semantics} does not suit this model.*{reason}"):
         refuse_other_logic(make_judge(semantics), tokens.split())
-
-
-# Verdicts and their counts.
-
-
-def test_text():
-    counts = VerdictCounts({Verdict.satisfied: 97, Verdict.violated: 2, Verdict.invalid: 1})
-    assert str(counts) == (
-        "97/100 correct; satisfied 97, violated 2, vacuous 0, invalid 1, timeout 0, error 0, "
-        "unavailable 0"
-    )
-    assert str(VerdictCounts()).startswith("0/0 correct; satisfied 0, violated 0")

@@ -108,11 +108,6 @@ def test_blocks_are_those_of_the_loop(mode):
         ]
 
 
-def test_an_unknown_mode_of_blocks_is_refused():
-    with pytest.raises(ValueError, match="lines"):
-        compiled_parts._get_slice_indices_fast(numpy.array([3]), "lines", 8, 1)
-
-
 @pytest.fixture
 def without_compiled_parts(monkeypatch):
     """fairseq as if it had been installed without a compiler, and a use of what stands in."""

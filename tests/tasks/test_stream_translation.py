@@ -1,7 +1,6 @@
 """What fairseq asks of the task, and what the task refuses."""
 
 import gc
-import logging
 import shutil
 import sys
 from argparse import Namespace
@@ -222,16 +221,6 @@ def test_options_of_another_version_are_completed():
 
 
 # What is said.
-
-
-def test_the_dictionary_is_said_once(caplog):
-    task = make_task()
-    model = make_model(task.source_dictionary)
-    with caplog.at_level(logging.INFO):
-        for _ in range(2):
-            task.build_generator([model], GenerationConfig())
-    said = [record.getMessage() for record in caplog.records]
-    assert said == [f"dictionary: {task.source_dictionary.summary()}"]
 
 
 def test_judged_validation_logs_beside_the_loss(monkeypatch):
