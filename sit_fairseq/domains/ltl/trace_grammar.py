@@ -15,7 +15,7 @@ from sit_fairseq.symbols.slot import Token
 
 
 class _InTrace(NamedTuple):
-    """What was read of a trace."""
+    """A trace as read so far."""
 
     cycle: bool  # whether its cycle has begun
     open: int  # operands that the formula of the present step waits for
