@@ -11,7 +11,7 @@ from searches import build, generate
 
 from sit_fairseq.domains import find
 from sit_fairseq.domains.ltl.traces import parse_trace
-from sit_fairseq.domains.prop.domain import AssignmentGrammar
+from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
 from sit_fairseq.search import strategies

@@ -8,7 +8,7 @@ from conftest import encode, make_dictionary, make_model, make_sample, redraw
 from fairseq.search import Sampling
 from searches import build, generate
 
-from sit_fairseq.domains.prop.domain import AssignmentGrammar
+from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.testing import (

@@ -3,42 +3,20 @@
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
 from sit_fairseq.domains.formulas.held_out import held_out_sets
 from sit_fairseq.domains.formulas.infix import named
 from sit_fairseq.domains.formulas.reading import read_formula
-from sit_fairseq.domains.formulas.syntax import ARITY, CONSTANTS, OPERATORS, SYMBOLS, balanced
+from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
+from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, literals_text, same_literals
 from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
 from sit_fairseq.errors import EXTRAS, UserError
-from sit_fairseq.search.grammar import Grammar, State
-from sit_fairseq.symbols.slot import Token
-
-
-class AssignmentGrammar(Grammar):
-    """Partial assignments such as ``a 1 c 0``: each symbol at most once, with a value each.
-
-    A state is the slots that have their value, as bits, and whether the last one waits for it.
-    """
-
-    def start(self, source: Tuple[Token, ...] = ()) -> State:
-        return 0, False
-
-    def next(self, state: State, token: Token) -> Optional[State]:
-        used, waits = state
-        if waits:
-            return (used, False) if token in CONSTANTS else None
-        if isinstance(token, str) or used >> token & 1:
-            return None
-        return used | 1 << token, True
-
-    def shortest(self, state: State) -> int:
-        return int(state[1])
 
 
 def _network_functions() -> Iterator[List[str]]:
