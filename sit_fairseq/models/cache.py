@@ -261,7 +261,7 @@ class KeyValueCache:
         hypotheses = self.context.streams.hypotheses
         to = self.context.streams.reorder(order)
         self.context = self.context.moved(to)
-        self._follow(to, order.to(self._sentence.device))
+        self._follow(to, order)
         if not (to.same_sentences and to.streams.hypotheses == hypotheses):
             self._continue_from(to.rows_of_streams)
 

@@ -314,6 +314,7 @@ class RowCache(KeyValueCache):
         self.aggregated_attn.advance(count, new.size(0), new.size(1))
 
     def _follow(self, to: Reordering, order: Tensor) -> None:
+        order = order.to(self._sentence.device)
         self.self_attn.select(order)
         self.aggregated_attn.select(order)
         if not to.same_sentences and self.rows is not None:
