@@ -247,7 +247,7 @@ def cells(table: Table, runs: Sequence[Run], results: Sequence[Results]) -> List
 
 
 def _value_at(result: Any, path: str) -> Optional[float]:
-    """The number at a dotted path of a result, None if it is known that there is none."""
+    """The number at a dotted path of a result; None where the result says None."""
     for key in path.split("."):
         result = result.get(key, "") if isinstance(result, dict) else ""
     if result is not None and (isinstance(result, bool) or not isinstance(result, (int, float))):

@@ -37,7 +37,7 @@ from sit_fairseq.errors import UserError
 def _size(text: str) -> Tuple[str, Optional[int]]:
     """The type of ``--by``: a size, and the most of it in training."""
     if not (match := re.fullmatch(r"(symbols|length)(?:=(\d+))?|(written)", text)):
-        raise argparse.ArgumentTypeError(f"{text} is none of symbols, length and written")
+        raise argparse.ArgumentTypeError(f"{text} is not symbols, length or written")
     return match[1] or match[3], match[2] and int(match[2])
 
 

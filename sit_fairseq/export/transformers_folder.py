@@ -139,12 +139,13 @@ def _tokenizer(sorts: List[str], pieces: str) -> Dict[str, Any]:
     place = f"{_TOKENS.split('.')[-1]}.SymbolTokenizer"
     found = {"tokenizer_class": "SymbolTokenizer", "auto_map": {"AutoTokenizer": [place, None]}}
     if os.path.isfile(pieces):
+        from google.protobuf.message import DecodeError
         from sentencepiece import sentencepiece_model_pb2
 
         model = sentencepiece_model_pb2.ModelProto()
         try:
             model.ParseFromString(Path(pieces).read_bytes())
-        except Exception:  # of protobuf, of any kind
+        except DecodeError:
             model.Clear()
         if model.trainer_spec.model_type != model.trainer_spec.BPE:
             raise UserError(f"{pieces} is no BPE model; only BPE models can be exported")
