@@ -1,0 +1,1 @@
+"""Planning: problems in PDDL, and plans, found action by action."""
