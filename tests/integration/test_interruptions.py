@@ -20,7 +20,7 @@ from command_line import PLUG_IN, ROOT, UNVALIDATED, preprocess, sit
 from integration.conftest import same
 from vanilla_models import load
 
-from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
+from sit_fairseq.models import fairseq_adapter  # noqa: F401  registers all
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 SENTENCES, EPOCHS = 150, 3
