@@ -282,12 +282,9 @@ class Model:
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
-            tokens = self._tokens.read(sentence)
+            tokens = self.core.typed(sentence)
         except UnansweredError as error:
             return error.reason
-        fault = self.core.unreadable(tokens)
-        if fault is not None:
-            return f"the sentence {fault}"
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
 
     def _pool(self, verify: Any) -> Any:

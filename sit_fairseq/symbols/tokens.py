@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler, word_fault
 
 # Names with these numbers tell whether a stem is free.
 _NUMBERS = (0, 1, 10, 100, 1000, 1000000)
@@ -167,6 +167,13 @@ class TokenTable:
             self._append(token)
         return self.indices.get(token, self.unk())
 
+    def fault(self, words: Sequence[str]) -> Optional[str]:
+        """Why a sentence of these words is none, else None; see :func:`word_fault`."""
+        if not words:
+            return "is empty"
+        faults = (word_fault(w, w in self or self.is_symbol(w), self.pattern) for w in words)
+        return next(filter(None, faults), None)
+
     def read(self, sentence: str) -> Tensor:
         """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
 
@@ -174,20 +181,12 @@ class TokenTable:
             sentence: tokens separated by spaces.
 
         Raises:
-            UnansweredError: a token is neither a base token nor a symbol.
+            UnansweredError: it is empty, or a token is neither a base token nor a symbol.
         """
-        words = sentence.split()
-        for token in words:
-            reason = None
-            if token in SPECIAL_TOKENS or is_filler(token):
-                reason = f"the sentence holds {token}, a token of fairseq's own"
-            elif token not in self and not self.is_symbol(token):
-                reason = f"unknown token {token[:40]!r}, no base token of the model"
-                if self.pattern is not None:
-                    reason += f" and not matched by --symbols {self.pattern!r}"
-            if reason is not None:
-                raise UnansweredError(reason, sentence)
-        return torch.tensor([*map(self.index, words), self.eos()])
+        fault = self.fault(sentence.split())
+        if fault is not None:
+            raise UnansweredError(f"the sentence {fault}", sentence)
+        return self.encode([sentence])[0]
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:
