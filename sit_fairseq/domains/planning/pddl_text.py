@@ -101,7 +101,6 @@ def _blank(match: "re.Match[str]") -> str:
 def _parser(kind: str):
     try:
         from lark import Lark
-
         from pddl.parser import GRAMMAR_FILE
     except ModuleNotFoundError as error:
         raise missing(error)
