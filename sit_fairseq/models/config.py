@@ -83,6 +83,11 @@ class ModelConfig:
     decoder_normalize_before: bool = _option(False, "layer norm before each decoder sub-layer")
     decoder_positions: str = _option("rope", "rope (rotary), sinusoidal, learned, none")
     no_decoder_final_norm: bool = _option(False, "no layer norm after a pre-norm decoder")
+    position_gaps: int = _option(
+        0,
+        "in training, spread up to this many places at random over the gaps of a sentence, so that "
+        "positions are as large as in longer ones; validation and answers have no gaps",
+    )
     aggregated_normalize_before: bool = _option(
         False, "layer norm before aggregated self-attention in a post-norm model too"
     )
@@ -134,6 +139,14 @@ def check(cfg: ModelConfig) -> None:
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
     refuse(
         fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
+    )
+    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
+    refuse(
+        cfg.position_gaps > 0
+        and cfg.encoder_positions in ("tree", "none")
+        and cfg.decoder_positions == "none",
+        "gaps in positions need some that count tokens, and neither side has such",
+        "position_gaps encoder_positions decoder_positions",
     )
     encoder, decoder = (StackConfig.of(cfg, side) for side in ("encoder", "decoder"))
     layers, channels = (encoder.num_layers, decoder.num_layers), encoder.embed_dim

@@ -42,6 +42,7 @@ from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
 from sit_fairseq.training.pace import Pace
+from sit_fairseq.training.position_gaps import PositionGaps
 from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class StreamTranslationTask(TranslationTask):
         self._judged: Optional[JudgedValidation] = None
         self._run: Optional[Run] = None
         self._renaming = AlphaRenaming(src_dict, cfg.seed) if cfg.alpha_renaming else None
+        self._gaps = PositionGaps(src_dict, cfg.seed)
         self._length_ramp = LengthRamp.from_options(cfg.length_ramp_updates, cfg.length_ramp_start)
         self._epoch = 1
         self._pace: Optional[Pace] = None
@@ -251,6 +253,9 @@ class StreamTranslationTask(TranslationTask):
         """As in fairseq; a dummy batch must not reach the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
+        most = _position_gaps(model)
+        if most:
+            sample = self._gaps.spread(sample, update_num, most, model.max_positions())
         criterion = partial(self._autocast_criterion, criterion)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
         scale = _output_scale(model)
@@ -365,6 +370,12 @@ class StreamTranslationTask(TranslationTask):
 def _are_ours(models: Sequence[Any]) -> bool:
     """Whether the models are of this package, so that they search in slot space."""
     return all(isinstance(model, SymbolInvariantTransformer) for model in models)
+
+
+def _position_gaps(model) -> int:
+    """The option of a model, wrapped or not; 0 for fairseq's own."""
+    side = getattr(getattr(model, "encoder", None), "cfg", None)
+    return getattr(getattr(side, "options", None), "position_gaps", 0)
 
 
 def _output_scale(model):
