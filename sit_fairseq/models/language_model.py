@@ -7,8 +7,7 @@ Shapes: B texts, K hypotheses of each, T tokens, R reserved slots, V_n base toke
 """
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
@@ -115,15 +114,12 @@ def check(cfg: LanguageModelConfig) -> None:
 
 
 def make_vocabulary(
-    cfg: LanguageModelConfig,
-    dictionary: TokenTable,
-    arity: Mapping[str, int] = MappingProxyType({}),
-    fresh_names: Optional[str] = None,
+    cfg: LanguageModelConfig, dictionary: TokenTable, fresh_names: Optional[str] = None
 ) -> Vocabulary:
     """The vocabulary of a language model, see :class:`Vocabulary`."""
     kind, number = cfg.symbol_embedding, cfg.fresh_symbols
-    options = dict(fresh_symbols=0 if kind == "fixed" else number, fresh_names=fresh_names)
-    return VOCABULARIES[kind](dictionary, arity=arity, **options)
+    number = 0 if kind == "fixed" else number
+    return VOCABULARIES[kind](dictionary, fresh_symbols=number, fresh_names=fresh_names)
 
 
 class SymbolInvariantLanguageModel(nn.Module):
@@ -151,6 +147,11 @@ class SymbolInvariantLanguageModel(nn.Module):
     def vocabulary(self) -> Vocabulary:
         """Base tokens and the pattern of symbols, with the maps to canonical ids."""
         return self.decoder.embed_tokens.vocabulary
+
+    @property
+    def reader(self) -> StreamDecoder:
+        """The side that reads texts."""
+        return self.decoder
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a text that the model cannot read, else None: words that follow "the
@@ -194,19 +195,11 @@ class SymbolInvariantLanguageModel(nn.Module):
         return self.decoder(self.read(tokens.to(context.slots.names.device)), context)
 
     def targets(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """The canonical ids of the (B, T) tokens after each of (B, T) ``tokens``; ``<pad>``, which
-        no loss counts, where there is none or it cannot be produced.
-
-        Args:
-            tokens, targets: dictionary indices. A target may be ``<pad>`` where the next of the
-                tokens is none.
-        """
-        pad, vocabulary = self.vocabulary.dictionary.pad(), self.vocabulary
-        following = torch.cat((tokens[:, 1:], targets[:, -1:]), 1)
-        text = torch.cat((tokens[:, :1], torch.where(targets.eq(pad), following, targets)), 1)
-        canonical = self.read(text)[:, 1:]
-        nothing = targets.eq(pad) | vocabulary.unproducible(canonical)
-        return canonical.masked_fill(nothing, pad)
+        """The canonical ids of (B, T) targets, the dictionary indices after each of (B, T) tokens;
+        ``<pad>``, which no loss counts, also where a token cannot be produced."""
+        canonical = self.read(torch.cat((tokens[:, :1], targets), 1))[:, 1:]
+        impossible = self.vocabulary.unproducible(canonical)
+        return canonical.masked_fill(impossible, self.vocabulary.dictionary.pad())
 
     def new_cache(self, context: Context) -> KeyValueCache:
         """The empty memory of the steps of a search."""

@@ -31,7 +31,8 @@ for name in sys.argv[1:]:
 
 # What stands between the package and fairseq, hydra or transformers.
 OTHERS = {
-    *("models.symbol_invariant_transformer", "search.fairseq_generator"),
+    *("models.symbol_invariant_transformer", "models.symbol_invariant_transformer_lm"),
+    "search.fairseq_generator",
     *("export.hugging_face", "export.hugging_face_tokens"),
 }
 
