@@ -8,8 +8,8 @@ from conftest import PACKAGE
 # Files that belong to another room than their folder's: fairseq looks for the model's registration
 # among the models, and Python for the command among the modules.
 ELSEWHERE = {
-    "models.symbol_invariant_transformer": "tasks",
-    "models.symbol_invariant_transformer_lm": "tasks",
+    "models.fairseq_adapter": "tasks",
+    "models.fairseq_language_model": "tasks",
     "__main__": "commands",
 }
 

@@ -114,6 +114,11 @@ class ModelConfig(DecoderOptions):
     decoder_attention_heads: Optional[int] = option(
         None, "decoder attention heads (default: the encoder's)"
     )
+    position_gaps: int = option(
+        0,
+        "in training, spread up to this many places at random over the gaps of a sentence, so that "
+        "positions are as large as in longer ones; validation and answers have no gaps",
+    )
     share_embeddings: str = option(
         "all", "one matrix (all), one for each side (decoder), or a third for the output (none)"
     )
@@ -134,6 +139,14 @@ def check(cfg: ModelConfig) -> None:
     """
     check_decoder(cfg, _CHOICES)
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
+    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
+    refuse(
+        cfg.position_gaps > 0
+        and cfg.encoder_positions in ("tree", "none")
+        and cfg.decoder_positions == "none",
+        "gaps in positions need some that count tokens, and neither side has such",
+        "position_gaps encoder_positions decoder_positions",
+    )
     encoder, decoder = (StackConfig.of(cfg, side) for side in ("encoder", "decoder"))
     layers, channels = (encoder.num_layers, decoder.num_layers), encoder.embed_dim
     refuse(

@@ -28,6 +28,7 @@ from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
 from sit_fairseq.training.pace import Pace
+from sit_fairseq.training.position_gaps import PositionGaps
 from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class StreamTask:
         self._renaming = None
         if self.cfg.alpha_renaming:
             self._renaming = AlphaRenaming(self.source_dictionary, self.cfg.seed)
+        self._gaps = PositionGaps(self.source_dictionary, self.cfg.seed)
         self._length_ramp = length_ramp
         self._epoch = 1
         self._pace: Optional[Pace] = None
@@ -137,6 +139,9 @@ class StreamTask:
         """As in fairseq; a dummy batch must not reach the statistics of the scale."""
         if self._renaming is not None:
             sample = self._renaming.rename(sample, self._epoch)
+        most = _position_gaps(model)
+        if most:
+            sample = self._gaps.spread(sample, update_num, most, model.max_positions())
         criterion = partial(self._autocast_criterion, criterion)
         result = super().train_step(sample, model, criterion, optimizer, update_num, ignore_grad)
         scale = _output_scale(model)
@@ -250,6 +255,12 @@ def _are_ours(models: Sequence[Any]) -> bool:
     """Whether the models are of this package, so that they search in slot space."""
     ours = (SymbolInvariantTransformer, SymbolInvariantLanguageModel)
     return all(isinstance(model, ours) for model in models)
+
+
+def _position_gaps(model) -> int:
+    """The option of a model, wrapped or not; 0 for fairseq's own."""
+    side = getattr(getattr(model, "encoder", None), "cfg", None)
+    return getattr(getattr(side, "options", None), "position_gaps", 0)
 
 
 def _output_scale(model):

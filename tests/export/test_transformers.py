@@ -35,7 +35,7 @@ from sit_fairseq.domains import find
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.hugging_face_tokens import Spelling, split
 from sit_fairseq.export.transformers_folder import source_files
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.renaming import Renaming
 
 SHIPPED = ("prop", "ltl", "copy", "binding", "entities", "converted")

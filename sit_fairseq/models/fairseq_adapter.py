@@ -120,7 +120,13 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor, **unused: Any
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        src_places: Optional[Tensor] = None,
+        target_places: Optional[Tensor] = None,
+        **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """Computes logits for all target positions (teacher forcing).
 
@@ -128,20 +134,28 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
             src_tokens: (B, U) dictionary indices.
             src_lengths: (B,) lengths, not needed.
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
+            src_places: (B, U) their positions, see
+                :class:`~sit_fairseq.training.position_gaps.PositionGaps`; None for 0, 1, ...
+            target_places: (B, T) likewise.
 
         Returns:
             (B, T, V_n + S + R) logits over canonical ids, and ``slots``, the
             :class:`~sit_fairseq.symbols.slots.Slots` of the sentences.
         """
-        return self.net_output(prev_output_tokens, self.encode(src_tokens))
+        return self.net_output(
+            prev_output_tokens, self.encode(src_tokens, src_places), target_places
+        )
 
     def net_output(
-        self, prev_output_tokens: Tensor, source: EncodedSource
+        self,
+        prev_output_tokens: Tensor,
+        source: EncodedSource,
+        places: Optional[Tensor] = None,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """The result of :meth:`forward`, for K targets of each encoded source."""
         # fairseq's scorer insists on an "attn" entry.
         extra = {"attn": [None], "slots": source.hypothesis_slots}
-        return self.decode(prev_output_tokens, source), extra
+        return self.decode(prev_output_tokens, source, places), extra
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""

@@ -12,6 +12,7 @@ from omegaconf import II
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.fairseq_adapter import FairseqParts
 from sit_fairseq.models.language_model import (
     LanguageModelConfig,
     SymbolInvariantLanguageModel,
@@ -19,7 +20,6 @@ from sit_fairseq.models.language_model import (
     make_vocabulary,
 )
 from sit_fairseq.models.loading import TEXT_KIND
-from sit_fairseq.models.symbol_invariant_transformer import FairseqParts
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 

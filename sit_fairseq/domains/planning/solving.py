@@ -1,0 +1,188 @@
+"""Plans, step by step: the model is asked for the next action, it is executed, and so on.
+
+A state that was seen before is not entered again, so that the search never goes in circles. Where
+all actions lead to such states, it goes back to the last state with another way on.
+"""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from sit_fairseq.domains.planning.grammar import ActionGrammar
+from sit_fairseq.domains.planning.sentences import naming, renamed, sentence
+from sit_fairseq.domains.planning.strips import (
+    Action,
+    PlanningDomain,
+    Problem,
+    State,
+    apply,
+    execute,
+)
+from sit_fairseq.errors import UserError
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import SearchOptions
+
+# Tokens of the longest action.
+_LONGEST = 6
+
+
+@dataclass(frozen=True)
+class PlanSearch:
+    """The options of a search for plans.
+
+    Attributes:
+        actions: the number of alternatives that the model gives in a state.
+        width: the number of states that are followed at once; the best by the model's score.
+        budget: the most states of a problem that the model is asked about.
+        batch_size: the most states that it is asked about at once.
+    """
+
+    actions: int = 5
+    width: int = 1
+    budget: int = 1000
+    batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("actions", "width", "budget", "batch_size"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise UserError(f"{name} is a whole number from 1", name)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What came of a problem.
+
+    Attributes:
+        plan: its actions, which were executed and reach the goal; None if none was found.
+        calls: the number of states that the model was asked about.
+        first: the action that the model would take first; None if it has none.
+    """
+
+    plan: Optional[List[Action]]
+    calls: int
+    first: Optional[Action]
+
+
+@dataclass(eq=False)
+class _Node:
+    """A state, how it was reached, and the sum of the log-probabilities of the actions."""
+
+    state: State
+    score: float = 0.0
+    action: Optional[Action] = None
+    parent: Optional["_Node"] = None
+
+    def plan(self) -> List[Action]:
+        """The actions up to here."""
+        node, actions = self, []
+        while node.parent is not None:
+            actions.append(node.action)
+            node = node.parent
+        return actions[::-1]
+
+
+class _Task:
+    """The search for the plan of one problem."""
+
+    def __init__(self, domain: PlanningDomain, problem: Problem, options: PlanSearch) -> None:
+        self.domain, self.problem, self._options = domain, problem, options
+        self._names = naming(domain, problem)
+        self._real = {new: old for old, new in self._names.items()}
+        self._goal = renamed(problem.goal, self._names)
+        first = _Node(renamed(problem.initial, self._names))
+        self._seen: Set[State] = {first.state}
+        self.front, self._later = [first], []
+        self.calls, self.first = 0, None
+        self.goal: Optional[_Node] = first if self._goal <= first.state else None
+
+    def open(self) -> bool:
+        """Whether there is a state to ask about."""
+        return self.goal is None and bool(self.front) and self.calls < self._options.budget
+
+    def sentences(self) -> List[str]:
+        """The states to ask about."""
+        return [
+            " ".join(sentence(self.domain, node.state, self._goal, Random(0)))
+            for node in self.front
+        ]
+
+    def follow(self, answers: Sequence[List[Tuple[str, float]]]) -> None:
+        """Goes on by the actions that the model gave in each state, with their scores."""
+        self.calls += len(self.front)
+        found = []
+        for node, alternatives in zip(self.front, answers):
+            for text, score in alternatives:
+                action = tuple(text.split())
+                if self.first is None:
+                    self.first = action
+                state = apply(self.domain, node.state, action)
+                if state not in self._seen:
+                    self._seen.add(state)
+                    found.append(_Node(state, node.score + score, action, node))
+        ends = [node for node in found if self._goal <= node.state]
+        if ends:
+            self.goal = max(ends, key=lambda node: node.score)
+            return
+        found.sort(key=lambda node: node.score)
+        self._later += found[: -self._options.width]
+        self.front = found[-self._options.width :]
+        while self._later and not self.front:
+            self.front.append(self._later.pop())
+
+    def solution(self) -> Solution:
+        """What was found, in the names of the problem."""
+
+        def real(action: Action) -> Action:
+            return (action[0], *(self._real[name] for name in action[1:]))
+
+        first = real(self.first) if self.first else None
+        if self.goal is None:
+            return Solution(None, self.calls, first)
+        plan = list(map(real, self.goal.plan()))
+        failure = execute(self.domain, self.problem, plan)
+        return Solution(plan if failure is None else None, self.calls, first)
+
+
+class Planner:
+    """Solves problems of the known domains with a model."""
+
+    def __init__(self, model: Any, options: PlanSearch = PlanSearch()) -> None:
+        self._tokens = model.core.vocabulary.dictionary
+        self._options = options
+        search = SearchOptions(
+            beam=options.actions, nbest=options.actions, max_len_b=_LONGEST, normalize=False
+        )
+        self._search = BeamSearch([model.core], search, grammar=ActionGrammar())
+
+    def solve(
+        self, problems: Sequence[Tuple[PlanningDomain, Problem]]
+    ) -> Iterator[Tuple[int, Solution]]:
+        """Yields what came of each problem with its place, as soon as it is known.
+
+        Every plan that is returned was executed from the first state of its problem, and reaches
+        the goal.
+        """
+        tasks = {
+            place: _Task(*problem, options=self._options) for place, problem in enumerate(problems)
+        }
+        while tasks:
+            for place in [place for place, task in tasks.items() if not task.open()]:
+                yield place, tasks.pop(place).solution()
+            texts = [task.sentences() for task in tasks.values()]
+            answers = iter(self._answers([text for some in texts for text in some]))
+            for task, some in zip(tasks.values(), texts):
+                task.follow([next(answers) for _ in some])
+
+    def _answers(self, sentences: List[str]) -> List[List[Tuple[str, float]]]:
+        """The model's actions for each sentence, best first, with their log-probabilities."""
+        found: Dict[int, List[Tuple[str, float]]] = {}
+        order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place].split()))
+        for first in range(0, len(order), self._options.batch_size):
+            places = order[first : first + self._options.batch_size]
+            with self._tokens.names_of_one_call():
+                sources = self._tokens.encode([sentences[place] for place in places])
+                for place, hypotheses in zip(places, self._search(sources)):
+                    found[place] = [
+                        (self._tokens.decode(one.tokens), float(one.score)) for one in hypotheses
+                    ]
+        return [found[place] for place in range(len(sentences))]

@@ -1,0 +1,72 @@
+"""Plans, step by step, with a model of random weights."""
+
+import pytest
+import torch
+from conftest import make_dictionary, make_model
+from domains.planning.problems import PROBLEMS
+from generated import generate, read
+
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.sentences import read_sentence, sentence, symbols
+from sit_fairseq.domains.planning.solving import Planner, PlanSearch
+from sit_fairseq.domains.planning.strips import Problem, execute
+from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
+
+DOMAINS = known_domains()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    sources, targets = read(generate("planning", tmp_path_factory.mktemp("x") / "x", "--size", 400))
+    words = sorted({word for line in sources + targets for word in line.split()})
+    base = [word for word in words if not word[-1].isdigit()]
+    names = [word for word in words if word[-1].isdigit()]
+    dictionary = make_dictionary(names, base, symbols())
+    torch.manual_seed(1)
+    options = {"stream_places": "own", "encoder_positions": "rope", "decoder_positions": "rope"}
+    return Model([make_model(dictionary, **options)], "planning")
+
+
+def solved(model, problems, **options):
+    """The solutions by place."""
+    return dict(Planner(model, PlanSearch(**options)).solve(problems))
+
+
+def test_plans_reach_the_goal_whatever_the_model_thinks(model):
+    problems = [(DOMAINS[name], problem) for name, problem in PROBLEMS.items()]
+    found = solved(model, problems, actions=8, budget=200)
+    assert sorted(found) == list(range(len(problems)))
+    plans = {problems[place][0].name: one.plan for place, one in found.items() if one.plan}
+    assert {"blocksworld", "gripper", "visitall"} <= set(plans)
+    for domain, problem in problems:
+        if domain.name in plans:
+            assert execute(domain, problem, plans[domain.name]) is None
+
+
+def test_a_goal_that_holds_needs_no_action_and_no_call(model):
+    problem = PROBLEMS["blocksworld"]
+    done = Problem(problem.sorts, problem.initial, frozenset({("on", "a", "b")}))
+    (found,) = solved(model, [(DOMAINS["blocksworld"], done)]).values()
+    assert found.plan == [] and found.calls == 0
+
+
+def test_the_budget_is_kept_for_each_problem(model):
+    problem = PROBLEMS["logistics"]
+    found = solved(model, [(DOMAINS["logistics"], problem)] * 2, budget=3)
+    assert [one.calls for one in found.values()] == [3, 3]
+    assert all(one.plan is None and one.first for one in found.values())
+
+
+def test_no_state_is_entered_twice(model):
+    """With every action to choose from, the search sees all that can be reached, then ends."""
+    problem = PROBLEMS["visitall"]
+    sorts = {**problem.sorts, "x4": "place"}
+    never = Problem(sorts, problem.initial, problem.goal | {("visited", "x4")})
+    (found,) = solved(model, [(DOMAINS["visitall"], never)], actions=8).values()
+    assert found.plan is None and found.calls == 8  # x2, x1 or x3, ... until all are visited
+
+
+def test_options_that_make_no_sense_are_said():
+    with pytest.raises(UserError, match="width is a whole number from 1"):
+        PlanSearch(width=0)
