@@ -2,16 +2,25 @@
 
 import argparse
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from random import Random
-from typing import List, Mapping, Sequence, Tuple
+from typing import FrozenSet, List, Mapping, Sequence, Tuple
 
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.datasets.options import option
 from sit_fairseq.datasets.recipes import Recipe
+from sit_fairseq.domains.planning.folders import problems_in
 from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.policies import good_actions
 from sit_fairseq.domains.planning.sampling import SAMPLERS, random_state
-from sit_fairseq.domains.planning.sentences import read_sentence, sentence
+from sit_fairseq.domains.planning.sentences import (
+    naming,
+    problem_key,
+    read_sentence,
+    renamed,
+    sentence,
+)
 
 
 def good_label(source: str) -> Label:
@@ -58,6 +67,14 @@ class PlanningRecipe(Recipe):
         nargs="+",
         metavar="DOMAIN",
     )
+    without: Sequence[str] = option(
+        [],
+        "folders of PDDL problems: leave out every state and goal that are one of theirs, whatever "
+        "the objects are called",
+        nargs="+",
+        metavar="DIR",
+    )
+
     per_chunk = 500
 
     def draw(self, rng: Random) -> List[str]:
@@ -65,7 +82,20 @@ class PlanningRecipe(Recipe):
         domain = known_domains()[name]
         problem = SAMPLERS[name][0](rng.choice(sizes), rng)
         state = random_state(domain, problem, rng)
+        if problem_key(domain, state, problem.goal) in _keys(tuple(self.without)):
+            return []
         return sentence(domain, state, problem.goal, rng)
+
+
+@lru_cache(maxsize=1)
+def _keys(folders: Tuple[str, ...]) -> FrozenSet[int]:
+    """The keys of the first states and goals of all problems in some folders."""
+    keys = set()
+    for _, found in chain.from_iterable(map(problems_in, folders)):
+        names = naming(found.domain, found.problem)
+        state, goal = (renamed(a, names) for a in (found.problem.initial, found.problem.goal))
+        keys.add(problem_key(found.domain, state, goal))
+    return frozenset(keys)
 
 
 LABELS: Mapping = {"good": good_label}

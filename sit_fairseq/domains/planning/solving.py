@@ -5,11 +5,13 @@ all actions lead to such states, it goes back to the last state with another way
 """
 
 from dataclasses import dataclass
+from math import log
 from random import Random
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.grammar import ActionGrammar
-from sit_fairseq.domains.planning.sentences import naming, renamed, sentence
+from sit_fairseq.domains.planning.sentences import naming, read_sentence, renamed, sentence
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -17,6 +19,7 @@ from sit_fairseq.domains.planning.strips import (
     State,
     apply,
     execute,
+    obstacle,
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.search.beam_search import BeamSearch
@@ -31,19 +34,15 @@ class PlanSearch:
     """The options of a search for plans.
 
     Attributes:
-        actions: the number of alternatives that the model gives in a state.
         width: the number of states that are followed at once; the best by the model's score.
         budget: the most states of a problem that the model is asked about.
-        batch_size: the most states that it is asked about at once.
     """
 
-    actions: int = 5
     width: int = 1
     budget: int = 1000
-    batch_size: int = 64
 
     def __post_init__(self) -> None:
-        for name in ("actions", "width", "budget", "batch_size"):
+        for name in ("width", "budget"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise UserError(f"{name} is a whole number from 1", name)
 
@@ -87,6 +86,7 @@ class _Task:
     def __init__(self, domain: PlanningDomain, problem: Problem, options: PlanSearch) -> None:
         self.domain, self.problem, self._options = domain, problem, options
         self._names = naming(domain, problem)
+        self._sorts = {new: problem.sorts[old] for old, new in self._names.items()}
         self._real = {new: old for old, new in self._names.items()}
         self._goal = renamed(problem.goal, self._names)
         first = _Node(renamed(problem.initial, self._names))
@@ -113,6 +113,8 @@ class _Task:
         for node, alternatives in zip(self.front, answers):
             for text, score in alternatives:
                 action = tuple(text.split())
+                if obstacle(self.domain, node.state, self._sorts, action):
+                    continue  # what a file asks for beyond the known domain
                 if self.first is None:
                     self.first = action
                 state = apply(self.domain, node.state, action)
@@ -143,46 +145,67 @@ class _Task:
         return Solution(plan if failure is None else None, self.calls, first)
 
 
-class Planner:
-    """Solves problems of the known domains with a model."""
+# Gives actions for each of some sentences, best first, with their log-probabilities.
+Ask = Callable[[List[str]], List[List[Tuple[str, float]]]]
 
-    def __init__(self, model: Any, options: PlanSearch = PlanSearch()) -> None:
-        self._tokens = model.core.vocabulary.dictionary
-        self._options = options
-        search = SearchOptions(
-            beam=options.actions, nbest=options.actions, max_len_b=_LONGEST, normalize=False
-        )
-        self._search = BeamSearch([model.core], search, grammar=ActionGrammar())
 
-    def solve(
-        self, problems: Sequence[Tuple[PlanningDomain, Problem]]
-    ) -> Iterator[Tuple[int, Solution]]:
-        """Yields what came of each problem with its place, as soon as it is known.
+class ModelActions:
+    """Asks a model, :class:`~sit_fairseq.model.Model`, for actions, of which each is applicable.
 
-        Every plan that is returned was executed from the first state of its problem, and reaches
-        the goal.
-        """
-        tasks = {
-            place: _Task(*problem, options=self._options) for place, problem in enumerate(problems)
-        }
-        while tasks:
-            for place in [place for place, task in tasks.items() if not task.open()]:
-                yield place, tasks.pop(place).solution()
-            texts = [task.sentences() for task in tasks.values()]
-            answers = iter(self._answers([text for some in texts for text in some]))
-            for task, some in zip(tasks.values(), texts):
-                task.follow([next(answers) for _ in some])
+    Args:
+        model: of this domain.
+        actions: the most actions for a sentence.
+        batch_size: the most sentences at once.
+    """
 
-    def _answers(self, sentences: List[str]) -> List[List[Tuple[str, float]]]:
-        """The model's actions for each sentence, best first, with their log-probabilities."""
+    def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
+        self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
+        options = SearchOptions(beam=actions, nbest=actions, max_len_b=_LONGEST, normalize=False)
+        self._search = BeamSearch([model.core], options, grammar=ActionGrammar())
+
+    def __call__(self, sentences: List[str]) -> List[List[Tuple[str, float]]]:
         found: Dict[int, List[Tuple[str, float]]] = {}
         order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place].split()))
-        for first in range(0, len(order), self._options.batch_size):
-            places = order[first : first + self._options.batch_size]
+        for first in range(0, len(order), self._batch_size):
+            places = order[first : first + self._batch_size]
             with self._tokens.names_of_one_call():
                 sources = self._tokens.encode([sentences[place] for place in places])
                 for place, hypotheses in zip(places, self._search(sources)):
                     found[place] = [
-                        (self._tokens.decode(one.tokens), float(one.score)) for one in hypotheses
+                        (self._tokens.decode(h.tokens), float(h.score)) for h in hypotheses
                     ]
         return [found[place] for place in range(len(sentences))]
+
+
+def random_actions(sentences: List[str]) -> List[List[Tuple[str, float]]]:
+    """All applicable actions in random order, in the place of a model: what the search does alone."""
+    found = []
+    for text in sentences:
+        domain, problem = read_sentence(text.split())
+        actions = sorted(applicable(domain, problem.initial, problem.sorts))
+        Random(text).shuffle(actions)
+        found.append([(" ".join(action), -log(len(actions))) for action in actions])
+    return found
+
+
+def solve(
+    ask: Ask, problems: Sequence[Tuple[PlanningDomain, Problem]], options: PlanSearch = PlanSearch()
+) -> Iterator[Tuple[int, Solution]]:
+    """Yields what came of each problem with its place, as soon as it is known.
+
+    Every plan that is returned was executed from the first state of its problem, and reaches the
+    goal.
+
+    Args:
+        ask: gives actions, see :class:`ModelActions`.
+        problems: of known domains, each with the domain, which may ask for more to be applicable.
+        options: of the search.
+    """
+    tasks = {place: _Task(*problem, options) for place, problem in enumerate(problems)}
+    while tasks:
+        for place in [place for place, task in tasks.items() if not task.open()]:
+            yield place, tasks.pop(place).solution()
+        texts = [task.sentences() for task in tasks.values()]
+        answers = iter(ask([text for some in texts for text in some]))
+        for task, some in zip(tasks.values(), texts):
+            task.follow([next(answers) for _ in some])

@@ -1,5 +1,7 @@
 """Plans, step by step, with a model of random weights."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from conftest import make_dictionary, make_model
@@ -8,7 +10,7 @@ from generated import generate, read
 
 from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.sentences import read_sentence, sentence, symbols
-from sit_fairseq.domains.planning.solving import Planner, PlanSearch
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, random_actions, solve
 from sit_fairseq.domains.planning.strips import Problem, execute
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
@@ -28,9 +30,10 @@ def model(tmp_path_factory):
     return Model([make_model(dictionary, **options)], "planning")
 
 
-def solved(model, problems, **options):
+def solved(model, problems, actions=5, **options):
     """The solutions by place."""
-    return dict(Planner(model, PlanSearch(**options)).solve(problems))
+    ask = ModelActions(model, actions, batch_size=2)
+    return dict(solve(ask, problems, PlanSearch(**options)))
 
 
 def test_plans_reach_the_goal_whatever_the_model_thinks(model):
@@ -65,6 +68,20 @@ def test_no_state_is_entered_twice(model):
     never = Problem(sorts, problem.initial, problem.goal | {("visited", "x4")})
     (found,) = solved(model, [(DOMAINS["visitall"], never)], actions=8).values()
     assert found.plan is None and found.calls == 8  # x2, x1 or x3, ... until all are visited
+
+
+def test_small_problems_need_no_model():
+    problems = [(DOMAINS[name], PROBLEMS[name]) for name in ("blocksworld", "visitall")]
+    assert all(one.plan for _, one in solve(random_actions, problems, PlanSearch(width=3)))
+
+
+def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
+    """A robot that may not leave its first place."""
+    known, problem = DOMAINS["visitall"], PROBLEMS["visitall"]
+    move = replace(known.operators["move"], without=(("visited", "to"), ("visited", "from")))
+    strict = replace(known, operators={"move": move})
+    ((_, found),) = solve(random_actions, [(strict, problem)])
+    assert found.plan is None and found.first is None
 
 
 def test_options_that_make_no_sense_are_said():
