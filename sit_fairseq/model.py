@@ -282,7 +282,7 @@ class Model:
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
-            tokens = self.core.typed(sentence)
+            tokens = self._tokens.read(sentence, self.core.unreadable)
         except UnansweredError as error:
             return error.reason
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)

@@ -6,7 +6,7 @@ from typing import Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import make_embedding, read_slots
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import ModelConfig, StackConfig, check
@@ -15,7 +15,6 @@ from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.encoder import StreamEncoder, left_align
 from sit_fairseq.models.own_places import RowDecoder, RowEncoder
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -68,35 +67,23 @@ class SymbolInvariantTransformer(nn.Module):
         """Base tokens and the pattern of symbols, with the maps to canonical ids."""
         return self.encoder.embed_tokens.vocabulary
 
-    def typed(self, sentence: str) -> Tensor:
-        """(U,) dictionary indices of a typed sentence with ``</s>``; new symbols get an index.
-
-        Args:
-            sentence: tokens separated by spaces.
-
-        Raises:
-            UnansweredError: the model cannot read it.
-        """
-        tokens = self.vocabulary.dictionary.read(sentence)
-        fault = self.unreadable(tokens)
-        if fault is not None:
-            raise UnansweredError(f"the sentence {fault}", sentence)
-        return tokens
+    @property
+    def reader(self) -> StreamEncoder:
+        """The side that reads sentences."""
+        return self.encoder
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a source that the model cannot read, else None: words that follow "the
-        sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side. It may
-        hold ``<unk>``, which a word unknown to ``fairseq-preprocess`` has become."""
+        sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side."""
         dictionary, longest = self.vocabulary.dictionary, self.encoder.cfg.max_positions
-        places = tokens.ne(dictionary.pad()).nonzero().squeeze(1).tolist() or [0]
-        tokens = tokens[places[0] : places[-1] + 1]
-        words = [dictionary[index] for index in tokens[:-1].tolist()]
-        special = [word for word in words if word in SPECIAL_TOKENS[: dictionary.unk()]]
-        if special:
-            return dictionary.fault(special)
+        tokens = tokens[tokens.ne(dictionary.pad())]
         if tokens.numel() > longest:
-            return f"has {len(words)} tokens, more than the {longest - 1} that the model reads"
-        return self.encoder.embed_positions.fault(words) or self.vocabulary.unreadable(tokens)
+            return (
+                f"has {tokens.numel() - 1} tokens, more than the {longest - 1} that the model reads"
+            )
+        words = [dictionary[index] for index in tokens.tolist() if index != dictionary.eos()]
+        fault = self.encoder.embed_positions.fault(words)
+        return fault or self.vocabulary.unreadable(tokens)
 
     def encode(self, tokens: Tensor, places: Optional[Tensor] = None) -> EncodedSource:
         """Makes one stream per symbol of each sentence and encodes them together.

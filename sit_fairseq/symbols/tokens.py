@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from string import ascii_letters
-from typing import Iterable, Iterator, List, Optional, Sequence
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -167,26 +167,36 @@ class TokenTable:
             self._append(token)
         return self.indices.get(token, self.unk())
 
-    def fault(self, words: Sequence[str]) -> Optional[str]:
-        """Why a sentence of these words is none, else None; see :func:`word_fault`."""
+    def fault(self, words: Sequence[str], lost: bool = False) -> Optional[str]:
+        """Why a sentence of these words is none, else None; see :func:`word_fault`. In data unknown
+        words are ``lost``: ``<unk>`` may stand for them."""
         if not words:
             return "is empty"
+        if lost:
+            words = [word for word in words if word != SPECIAL_TOKENS[self.unk()]]
         faults = (word_fault(w, w in self or self.is_symbol(w), self.pattern) for w in words)
         return next(filter(None, faults), None)
 
-    def read(self, sentence: str) -> Tensor:
+    def read(
+        self, sentence: str, unreadable: Optional[Callable[[Tensor], Optional[str]]] = None
+    ) -> Tensor:
         """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
 
         Args:
             sentence: tokens separated by spaces.
+            unreadable: a model's; it says whether the model can read such tokens.
 
         Raises:
-            UnansweredError: it is empty, or a token is neither a base token nor a symbol.
+            UnansweredError: it is empty, a token is neither a base token nor a symbol, or the model
+                cannot read it.
         """
-        fault = self.fault(sentence.split())
+        fault, tokens = self.fault(sentence.split()), None
+        if fault is None:
+            tokens = self.encode([sentence])[0]
+            fault = None if unreadable is None else unreadable(tokens)
         if fault is not None:
             raise UnansweredError(f"the sentence {fault}", sentence)
-        return self.encode([sentence])[0]
+        return tokens
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:
