@@ -34,8 +34,8 @@ Projected = Tuple[Tensor, Optional[KeysValues]]
 class Sequences:
     """The keys and values of a layer's attentions if all positions are there at once.
 
-    A memory says which keys and values each row attends to. It has the ``position`` of the first
-    token, the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
+    A memory says which keys and values each row attends to. It has the ``position`` of the tokens,
+    the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
     (N*K, H, T, D) queries by a ``kernel``. Its ``ready`` queries, keys and values are not computed
     again by the layer's per-stream self-attention.
     :class:`~sit_fairseq.models.cache.LayerMemory` is that of a step of a search.
@@ -47,6 +47,8 @@ class Sequences:
         cross: the cross-attentions in their order, ``"CP"`` or ``"CA"``.
         views: keys and values of each, over streams (CP) or sentences (CA).
         view_mask: (N, 1, 1, U) True at real tokens of the source; None if all are real.
+        position: of the first token, or of all (B*K).
+        places: the same for the queries (N*K).
     """
 
     streams: Streams
@@ -55,8 +57,9 @@ class Sequences:
     cross: Sequence[str] = ()
     views: Sequence[KeysValues] = ()
     view_mask: Optional[Tensor] = None
+    position: Union[int, Places] = 0
+    places: Union[int, Places] = 0
     ready: Optional[Projected] = None
-    position = places = 0
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""

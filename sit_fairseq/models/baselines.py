@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
 from sit_fairseq.symbols.slots import Slots
@@ -24,14 +24,14 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 logger = logging.getLogger(__name__)
 
 
-class _OneStreamVocabulary(Vocabulary):
+class OneStreamVocabulary(Vocabulary):
     """Sentences have one anonymous stream, and a canonical id is the number of a vector."""
 
     one_stream = True
     num_symbol_rows = 0
 
 
-class FixedVocabulary(_OneStreamVocabulary):
+class FixedVocabulary(OneStreamVocabulary):
     """Every symbol has a row of its own, like any other token; checkpoints list it among
     ``base_tokens``."""
 
@@ -47,7 +47,7 @@ class FixedVocabulary(_OneStreamVocabulary):
         return True
 
 
-class CanonicalVocabulary(_OneStreamVocabulary):
+class CanonicalVocabulary(OneStreamVocabulary):
     """The first symbol of a sentence has the first row after the base tokens, and so on.
 
     There are as many such rows as the dictionary has symbols when training starts, for each sort
@@ -95,7 +95,7 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         return super().same_columns(other) and self.rows_of_sorts == other.rows_of_sorts
 
 
-class NamedVocabulary(_OneStreamVocabulary):
+class NamedVocabulary(OneStreamVocabulary):
     """Slots are the symbols of the dictionary, for every sentence the same.
 
     The dictionary may gain symbols at any time, and the ids with it.
@@ -302,12 +302,7 @@ VOCABULARIES = {
     "canonical": CanonicalVocabulary,
     "random": NamedVocabulary,
 }
-_EMBEDDINGS = {
-    "streams": TokenEmbedding,
-    "fixed": OneStreamEmbedding,
-    "canonical": OneStreamEmbedding,
-    "random": RandomEmbedding,
-}
+_EMBEDDINGS = {"streams": TokenEmbedding, "random": RandomEmbedding}
 
 
 def make_vocabulary(
@@ -322,13 +317,14 @@ def make_vocabulary(
 
 
 def make_embedding(
-    cfg: ModelConfig, vocabulary: Vocabulary, embed_dim: int, seed: int
+    cfg: DecoderOptions, vocabulary: Vocabulary, embed_dim: int, seed: int = 1
 ) -> TokenEmbedding:
     """The embedding of a model; ``seed`` decides the codes of random symbols in evaluation."""
     cosine, kind = cfg.output_head == "cosine", cfg.symbol_embedding
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
-    return _EMBEDDINGS[kind](vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
+    made = _EMBEDDINGS.get(kind, OneStreamEmbedding)
+    return made(vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
 
 
 def read_slots(vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:

@@ -9,7 +9,7 @@ else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 import torch
 import torch.nn.functional as F
@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from sit_fairseq.models.attention import Kernel, KeysValues, Projected, Sequences
 from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
 from sit_fairseq.models.context import Context
-from sit_fairseq.symbols.rows import Rows
+from sit_fairseq.symbols.rows import Places, Rows, over_streams
 from sit_fairseq.symbols.streams import Part
 
 # Numbers in a state of all streams, above which they are computed in parts, and computed again for
@@ -88,18 +88,25 @@ class LastLayer:
                 for letters, view in zip(cross, views)
             ]
             mask = None if source.mask is None else source.mask[part.streams]
-            memory = Sequences(part.layout, None, True, cross, seen, mask)
+            memory = Sequences(part.layout, None, True, cross, seen, mask, **self._places(part))
             if self.ready is not None:
                 queries, *new = at(row[part.rows], self.ready[0], *self.ready[1])
                 memory = replace(memory, ready=(queries, KeysValues(*new)))
-            view = self.view.unflatten(0, (-1, streams.hypotheses))[part.sentences].flatten(0, 1)
-            return self.layer(_pick(x, row[part.rows]), _View(view), memory)
+            view = _View(self.view[part.sequences])
+            return self.layer(_pick(x, row[part.rows]), view, memory)
 
         most = max(1, MOST_AT_ONCE // (self.x.size(2) * row.size(1) * streams.hypotheses))
         parts = streams.parts(most)
         if len(parts) == 1:
             return of_part(self.x, parts[0])
         return torch.cat([checkpoint(of_part, self.x, part, use_reentrant=False) for part in parts])
+
+    def _places(self, part: Part) -> Dict[str, Union[int, Places]]:
+        """The positions of tokens and of queries, see :class:`Sequences`."""
+        position = self.rows.token_places
+        if not isinstance(position, int):
+            position = position._replace(position=position.position[part.sequences])
+        return {"position": position, "places": over_streams(position, part.layout)}
 
     def step(self, cache: Any, number: int, row: Tensor) -> Tensor:
         """(N*K, P, C) output for the positions of a step.

@@ -8,7 +8,7 @@ D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,7 @@ class RowEncoder(StreamEncoder):
         padding: Optional[Tensor] = None,
         prepared: Optional[Tensor] = None,
         rows: Optional[Rows] = None,
+        places: Union[int, Places] = 0,
     ) -> Tensor:
         """Encodes a batch, see :class:`StreamEncoder`; (B, L, C) output of the last layer."""
         x = _embed(self, canonical, rows, table, streams, prepared)
@@ -53,13 +54,15 @@ class RowEncoder(StreamEncoder):
 class RowDecoder(StreamDecoder):
     """:class:`StreamDecoder` over rows."""
 
-    def forward(self, canonical: Tensor, source: Context) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
         """Computes logits for all target positions, see :class:`StreamDecoder`."""
         own_slots = source.own_slots(canonical)
         if own_slots is not None:
             source = source.extended(*source.streams.with_own_streams(own_slots))
         streams, cross = source.streams, self.cfg.pattern.cross
         rows = Rows.packed(canonical, *self._columns(streams))
+        if not isinstance(places, int):
+            rows = replace(rows, spread=places)
         x = _embed(self, canonical, rows, source.target_table, streams)
         memory = RowSequences(rows, rows.seen(rows.stream, rows.position), rows.earlier)
         memory = memory.with_sources(source, cross)
@@ -103,12 +106,9 @@ class RowDecoder(StreamDecoder):
         """Keys and values of the cross-attentions to the encoder's rows, layer by layer."""
         cross = self.cfg.pattern.cross
         views = [source.view(letters) for letters in cross]
-        places = [source.rows.places if letters == "CP" else 0 for letters in cross]
+        places = [source.rows.places if one == "CP" else source.places for one in cross]
         for layer in self.layers:
-            yield [
-                attention.project(view, place)
-                for attention, view, place in zip(layer.encoder_attn, views, places)
-            ]
+            yield layer.project_encoder(views, places)
 
     def _columns(self, streams: Streams) -> Tuple[int, Tensor]:
         """V_n, and (B*K,) the slots of each sequence."""
@@ -139,9 +139,9 @@ class RowSequences:
     ready: Optional[Projected] = None
 
     @property
-    def position(self) -> int:
-        """Of the first token."""
-        return self.rows.first
+    def position(self) -> Union[int, Places]:
+        """Of the first token, or of all."""
+        return self.rows.token_places
 
     @property
     def places(self) -> Places:
@@ -264,5 +264,5 @@ def _embed(
     x = table.look_up(torch.where(read < num_base, read, actual + (~rows.own).long()))
     one_each = Streams.of_slots(torch.zeros(canonical.size(0), dtype=torch.long)).to(x.device)
     nothing = x.new_zeros(*canonical.shape, x.size(2))
-    x = x + pick(side.embed_positions(nothing, one_each, prepared, rows.first), token)
+    x = x + pick(side.embed_positions(nothing, one_each, prepared, rows.token_places), token)
     return dropout(side.layernorm_embedding(x), side.cfg.options.dropout if side.training else 0.0)

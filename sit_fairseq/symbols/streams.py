@@ -158,7 +158,7 @@ class Streams:
         """The layout in parts of at most so many streams, each with the sentences it belongs to."""
         count = self.sentence.numel()
         if count <= most:
-            return [Part(self, slice(None), slice(None), slice(None))]
+            return [Part(self, *4 * [slice(None)])]
         host, size = self.on_host or self, self.hypotheses
         found = []
         for first in range(0, count, most):
@@ -172,6 +172,7 @@ class Streams:
                     streams,
                     slice(streams.start * size, streams.stop * size),
                     slice(begin, end),
+                    slice(begin * size, end * size),
                 )
             )
         return found
@@ -213,12 +214,14 @@ class Part(NamedTuple):
         streams: which of the N streams.
         rows: which of the N*K rows over streams.
         sentences: which of the B sentences.
+        sequences: which of the B*K hypotheses.
     """
 
     layout: Streams
     streams: slice
     rows: slice
     sentences: slice
+    sequences: slice
 
 
 class Reordering(NamedTuple):

@@ -65,7 +65,7 @@ class Run:
         self.reason: Optional[str] = None
         self._say: Callable[[str], None] = logger.info
         semantics, beams, constrained = (
-            getattr(options if hasattr(options, name) else cfg, name)
+            getattr(options if hasattr(options, name) else cfg, name, None)
             for name in ("verify", "verify_beams", "constrained")
         )
         if semantics is not None:

@@ -9,6 +9,7 @@ from searches import build, generate
 
 from sit_fairseq.model import Model
 from sit_fairseq.models import last_layer
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.testing import assert_symbol_invariant, renaming
 
 MANY = [f"s{number}" for number in range(60)]
@@ -109,14 +110,16 @@ def test_parts_are_computed_again_with_the_same_dropout(monkeypatch):
 
 
 def values_and_gradients(model):
-    """Of two targets of each of five sources."""
+    """Of two targets of each of five sources, with gaps between positions."""
     torch.manual_seed(1)
     dictionary = model.vocabulary.dictionary
     sources = encode(dictionary, [*SOURCES, "| a | b | c | d | e f"])
     targets = ["0 1 f", "a 0 b", "b 0 d 1", "a", "0 1", "h", "c", "a b", "e", "f"]
     encoded = model.encode(sources).reorder(torch.arange(5).repeat_interleave(2))
     model.zero_grad()
-    logits = model.decode(encode(dictionary, targets), encoded)
+    canonical = encoded.hypothesis_slots.encode(encode(dictionary, targets))
+    position = torch.arange(canonical.numel()).view(canonical.shape)  # another in each target
+    logits = model.decoder(canonical, encoded, Places.of(position, position.device))
     logits.masked_fill(logits.isinf(), 0.0).square().sum().backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     return [logits.detach(), *gradients]

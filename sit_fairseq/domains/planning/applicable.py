@@ -29,7 +29,7 @@ def applicable(domain: PlanningDomain, state: State, sorts: Mapping[str, str]) -
 
 
 class _Atoms:
-    """The atoms of a state by predicate, and by an object in a place as soon as one is asked for."""
+    """The atoms of a state by predicate, and by an object in a place once one is asked for."""
 
     def __init__(self, state: State) -> None:
         self._all: Dict[str, List[Atom]] = defaultdict(list)

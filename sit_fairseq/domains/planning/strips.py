@@ -116,8 +116,9 @@ def obstacle(
     operator = domain.operators[action[0]]
     objects = dict(zip(operator.parameters, action[1:]))
     for parameter, allowed in operator.parameters.items():
-        if sorts[objects[parameter]] not in allowed:
-            return f"{written(action)} cannot have the {sorts[objects[parameter]]} {objects[parameter]}"
+        name = objects[parameter]
+        if sorts[name] not in allowed:
+            return f"{written(action)} cannot have the {sorts[name]} {name}"
     for one, other in operator.distinct:
         if objects[one] == objects[other]:
             return f"{written(action)} needs two objects for {objects[one]}"

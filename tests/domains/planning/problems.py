@@ -36,7 +36,8 @@ PROBLEMS: Dict[str, Problem] = {
     ),
     "visitall": problem(
         "place x1 x2 x3",
-        "connected x1 x2, connected x2 x1, connected x2 x3, connected x3 x2, at-robot x2, visited x2",
+        "connected x1 x2, connected x2 x1, connected x2 x3, connected x3 x2, at-robot x2, "
+        "visited x2",
         "visited x1, visited x3",
     ),
 }
