@@ -399,7 +399,12 @@ def encode(
 
 
 def decode(
-    w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], sorts: List[int]
+    w: Weights,
+    cfg: LiteralConfig,
+    E: Optional[Tensor],
+    A_e: Optional[Tensor],
+    previous: List[int],
+    sorts: List[int],
 ) -> Tensor:
     """Decoder features (k, T, d), before any normalisation of the cosine head."""
     H, A = embed_scaled(previous, w, "decoder", sorts, cfg)
@@ -423,12 +428,13 @@ def forward(
 ) -> Tensor:
     """Logits (T, V_n + k) of the whole model for one sentence.
 
-    ``source`` ends with eos, ``arities`` are those of the tokens before it. With
+    ``source`` ends with eos, ``arities`` are those of the tokens before it. A decoder without
+    cross-attentions has no source, ``[]``. With
     ``k=0`` the single stream stands for no symbol, so its symbol logit is left out. ``sorts`` are
     those of the k symbols.
     """
     sorts = [0] * k if sorts is None else sorts
-    E, A_e = encode(w, cfg, source, sorts, arities)
+    E, A_e = encode(w, cfg, source, sorts, arities) if source else (None, None)
     H = cfg.symbols(decode(w, cfg, E, A_e, previous, sorts))
     W = embedding_matrix(w, "decoder.output_projection", cfg)
     Y = project(l2_normalize(H) if cfg.cosine_head else H, W, sorts or [0], cfg.num_sorts)

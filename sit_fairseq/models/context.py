@@ -46,9 +46,9 @@ class Context:
 
         Returns:
             (B,) the numbers on the CPU, with the reserved slots that any hypothesis has taken; None
-            if there are no reserved slots.
+            if there are no reserved slots with streams.
         """
-        if self.slots.vocabulary.fresh is None:
+        if self.slots.vocabulary.fresh is None or self.slots.vocabulary.one_stream:
             return None
         needed = self.hypothesis_slots.needed(canonical)
         return (self.slots.num_slots + needed.view(-1, self.streams.hypotheses).amax(1)).cpu()

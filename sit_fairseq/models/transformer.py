@@ -67,6 +67,11 @@ class SymbolInvariantTransformer(nn.Module):
         """Base tokens and the pattern of symbols, with the maps to canonical ids."""
         return self.encoder.embed_tokens.vocabulary
 
+    @property
+    def reader(self) -> StreamEncoder:
+        """The side that reads sentences."""
+        return self.encoder
+
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a source that the model cannot read, else None: words that follow "the
         sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side."""

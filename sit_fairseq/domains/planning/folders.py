@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Dict, Iterator, Tuple
 
+from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import (
     PddlDomain,
@@ -34,7 +35,7 @@ def problems_in(folder: str) -> Iterator[Tuple[Path, Match]]:
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
         read = read_problem(text, str(path), domains[place])
-        yield path, match(read.domain, read.problem, str(path))
+        yield path, match(*by_kind(read), str(path))
 
 
 def _domain_file(path: Path) -> Path:
