@@ -20,7 +20,7 @@ from examples.code.words import LAYOUT, MARK, PATTERN
 from sit_fairseq.storage.files import read_sentences, replacing
 from sit_fairseq.symbols.renaming import Renaming
 
-PIECES = 2000
+PIECES = 1000
 NAMES = [f"{MARK}v{number}" for number in range(MOST_NAMES)]
 
 
@@ -41,14 +41,14 @@ class Speller:
 
     def spell(self, words: Sequence[str], names_too: bool) -> List[List[str]]:
         """The tokens of each word; a local name is one token, unless names are spelled too."""
-        return [
-            (
-                self.word(word.removeprefix(MARK))
-                if names_too or not PATTERN.is_symbol(word)
-                else [word]
-            )
-            for word in words
-        ]
+        found = []
+        for word in words:
+            symbol = PATTERN.is_symbol(word)
+            if symbol and not names_too:
+                found.append([word])
+            else:
+                found.append(self.word(word.removeprefix(MARK) if symbol else word))
+        return found
 
     def _word(self, word: str) -> List[str]:
         return [word] if word in LAYOUT else self._model.encode(word, out_type=str)
