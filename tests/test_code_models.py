@@ -78,7 +78,8 @@ def test_local_names_are_numbered_by_first_use():
 
 def test_data_are_written_for_models_of_symbols_and_plain_ones(tmp_path):
     for split in ("train", "valid"):
-        (tmp_path / split).write_text("".join(f"{line}\n" for line in LINES))
+        long = f"def f ( $a ) : return '{'€' * pieces.LONGEST}' <newline>"
+        (tmp_path / split).write_text("".join(f"{line}\n" for line in [*LINES, long]))
     pieces.main(tmp_path)
     for kind in ("symbols", "plain"):
         known = {

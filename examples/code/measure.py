@@ -19,7 +19,7 @@ from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.storage.files import read_sentences, sha256_of_file
 
-FUNCTIONS = 500  # of each test
+FUNCTIONS = 300  # of each test
 
 
 def summary(words: Iterable[Word]) -> Dict[str, Any]:

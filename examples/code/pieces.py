@@ -17,10 +17,11 @@ import sentencepiece
 
 from examples.code.functions import MOST_NAMES
 from examples.code.words import LAYOUT, MARK, PATTERN
-from sit_fairseq.storage.files import read_sentences, replacing
+from sit_fairseq.storage.files import make_folder, read_sentences, replacing
 from sit_fairseq.symbols.renaming import Renaming
 
 PIECES = 1000
+LONGEST = 500  # tokens of a function; some have long strings
 NAMES = [f"{MARK}v{number}" for number in range(MOST_NAMES)]
 
 
@@ -89,16 +90,22 @@ def main(folder: Path) -> None:
     """Trains the pieces and splits the training and validation data."""
     texts = {split: read_sentences(str(folder / split)) for split in ("train", "valid")}
     speller = train(folder / "spm.model", texts["train"])
+    for split, lines in texts.items():
+        functions = [line.split() for line in lines]
+        plain = [_flat(speller.spell(words, names_too=True)) for words in functions]
+        whole = [_flat(speller.spell(numbered(words), names_too=False)) for words in functions]
+        short = [place for place, tokens in enumerate(plain) if len(tokens) < LONGEST]
+        for name, tokens in (("symbols", whole), ("plain", plain)):
+            make_folder(str(folder / name))
+            with replacing(str(folder / name / split)) as (file,):
+                file.writelines(" ".join(tokens[place]) + "\n" for place in short)
     for name, names in (("symbols", NAMES), ("plain", [])):
-        (folder / name).mkdir(exist_ok=True)
         with replacing(str(folder / name / "dict.txt")) as (file,):
             file.writelines(f"{token} 1\n" for token in [*speller.tokens, *names])
-        for split, lines in texts.items():
-            with replacing(str(folder / name / split)) as (file,):
-                for line in lines:
-                    words = numbered(line.split()) if names else line.split()
-                    tokens = speller.spell(words, names_too=not names)
-                    file.write(" ".join(token for word in tokens for token in word) + "\n")
+
+
+def _flat(tokens: List[List[str]]) -> List[str]:
+    return [token for word in tokens for token in word]
 
 
 if __name__ == "__main__":
