@@ -20,6 +20,7 @@ from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.storage.files import read_sentences, sha256_of_file
 
 FUNCTIONS = 300  # of each test
+NAMES = (2, 3), (4, 6), (7, 9), (10, 12), (13, 16)  # functions are also counted by these numbers
 
 
 def summary(words: Iterable[Word]) -> Dict[str, Any]:
@@ -42,10 +43,12 @@ def by_kind(words: Iterable[Word]) -> Dict[str, Any]:
 def measure(model: CodeModel, lines: List[str]) -> Dict[str, Any]:
     """What a model knows of functions: :func:`by_kind`, and so by the number of local names."""
     found = list(model.read(lines))
-    groups: Dict[int, List[Word]] = defaultdict(list)
+    groups: Dict[str, List[Word]] = defaultdict(list)
     for line, words in zip(lines, found):
-        groups[len(PATTERN.symbols(line.split()))] += words
-    by_names = {str(names): by_kind(groups[names]) for names in sorted(groups)}
+        names = len(PATTERN.symbols(line.split()))
+        least, most = next(group for group in NAMES if names <= group[1])
+        groups[f"{least}-{most}"] += words
+    by_names = {group: by_kind(words) for group, words in groups.items()}
     return {**by_kind(word for words in found for word in words), "by_names": by_names}
 
 
