@@ -137,6 +137,13 @@ class TokenTable:
         """The number of the sort of a symbol; None for a base token, and before a pattern is set."""
         return None if self._pattern is None else self._pattern.sort(token)
 
+    def sorts_of(self, tokens: Tensor) -> Tensor:
+        """The number of the sort of each dictionary index, of any shape; -1 for base tokens."""
+        different, place = torch.unique(tokens, return_inverse=True)
+        sorts = (self.sort(self[index]) for index in different.tolist())
+        sorts = [-1 if sort is None else sort for sort in sorts]
+        return torch.tensor(sorts, dtype=torch.long, device=tokens.device)[place]
+
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable under the pattern that was set."""
         return self.sort(token) is not None

@@ -426,8 +426,7 @@ class Sentences:
 
 def sorts_of(dictionary: StreamDictionary) -> ndarray:
     """(V,) the sorts of tokens, -1 of base tokens."""
-    sorts = [dictionary.sort(token) for token in dictionary.symbols]
-    return numpy.array([-1 if sort is None else sort for sort in sorts])
+    return dictionary.sorts_of(torch.arange(len(dictionary))).numpy()
 
 
 def symbols_of(block: Block, sorts: ndarray) -> ndarray:
