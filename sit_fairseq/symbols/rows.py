@@ -130,6 +130,10 @@ class Rows:
         moved = {n: v.to(device, **options) for n, v in vars(self).items() if n != "first"}
         return replace(self, **moved)
 
+    def expand(self, x: Tensor) -> Tensor:
+        """(B, ...) as it is: all rows of a sequence share it."""
+        return x
+
     @property
     def places(self) -> Places:
         """The positions of the rows."""
