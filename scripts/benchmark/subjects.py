@@ -10,7 +10,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.trainer import Trainer
 from literal_model import LiteralModel
 
-from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401, registers the model
+from sit_fairseq.models import fairseq_adapter  # noqa: F401, registers the model
 
 Sample = Dict[str, Any]
 

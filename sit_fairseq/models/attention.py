@@ -30,8 +30,8 @@ class KeysValues(NamedTuple):
 class Sequences:
     """The keys and values of a layer's attentions if all positions are there at once.
 
-    A memory says which keys and values each row attends to. It has the ``position`` of the first
-    token, the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
+    A memory says which keys and values each row attends to. It has the ``position`` of the tokens,
+    the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
     (N*K, H, T, D) queries by a ``kernel``.
     :class:`~sit_fairseq.models.cache.LayerMemory` is that of a step of a search.
 
@@ -42,6 +42,8 @@ class Sequences:
         cross: the cross-attentions in their order, ``"CP"`` or ``"CA"``.
         views: keys and values of each, over streams (CP) or sentences (CA).
         view_mask: (N, 1, 1, U) True at real tokens of the source; None if all are real.
+        position: of the first token, or of all (B*K).
+        places: the same for the queries (N*K).
     """
 
     streams: Streams
@@ -50,7 +52,8 @@ class Sequences:
     cross: Sequence[str] = ()
     views: Sequence[KeysValues] = ()
     view_mask: Optional[Tensor] = None
-    position = places = 0
+    position: Union[int, Places] = 0
+    places: Union[int, Places] = 0
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""

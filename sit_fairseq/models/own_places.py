@@ -9,7 +9,7 @@ D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable
 from sit_fairseq.models.encoder import StreamEncoder
-from sit_fairseq.symbols.rows import Places, Rows, pick
+from sit_fairseq.symbols.rows import Places, Rows, over_streams, pick
 from sit_fairseq.symbols.streams import Reordering, Streams
 
 
@@ -41,6 +41,7 @@ class RowEncoder(StreamEncoder):
         padding: Optional[Tensor] = None,
         prepared: Optional[Tensor] = None,
         rows: Optional[Rows] = None,
+        places: Union[int, Places] = 0,
     ) -> Tensor:
         """Encodes a batch, see :class:`StreamEncoder`; (B, L, C) output of the last layer."""
         x = _embed(self, canonical, rows, table, streams, prepared)
@@ -53,19 +54,22 @@ class RowEncoder(StreamEncoder):
 class RowDecoder(StreamDecoder):
     """:class:`StreamDecoder` over rows."""
 
-    def forward(self, canonical: Tensor, source: Context) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
         """Computes logits for all target positions, see :class:`StreamDecoder`."""
         own_slots = source.own_slots(canonical)
         if own_slots is not None:
             source = source.extended(*source.streams.with_own_streams(own_slots))
         streams, cross = source.streams, self.cfg.pattern.cross
         rows = Rows.packed(canonical, *self._columns(streams))
+        if not isinstance(places, int):
+            rows = replace(rows, spread=places)
         x = _embed(self, canonical, rows, source.target_table, streams)
         memory = RowSequences(rows, rows.seen(rows.stream, rows.position), rows.earlier)
         memory = memory.with_sources(source, cross)
         *views, of_streams = self.project_encoder(source)
         memories = [replace(memory, views=of_layer) for of_layer in views]
-        last = Sequences(streams, None, True, cross, of_streams, source.mask)
+        at = dict(position=places, places=over_streams(places, streams))
+        last = Sequences(streams, None, True, cross, of_streams, source.mask, **at)
         x = self._layers(x, rows, [*memories, memory], streams, last, "DA" in self.cfg.pattern)
         return self._project(x, canonical, source)
 
@@ -98,17 +102,17 @@ class RowDecoder(StreamDecoder):
         layer of its streams."""
         cross = self.cfg.pattern.cross
         views = [source.view(letters) for letters in cross]
-        places = [source.rows.places if letters == "CP" else 0 for letters in cross]
+        of_streams = [source.places_of(letters) for letters in cross]
+        of_rows = list(of_streams)
+        if "CP" in cross:
+            of_rows[cross.index("CP")] = source.rows.places
         *layers, last = self.layers
         for layer in layers:
-            yield [
-                attention.project(view, place)
-                for attention, view, place in zip(layer.encoder_attn, views, places)
-            ]
+            yield layer.project_encoder(views, of_rows)
         if "CP" in cross:
             streams = replace(source.streams, hypotheses=1)
             views[cross.index("CP")] = source.rows.streams(source.states, streams)
-        yield last.project_encoder(views)
+        yield last.project_encoder(views, of_streams)
 
     def _columns(self, streams: Streams) -> Tuple[int, Tensor]:
         """V_n, and (B*K,) the slots of each sequence."""
@@ -178,9 +182,9 @@ class RowSequences:
     views: Sequence[KeysValues] = ()
 
     @property
-    def position(self) -> int:
-        """Of the first token."""
-        return self.rows.first
+    def position(self) -> Union[int, Places]:
+        """Of the first token, or of all."""
+        return self.rows.token_places
 
     @property
     def places(self) -> Places:
@@ -351,5 +355,5 @@ def _embed(
     actual, read = actual.gather(1, token), canonical.gather(1, token)
     x = table.look_up(torch.where(read < num_base, read, actual + (~rows.own).long()))
     nothing = x.new_zeros(*canonical.shape, x.size(2))
-    x = x + pick(side.embed_positions(nothing, rows, prepared, rows.first), token)
+    x = x + pick(side.embed_positions(nothing, rows, prepared, rows.token_places), token)
     return dropout(side.layernorm_embedding(x), side.cfg.options.dropout if side.training else 0.0)

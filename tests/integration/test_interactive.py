@@ -23,7 +23,7 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unanswered
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
