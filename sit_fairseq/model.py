@@ -25,8 +25,9 @@ from typing import (
 import torch
 from torch import Tensor
 
-from sit_fairseq.domains.by_name import arity_of
+from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers
 from sit_fairseq.errors import UnansweredError, UserError, excerpt
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
@@ -221,7 +222,8 @@ class Model:
         _check_limits(batch_size=batch_size, max_tokens=max_tokens)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
-        grammar = self._grammar(constrained, pool)
+        judge = None if pool is None else pool.judge
+        grammar = grammar_of_answers(constrained, judge, self.domain, self.base_tokens)
         searches = {
             width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
             for width in widths
@@ -334,18 +336,13 @@ class Model:
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
-            tokens = self._tokens.read(sentence)
+            tokens = self._tokens.read(sentence, self.core.unreadable)
         except UnansweredError as error:
             return error.reason
-        fault = self.core.unreadable(tokens)
-        if fault is not None:
-            return f"the sentence {fault}"
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
 
     def _pool(self, verify: Any) -> Any:
         """The judges that are asked, which live as long as the model; None without any."""
-        from sit_fairseq.domains.by_name import accepting_judge
-        from sit_fairseq.judging.judge import Judge
         from sit_fairseq.judging.pool import JudgePool
 
         if verify is None or isinstance(verify, JudgePool):
@@ -359,22 +356,6 @@ class Model:
             pool = self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
             weakref.finalize(self, pool.close)
         return self._judges[key]
-
-    def _grammar(self, constrained: Any, pool: Any) -> Any:
-        from sit_fairseq.domains.by_name import domain_of, make_grammar
-
-        domain = domain_of(pool.judge) if constrained is None and pool is not None else None
-        if domain is not None and domain.grammar is not None:
-            constrained = pool.judge.semantics
-        if constrained is None or constrained is False:
-            return None
-        if constrained is True or isinstance(constrained, str):
-            name = "auto" if constrained is True else constrained
-            return make_grammar(name, self.domain, self.base_tokens)
-        if not hasattr(constrained, "start"):
-            kinds = "True, the name of a domain or a grammar"
-            raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")
-        return constrained
 
 
 def _check_limits(**limits: Optional[int]) -> None:

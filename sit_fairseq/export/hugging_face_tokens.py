@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from transformers import PreTrainedTokenizer
 
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, word_fault
 
 BOS, PAD, EOS, UNK = range(4)
 
@@ -128,14 +128,12 @@ class SymbolTokenizer(PreTrainedTokenizer):
         return [self._names[number] for word in words for number in self._ids(word)]
 
     def _ids(self, word: str) -> List[int]:
-        if word in self._spelling.rows and word not in SPECIAL_TOKENS:
-            return self._spelling.ids(word, None)
-        sort = self._pattern.sort(word)
-        if sort is None:
-            raise ValueError(
-                f"{word!r} is no token that the model knows, and no symbol by the pattern "
-                f"{self._pattern.text!r}; pass from_pretrained another pattern, symbols=REGEX"
-            )
+        sort = None if word in self._spelling.rows else self._pattern.sort(word)
+        known = word in self._spelling.rows or sort is not None
+        fault = word_fault(word, known, self._pattern.text)
+        if fault is not None:
+            advice = "pass from_pretrained another pattern, symbols=REGEX"
+            raise ValueError(f"the sentence {fault}; {advice}")
         return self._spelling.ids(word, sort)
 
     def _convert_token_to_id(self, token: str) -> int:

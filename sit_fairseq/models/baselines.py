@@ -15,7 +15,7 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
-from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
+from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
@@ -40,8 +40,8 @@ class FixedVocabulary(OneStreamVocabulary):
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
         unknown = tokens[self.rows(tokens) < 0].unique().tolist()
-        names = listing(sorted(self.dictionary[index] for index in unknown))
-        return f"holds symbols that the model has no embedding for: {names}" if unknown else None
+        names = without_embedding(self.dictionary[index] for index in unknown)
+        return f"holds {names}" if unknown else None
 
     def _has_row(self, token: str) -> bool:
         return True
@@ -151,7 +151,7 @@ def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[T
     """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
     the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
     canonical, slots = Slots.by_appearance(vocabulary, tokens)
-    rows, unk = vocabulary.rows_of_sorts, vocabulary.dictionary.unk()
+    rows, unk = vocabulary.rows_of_sorts, vocabulary.unk
     counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
     sorts = torch.zeros_like(symbols) if sorts is None else sorts.to(tokens.device)
     earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
@@ -179,8 +179,8 @@ class _OneStreamTable(StreamTable):
 
     def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
         # Beams that are dead anyway hold ids without a vector.
-        unk = self.vocabulary.dictionary.unk()
-        return canonical.masked_fill(canonical >= self.matrix.size(0), unk)
+        unknown = canonical >= self.matrix.size(0)
+        return canonical.masked_fill(unknown, self.vocabulary.unk)
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
         return hidden @ matrix.t()

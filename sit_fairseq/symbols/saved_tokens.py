@@ -1,6 +1,6 @@
 """Texts as tensors of checkpoints: base tokens, one a line, and the pattern of symbols."""
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -51,6 +51,11 @@ def named_sorts(sorts: List[str]) -> str:
     return (
         "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
     )
+
+
+def without_embedding(tokens: Iterable[str]) -> str:
+    """Tokens that a model has no vector for, for an error message."""
+    return f"tokens that the model has no embedding for: {listing(sorted(tokens))}"
 
 
 def listing(tokens: List[str]) -> str:

@@ -131,7 +131,7 @@ class Slots:
         has_slot, slot = torch.zeros_like(rows, dtype=torch.bool), rows
         if self.names.size(1):
             has_slot, slot = (tokens.unsqueeze(2) == self.names.unsqueeze(1)).max(dim=2)
-        symbol = torch.where(has_slot, vocabulary.num_base + slot, vocabulary.dictionary.unk())
+        symbol = torch.where(has_slot, vocabulary.num_base + slot, vocabulary.unk)
         if vocabulary.fresh is not None:
             slot = vocabulary.fresh.encode(tokens, (rows < 0) & ~has_slot)
             symbol = torch.where(slot < 0, symbol, self.first_reserved.unsqueeze(1) + slot)

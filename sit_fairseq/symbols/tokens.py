@@ -8,13 +8,13 @@ import os
 import re
 import threading
 from string import ascii_letters
-from typing import Iterable, Iterator, List, Optional, Sequence
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler, word_fault
 
 # Names with these numbers tell whether a stem is free.
 _NUMBERS = (0, 1, 10, 100, 1000, 1000000)
@@ -167,27 +167,36 @@ class TokenTable:
             self._append(token)
         return self.indices.get(token, self.unk())
 
-    def read(self, sentence: str) -> Tensor:
+    def fault(self, words: Sequence[str], lost: bool = False) -> Optional[str]:
+        """Why a sentence of these words is none, else None; see :func:`word_fault`. In data unknown
+        words are ``lost``: ``<unk>`` may stand for them."""
+        if not words:
+            return "is empty"
+        if lost:
+            words = [word for word in words if word != SPECIAL_TOKENS[self.unk()]]
+        faults = (word_fault(w, w in self or self.is_symbol(w), self.pattern) for w in words)
+        return next(filter(None, faults), None)
+
+    def read(
+        self, sentence: str, unreadable: Optional[Callable[[Tensor], Optional[str]]] = None
+    ) -> Tensor:
         """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
 
         Args:
             sentence: tokens separated by spaces.
+            unreadable: a model's; it says whether the model can read such tokens.
 
         Raises:
-            UnansweredError: a token is neither a base token nor a symbol.
+            UnansweredError: it is empty, a token is neither a base token nor a symbol, or the model
+                cannot read it.
         """
-        words = sentence.split()
-        for token in words:
-            reason = None
-            if token in SPECIAL_TOKENS or is_filler(token):
-                reason = f"the sentence holds {token}, a token of fairseq's own"
-            elif token not in self and not self.is_symbol(token):
-                reason = f"unknown token {token[:40]!r}, no base token of the model"
-                if self.pattern is not None:
-                    reason += f" and not matched by --symbols {self.pattern!r}"
-            if reason is not None:
-                raise UnansweredError(reason, sentence)
-        return torch.tensor([*map(self.index, words), self.eos()])
+        fault, tokens = self.fault(sentence.split()), None
+        if fault is None:
+            tokens = self.encode([sentence])[0]
+            fault = None if unreadable is None else unreadable(tokens)
+        if fault is not None:
+            raise UnansweredError(f"the sentence {fault}", sentence)
+        return tokens
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
+from sit_fairseq.symbols.saved_tokens import without_embedding
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
@@ -174,12 +174,12 @@ class Sentences:
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
         self._dictionary = dictionary
         self.longest = longest
-        self._vocabulary, self._one_stream, self.fresh_symbols = None, model is not None, 0
-        self._positions: Any = None
+        self._one_stream, self.fresh_symbols = model is not None, 0
+        self._model = self._vocabulary = self._positions = None  # of ours
         reader = getattr(model, "reader", None)
         if reader is not None:
             self.longest = min(longest, reader.cfg.max_positions)
-            self._vocabulary = model.vocabulary
+            self._model, self._vocabulary = model, model.vocabulary
             self._one_stream = model.vocabulary.one_stream
             self.fresh_symbols = model.vocabulary.fresh_symbols
             self._positions = reader.embed_positions
@@ -213,7 +213,7 @@ class Sentences:
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
-                tokens = self._dictionary.read(text)
+                tokens = self._dictionary.read(text, getattr(self._model, "unreadable", None))
                 length, number = tokens.numel(), self._streams(tokens)
                 reason = excess(length, number, max_tokens)
                 if length > self.longest:
@@ -221,9 +221,8 @@ class Sentences:
                         f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
                         "reads"
                     )
-                elif self._vocabulary is None and len(self._dictionary) > known:
-                    name = self._dictionary[known]
-                    reason = f"holds {name!r}, which the model has no embedding for"
+                elif self._model is None and len(self._dictionary) > known:
+                    reason = f"holds {without_embedding(self._dictionary.symbols[known:])}"
                 if reason is not None:
                     raise UnansweredError(f"the sentence {reason}", line)
             except (UnicodeEncodeError, UserError) as error:
@@ -243,16 +242,18 @@ class Sentences:
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
         """Checks sources that are to be answered at once, and counts their streams; an
         UnansweredError for the first sentence at fault."""
+        for source in pairs.src if self._model is not None else ():
+            fault = self._dictionary.fault(self._words(source)) or self._model.unreadable(source)
+            if fault is not None:
+                raise UnansweredError(f"the sentence {fault}", self._dictionary.string(source))
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:
-        """The most streams of a typed sentence; an UnansweredError if the model does not read it."""
-        if self._vocabulary is None:
-            return 1
-        cause = self._fault(sentence, SPECIAL_TOKENS) or self._vocabulary.unreadable(sentence)
-        if cause is not None:
-            raise UnansweredError(f"the sentence {cause}", self._dictionary.string(sentence))
-        return self._vocabulary.most_streams(sentence)
+        """The most streams of a typed sentence."""
+        return 1 if self._model is None else self._model.vocabulary.most_streams(sentence)
+
+    def _words(self, sentence: Tensor) -> List[str]:
+        return [self._dictionary[index] for index in sentence[:-1].tolist()]
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams; a UserError names the first line at
@@ -352,10 +353,13 @@ class Sentences:
         ]
         if found:
             place, side, cause = min(found, key=lambda one: one[0])
-            cause = (
-                cause
-                or f"{self._fault(pairs.src[place], SPECIAL_TOKENS[:-1])}; correct or remove it"
-            )
+            if cause is None:
+                words = self._words(pairs.src[place])
+                fault = self._dictionary.fault(words, lost=True)
+                fault = fault or self._model.unreadable(pairs.src[place])
+                cause = f"{fault}; correct or remove it"
+                if fault == self._positions.fault(words):
+                    cause += ", or train with --encoder-positions rope, which reads any sentence"
             raise UserError(f"line {place + 1} of the {name} {side} {cause}")
 
     def _damaged(self, block: Block) -> ndarray:
@@ -365,7 +369,8 @@ class Sentences:
         return ~ends | block.holding((tokens < 0) | (tokens >= len(self._dictionary)))
 
     def _unreadable(self, source: Block) -> ndarray:
-        """(B,) whether :meth:`_fault` has something against sources of a split."""
+        """(B,) whether the model does not read sources of a split, whatever their lengths and
+        names."""
         last = source.is_last()
         wrong = ~last & (source.tokens < self._dictionary.unk())  # <s>, <pad> and </s>
         if isinstance(self._positions, TreePositions):
@@ -378,16 +383,6 @@ class Sentences:
             inner = ~last & ~numpy.append(last[1:], True)
             wrong |= numpy.where(inner, missing <= 0, last & (missing != 0))
         return source.holding(wrong) | (source.ends - source.starts == 1)
-
-    def _fault(self, source: Tensor, forbidden: Sequence[str]) -> Optional[str]:
-        words = [self._dictionary[index] for index in source[:-1].tolist()]
-        special = [word for word in words if word in forbidden]
-        if not words or special:
-            return f"holds {special[0]}, a token of fairseq's own" if words else "is empty"
-        fault = self._positions.fault(words)
-        if fault is None:
-            return None
-        return f"{fault}, as tree positions need it, which --encoder-positions rope does not"
 
     def _measure(
         self, sorts: ndarray, source: Block, target: Optional[Block]

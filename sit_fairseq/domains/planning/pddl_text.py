@@ -10,6 +10,7 @@ fairseq's `hydra-core`.
 
 import re
 from functools import lru_cache
+from importlib.resources import files
 from typing import Iterator, List
 
 from sit_fairseq.errors import EXTRAS, UserError, excerpt, missing
@@ -101,10 +102,10 @@ def _blank(match: "re.Match[str]") -> str:
 def _parser(kind: str):
     try:
         from lark import Lark
-        from pddl.parser import GRAMMAR_FILE
+
+        grammar = files("pddl.parser").joinpath("grammar.lark").read_text(encoding="utf-8")
     except ModuleNotFoundError as error:
         raise missing(error)
-    grammar = GRAMMAR_FILE.read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", start=kind, propagate_positions=True)
 
 
