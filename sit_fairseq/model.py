@@ -280,7 +280,10 @@ class Model:
         options = replace(search, beam=beam, max_len_a=1, max_len_b=max_length, min_len=0)
         searching = PromptSearch(self._models, options, sampling)
         with self._tokens.names_of_one_call():
-            read = {place: self._read(prompt) for place, prompt in enumerate(prompts)}
+            read = {
+                place: (1, 1) if prompt == "" else self._read(prompt)
+                for place, prompt in enumerate(prompts)
+            }
         found = {place: Answer(None, reason=one) for place, one in read.items() if type(one) is str}
         sizes = {place: one for place, one in read.items() if place not in found}
         for places in longest_first(sizes, batch_size):
