@@ -39,6 +39,7 @@ from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
+from sit_fairseq.symbols.tokens import refuse
 
 # Files of weights that a folder may hold, in the order of preference.
 _FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
@@ -339,7 +340,8 @@ class Model:
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
-            tokens = self._tokens.read(sentence, self.core.unreadable)
+            tokens = self._tokens.read(sentence)
+            refuse(self.core.unreadable(tokens), sentence)
         except UnansweredError as error:
             return error.reason
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
