@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import List, NamedTuple
 
 from sit_fairseq.evaluation import plots
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMULA = "xor a & b c"

@@ -19,7 +19,7 @@ from filelock import FileLock
 import sit_fairseq
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.domains.ltl.spot_judge import spot_installed
-from sit_fairseq.models.symbol_invariant_transformer import (
+from sit_fairseq.models.fairseq_adapter import (
     SymbolInvariantTransformerConfig,
     SymbolInvariantTransformerModel,
 )

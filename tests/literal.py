@@ -15,7 +15,7 @@ Shapes: k streams, L (source) or T (target) positions, d channels.
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -64,6 +64,8 @@ class LiteralConfig:
     aggregated_normalize_before: bool = False
     num_sorts: int = 1  # G
     own: bool = False  # streams are the background but where their symbols stand
+    source_places: Sequence[int] = range(1000)  # the position of each token
+    target_places: Sequence[int] = range(1000)
 
     def symbols(self, H: Tensor) -> Tensor:
         """The streams of symbols among H (k + 1, ...), whose last is the background; of a sentence
@@ -128,11 +130,9 @@ def project_places(H: Tensor, A: Tensor, cfg: LiteralConfig) -> Tensor:
     )
 
 
-def rotary_angles(length: int, head_dim: int) -> Tensor:
+def rotary_angles(places: Sequence[int], head_dim: int) -> Tensor:
     """Angles p base^(-2i / head_dim) of position p, pair i: (length, head_dim / 2)."""
-    angles = [
-        [p * ROPE_BASE ** (-2 * i / head_dim) for i in range(head_dim // 2)] for p in range(length)
-    ]
+    angles = [[p * ROPE_BASE ** (-2 * i / head_dim) for i in range(head_dim // 2)] for p in places]
     return torch.tensor(angles, dtype=torch.float64)
 
 
@@ -158,13 +158,14 @@ def multi_head_attention(
     w: Weights,
     name: str,
     heads: int,
-    rope: bool,
+    rope: Optional[Tuple[Sequence[int], Sequence[int]]],
     mask: Optional[Tensor] = None,
 ) -> Tensor:
     """MHA(queries, keys, keys, mask) of Algorithms 3 and 4, weights of block ``name``.
 
     ``queries`` is (k, Lq, d). ``keys`` is (k, Lk, d), one view per stream, or
-    (Lk, d), one view for all streams. ``mask`` (Lq, Lk) is 0 where a query may look
+    (Lk, d), one view for all streams. ``rope`` has the positions of queries and keys to rotate
+    by, of which the first Lq and Lk count. ``mask`` (Lq, Lk) is 0 where a query may look
     and -inf elsewhere. Returns (k, Lq, d).
     """
     k, _, d = queries.shape
@@ -178,8 +179,8 @@ def multi_head_attention(
         K = linear(keys, w, f"{name}.kv_proj", 0, 2)
         V = linear(keys, w, f"{name}.kv_proj", 1, 2)
     if rope:
-        q_angles = rotary_angles(queries.shape[-2], head_dim)
-        k_angles = rotary_angles(keys.shape[-2], head_dim)
+        q_angles = rotary_angles(rope[0][: queries.shape[-2]], head_dim)
+        k_angles = rotary_angles(rope[1][: keys.shape[-2]], head_dim)
     streams = []
     for i in range(k):
         K_i, V_i = (K[i], V[i]) if keys.dim() == 3 else (K, V)
@@ -225,7 +226,7 @@ def sub_layer(
 def encoder_layer(H: Tensor, A: Tensor, w: Weights, i: int, cfg: LiteralConfig) -> Tensor:
     """Algorithm 3, layer ``i``: streams H (k, L, d), token masks A (k, L)."""
     layer = f"encoder.layers.{i}"
-    rope = cfg.encoder_positions == "rope"
+    rope = (cfg.source_places,) * 2 if cfg.encoder_positions == "rope" else None
 
     def per_stream(x: Tensor) -> Tensor:
         return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope)
@@ -250,7 +251,8 @@ def decoder_layer(
     encoder output E (k, L, d) with token masks A_e (k, L)."""
     layer, last = f"decoder.layers.{i}", i == cfg.layers - 1
     look_ahead = look_ahead_mask(H)
-    rope = cfg.decoder_positions == "rope"
+    rope = (cfg.target_places,) * 2 if cfg.decoder_positions == "rope" else None
+    cross_rope = rope and (cfg.target_places, cfg.source_places)
 
     def per_stream(x: Tensor) -> Tensor:
         return multi_head_attention(x, x, w, f"{layer}.self_attn", cfg.heads, rope, look_ahead)
@@ -270,7 +272,7 @@ def decoder_layer(
 
         def cross(x: Tensor) -> Tensor:
             name = f"{layer}.encoder_attn.{j}"
-            return multi_head_attention(x, K, w, name, cfg.heads, rope)
+            return multi_head_attention(x, K, w, name, cfg.heads, cross_rope)
 
         H = sub_layer(H, cross, w, f"{layer}.encoder_attn_layer_norm.{j}", cfg)
     H = sub_layer(H, lambda x: feed_forward(x, w, layer), w, f"{layer}.final_layer_norm", cfg)
@@ -364,9 +366,9 @@ def finish_embedding(
     return H
 
 
-def table_positions(length: int, w: Weights, side: str) -> Tensor:
+def table_positions(places: Sequence[int], w: Weights, side: str) -> Tensor:
     """Rows 2, 3, ... of a table: fairseq counts from the index of padding, 1, plus one."""
-    return torch.stack([w[f"{side}.embed_positions.weight"][2 + p] for p in range(length)])
+    return torch.stack([w[f"{side}.embed_positions.weight"][2 + p] for p in places])
 
 
 def final_norm(H: Tensor, w: Weights, side: str, cfg: LiteralConfig) -> Tensor:
@@ -389,7 +391,7 @@ def encode(
     if cfg.encoder_positions == "tree":
         positions = tree_positions(arities, H.shape[-1], len(source))
     if cfg.encoder_positions == "table":
-        positions = table_positions(len(source), w, "encoder")
+        positions = table_positions(cfg.source_places[: len(source)], w, "encoder")
     H = finish_embedding(H, positions, w, "encoder", cfg)
     for i in range(cfg.layers):
         H = encoder_layer(H, A, w, i, cfg)
@@ -397,13 +399,18 @@ def encode(
 
 
 def decode(
-    w: Weights, cfg: LiteralConfig, E: Tensor, A_e: Tensor, previous: List[int], sorts: List[int]
+    w: Weights,
+    cfg: LiteralConfig,
+    E: Optional[Tensor],
+    A_e: Optional[Tensor],
+    previous: List[int],
+    sorts: List[int],
 ) -> Tensor:
     """Decoder features (k, T, d), before any normalisation of the cosine head."""
     H, A = embed_scaled(previous, w, "decoder", sorts, cfg)
     positions = None
     if cfg.decoder_positions == "table":
-        positions = table_positions(len(previous), w, "decoder")
+        positions = table_positions(cfg.target_places[: len(previous)], w, "decoder")
     H = finish_embedding(H, positions, w, "decoder", cfg)
     for i in range(cfg.layers):
         H = decoder_layer(H, A, E, A_e, w, i, cfg)
@@ -421,12 +428,13 @@ def forward(
 ) -> Tensor:
     """Logits (T, V_n + k) of the whole model for one sentence.
 
-    ``source`` ends with eos, ``arities`` are those of the tokens before it. With
+    ``source`` ends with eos, ``arities`` are those of the tokens before it. A decoder without
+    cross-attentions has no source, ``[]``. With
     ``k=0`` the single stream stands for no symbol, so its symbol logit is left out. ``sorts`` are
     those of the k symbols.
     """
     sorts = [0] * k if sorts is None else sorts
-    E, A_e = encode(w, cfg, source, sorts, arities)
+    E, A_e = encode(w, cfg, source, sorts, arities) if source else (None, None)
     H = cfg.symbols(decode(w, cfg, E, A_e, previous, sorts))
     W = embedding_matrix(w, "decoder.output_projection", cfg)
     Y = project(l2_normalize(H) if cfg.cosine_head else H, W, sorts or [0], cfg.num_sorts)

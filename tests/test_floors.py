@@ -7,7 +7,11 @@ from conftest import PACKAGE
 
 # Files that belong to another room than their folder's: fairseq looks for the model's registration
 # among the models, and Python for the command among the modules.
-ELSEWHERE = {"models.symbol_invariant_transformer": "tasks", "__main__": "commands"}
+ELSEWHERE = {
+    "models.fairseq_adapter": "tasks",
+    "models.fairseq_language_model": "tasks",
+    "__main__": "commands",
+}
 
 # From the bottom to the top: a room may use those of the floors below it.
 FLOORS = [

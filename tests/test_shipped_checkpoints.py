@@ -13,7 +13,7 @@ from examples.binding.terms import terms
 from examples.entities.sentences import UNSEEN, sentences
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 CHECKPOINTS = ROOT / "checkpoints"
 

@@ -42,6 +42,7 @@ from typing import Dict, Iterable, Iterator, List, Tuple
 
 from tqdm import tqdm
 
+from sit_fairseq.commands import _solving
 from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.domains import Domain, find, names
@@ -52,8 +53,13 @@ from sit_fairseq.storage.journal import Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    if parser.words and not parser.words[0].startswith("-"):
+        solver = find(parser.words[0], "").solve
+        if solver is not None:
+            _solving.add_arguments(parser, solver)
+            return
     add = parser.add_argument
-    readers = ", ".join(name for name in names() if find(name).read is not None)
+    readers = ", ".join(name for name in names() if find(name).read or find(name).solve)
     help_ = f"what formulas mean: {readers}, or MODULE:OBJECT, your own"
     add("domain", metavar="NAME", help=help_)
     add("formulas", nargs="*", metavar="FORMULA")
@@ -75,6 +81,11 @@ def main(args: argparse.Namespace) -> None:
     from sit_fairseq.evaluation.formula_answers import shipped_model
 
     domain = find(args.domain, "")
+    if domain.solve is not None:
+        if "files" not in args:
+            raise UserError(f"name the domain first: sit answer {args.domain}")
+        _solving.main(args, domain)
+        return
     for lacking, does in (("read", "reads no problems"), ("write", "writes no answers")):
         if getattr(domain, lacking) is None:
             raise UserError(f"{args.domain} {does} as people do; name another domain")

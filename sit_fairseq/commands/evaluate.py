@@ -1,4 +1,4 @@
-r"""Measures a model on data, writes the numbers to a JSON file and prints a table.
+r"""Measures a model on data, prints a table and writes the numbers to a JSON file.
 
     sit evaluate prop data/test --path model.pt --result R.json
     sit evaluate prop data/grid --path model.pt --result R.json --by symbols=5 length=35
@@ -6,23 +6,30 @@ r"""Measures a model on data, writes the numbers to a JSON file and prints a tab
     sit evaluate prop data/test --path model.pt --result R.json --top-n 1,3,10
     sit evaluate prop data/test --path model.pt --result R.json --renamings 120
 
-NAME says what sentences mean: a domain, exact, alpha, or a domain or judge of your own. DATA is
+NAME is a domain, exact, alpha, or your own domain or judge: it says what sentences mean. DATA is
 PREFIX, for PREFIX.src and PREFIX.tgt, or a folder of ``sit grid``. The line under the table names all
 that the numbers depend on.
 
-By default correct answers, exact ones and every verdict are counted. ``--by symbols length`` counts
-correct answers for each number of symbols and tokens, and draws a heat map, with a box around the
-sizes of training (5 and 35 unless ``symbols=N`` and ``length=N`` say so). ``--by written``
-measures the problems that people wrote (``sit generate NAME --held-out``) under the grammar of the
-domain: *correct* counts the first answer of the first beam, *verified* the answers that the judge
-accepts with wider and wider beams; a problem that the model cannot read counts as wrong. ``--top-n``
-counts sentences with a correct answer among the first n, in all or with ``--by symbols length``.
-``--renamings N`` measures alpha-covariance: whether the answers to N renamings of a problem agree.
+By default the command counts correct answers, exact ones, and each verdict. Options measure more:
 
-Answers are kept in ``R.answers.jsonl``: the same command goes on where an interrupted one stopped.
-No model is needed with ``--generated FILE``: a text with one answer a line, or ``*.jsonl`` with lines
-such as ``{"source": "! a", "answer": "a 0"}``. For language models, ``--renamings N`` without a model
-and answers writes the renamed problems to R.src and R.tgt.
+``--by symbols length`` counts correct answers for each number of symbols and tokens. It draws a heat
+map, with a box around the sizes of training: 5 and 35, or ``symbols=N`` and ``length=N``.
+
+``--by written`` measures the problems that people wrote (``sit generate NAME --held-out``). The search
+follows the grammar of the domain. *Correct* counts the first answer of the first beam. *Verified*
+counts the answers that the judge accepts with wider and wider beams. A problem that the model cannot
+read counts as wrong.
+
+``--top-n`` counts sentences with a correct answer among the first n. It goes with ``--by symbols
+length``, too.
+
+``--renamings N`` measures alpha-covariance: whether the answers to N renamings of a problem agree.
+Without a model and answers it writes the renamed problems to R.src and R.tgt, for language models.
+
+``--generated FILE`` measures answers from a file instead of a model. The file has one answer a line,
+or is ``*.jsonl`` with lines such as ``{"source": "! a", "answer": "a 0"}``.
+
+The command keeps answers in ``R.answers.jsonl``. Give an interrupted command again, and it goes on.
 """
 
 import argparse
@@ -60,32 +67,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", nargs="?", help="PREFIX of .src and .tgt, or the folder of a grid")
     answers = parser.add_mutually_exclusive_group()
     answers.add_argument("--path", metavar="MODEL", help="the model to ask")
-    help_ = "or its answers: a text with one a line, or .jsonl with source and answer"
+    help_ = "a file of answers instead: one a line, or .jsonl with source and answer"
     answers.add_argument("--generated", metavar="FILE", help=help_)
     add("--result", metavar="FILE", help="the JSON file to write")
-    add("--restart", action="store_true", help="discard the answers of an interrupted run")
+    add(
+        "--restart",
+        action="store_true",
+        help="discard the answers that an interrupted command kept",
+    )
 
     add = parser.add_argument_group("what is measured").add_argument
-    help_ = "count by symbols, by length, by both, or the problems that people wrote"
+    help_ = "count by symbols, by length or by both; or measure the problems that people wrote"
     add("--by", nargs="+", type=_size, metavar="SIZE", help=help_)
-    help_ = "a correct answer among the first n; the beam is as wide as the largest"
+    help_ = "count correct answers among the first n; the beam is as wide as the largest n"
     add("--top-n", type=numbers, metavar="1,3,10", help=help_)
-    help_ = "alpha-covariance: N renamings of each of so many problems (default: 1000)"
+    help_ = "measure alpha-covariance: N renamings of each of PROBLEMS problems (default: 1000)"
     add("--renamings", type=_renamings, metavar="N[,PROBLEMS]", help=help_)
-    add("--names", type=names, metavar="a,b,c", help="rename to these (default: those in the data)")
-    help_ = "renamed problems: numbers of distinct symbols (default: %(default)s)"
+    add("--names", type=names, metavar="a,b,c", help="new names (default: the names in the data)")
+    help_ = "rename problems with these numbers of distinct symbols (default: %(default)s)"
     add("--counts", type=numbers, default="3,4,5", help=help_)
 
     add = parser.add_argument_group("how the model answers").add_argument
-    help_ = "width of the beam (default: 3); with --verify, what is not verified is searched wider"
+    help_ = "width of the beam (default: 3); with --verify also of wider beams, tried in turn"
     add("--beams", "--verify-beams", type=numbers, metavar="3,25", help=help_)
     add("--verify", metavar="NAME", help="keep only answers that a judge of NAME accepts")
-    help_ = "restrict the search to a grammar: of a domain, MODULE:CLASS, or of the model's domain"
+    help_ = "restrict the search to a grammar: a domain, MODULE:CLASS (default: the model's domain)"
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     help_ = "answers have at most A * source length + B tokens (default: 0,200)"
     add("--max-len", "--max-len-b", type=_limit, default="0,200", metavar="[A,]B", help=help_)
     add_pattern(parser, "which tokens are symbols (default: as in training)")
-    add("--judge", metavar="NAME", help="another judge of the domain")
+    add("--judge", metavar="NAME", help="the judge of the domain to ask (default: its first)")
 
 
 def main(args: argparse.Namespace) -> None:

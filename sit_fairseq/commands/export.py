@@ -2,31 +2,32 @@
 
     sit export outputs/model/checkpoint_last.pt my_model
 
-writes ``my_model/model.pt``, in half precision, without optimizer and paths, and dictionaries of
-base tokens. fairseq-generate, fairseq-interactive and ``--finetune-from-model`` read them.
+writes ``my_model/model.pt`` and dictionaries of base tokens. The weights are in half precision; the
+optimizer and paths of your machine are left out. fairseq-generate, fairseq-interactive and
+``--finetune-from-model`` read the folder.
 
 --hub writes a folder to upload: ``model.safetensors``, ``config.json``, the dictionaries and a card.
-The card is ``README.md`` of DIR, or the one beside the checkpoint, or else a table of the model's
-options. ``from_pretrained(DIR)`` reads the folder, and fairseq's commands take
-``--path DIR/model.safetensors``.
+The command keeps a ``README.md`` of DIR as the card, or copies the one beside the checkpoint, or else
+writes a table of the model's options. ``from_pretrained(DIR)`` reads the folder, and fairseq's
+commands take ``--path DIR/model.safetensors``.
 
---transformers writes the same with a tokenizer and the code of the model, for environments with
-torch, transformers and safetensors alone:
+--transformers adds a tokenizer and the code of the model. The folder then needs torch, transformers
+and safetensors alone:
 
     sit export model.pt my_folder --transformers
 
-``AutoModelForSeq2SeqLM.from_pretrained("my_folder", trust_remote_code=True)`` and ``AutoTokenizer`` read it.
-The card gets a snippet that answers a sentence.
+``AutoModelForSeq2SeqLM.from_pretrained("my_folder", trust_remote_code=True)`` and ``AutoTokenizer``
+read it. The card gets a snippet that answers a sentence.
 
---onnx writes ``encoder.onnx``, ``decoder.onnx``, a step with its key-value cache, and
-``vocabulary.json``, to be used without fairseq and torch:
+--onnx writes ``encoder.onnx``, ``decoder.onnx`` (one step, with its key-value cache) and
+``vocabulary.json``. They need neither fairseq nor torch:
 
     sit export model.pt my_onnx --onnx
     echo 'xor a & b c' | python examples/deployment/answer.py my_onnx
 
-The files take any number of tokens, symbols and hypotheses. Before it writes them, the command
-compares answers with fairseq's, greedy and with a beam of 3, on random sentences for half a minute
-at most. It exports models with streams, and those of --symbol-embedding fixed.
+The files take any number of tokens, symbols and hypotheses. The command first compares their answers
+with the model's on random sentences, greedy and with a beam of 3, for half a minute at most. It
+exports models with streams, and those of --symbol-embedding fixed.
 """
 
 import argparse
@@ -37,7 +38,7 @@ from sit_fairseq.storage.files import sha256_of_file
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a trained model")
-    parser.add_argument("folder", metavar="DIR", help="the folder to write; made if there is none")
+    parser.add_argument("folder", metavar="DIR", help="the folder to write; the command makes it")
     formats = parser.add_mutually_exclusive_group()
     for option, text in (
         ("hub", "write model.safetensors, config.json and README.md in place of model.pt"),

@@ -20,8 +20,8 @@ from torch import Tensor
 from sit_fairseq.conversion.original import Original
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary

@@ -19,7 +19,7 @@ from torch import Tensor
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import FixedVocabulary
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.storage.checkpoints import moving_average
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from sit_fairseq.conversion.original import Original, read_dictionary
 from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
 from sit_fairseq.errors import MalformedFormula, UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.slots import Slots

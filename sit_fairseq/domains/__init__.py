@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
+from sit_fairseq.domains.solver import Solver
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, own_object
 from sit_fairseq.search.grammar import Grammar
@@ -41,7 +42,7 @@ class Domain:
             of grids.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
-        solve: finds the solution of a problem where one answer is not enough; None where it is.
+        solve: solves the problems of files where one answer is not enough; None where it is.
         model: folder of the model that comes with the package.
     """
 
@@ -63,7 +64,7 @@ class Domain:
     cells: Optional[Type[Any]] = None
     held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
     equal: Optional[Callable[[str, str], bool]] = None
-    solve: Optional[Callable[..., Any]] = None
+    solve: Optional[Type[Solver]] = None
     model: Optional[str] = None
 
     @property

@@ -1,6 +1,6 @@
 """Judges and grammars, by the name of a domain or of a user's own."""
 
-from typing import Iterable, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional
 
 from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.domains.formulas.syntax import ARITY
@@ -102,3 +102,33 @@ def make_grammar(
         first, *_ = found.judges.values()
         refuse_other_logic(first, base_tokens, "constrained")
     return found.grammar()
+
+
+def grammar_of_answers(
+    constrained: Any,
+    judge: Optional[Judge],
+    domain: Optional[str],
+    base_tokens: Iterable[str],
+) -> Optional[Grammar]:
+    """The grammar of a search; a UserError if there is none, or it cannot be the model's.
+
+    Args:
+        constrained: True for the grammar of the model's domain, a name as :func:`make_grammar` takes
+            it, or a grammar; False or ``none`` for none. None for that of the judge's domain, if it
+            has one.
+        judge: who accepts answers; None if nobody does.
+        domain: the model's, None if nobody has said it.
+        base_tokens: the model's.
+    """
+    if constrained is None and judge is not None:
+        theirs = domain_of(judge)
+        if theirs is not None and theirs.grammar is not None:
+            constrained = judge.semantics
+    if constrained in (None, False, "none"):
+        return None
+    if constrained is True or isinstance(constrained, str):
+        return make_grammar("auto" if constrained is True else constrained, domain, base_tokens)
+    if not hasattr(constrained, "start"):
+        kinds = "True, the name of a domain or a grammar"
+        raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")
+    return constrained

@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
-from sit_fairseq.symbols.saved_tokens import buffer_text, listing, text_buffer
+from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
@@ -24,14 +24,14 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 logger = logging.getLogger(__name__)
 
 
-class _OneStreamVocabulary(Vocabulary):
+class OneStreamVocabulary(Vocabulary):
     """Sentences have one anonymous stream, and a canonical id is the number of a vector."""
 
     one_stream = True
     num_symbol_rows = 0
 
 
-class FixedVocabulary(_OneStreamVocabulary):
+class FixedVocabulary(OneStreamVocabulary):
     """Every symbol has a row of its own, like any other token; checkpoints list it among
     ``base_tokens``."""
 
@@ -40,14 +40,14 @@ class FixedVocabulary(_OneStreamVocabulary):
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
         unknown = tokens[self.rows(tokens) < 0].unique().tolist()
-        names = listing(sorted(self.dictionary[index] for index in unknown))
-        return f"holds symbols that the model has no embedding for: {names}" if unknown else None
+        names = without_embedding(self.dictionary[index] for index in unknown)
+        return f"holds {names}" if unknown else None
 
     def _has_row(self, token: str) -> bool:
         return True
 
 
-class CanonicalVocabulary(_OneStreamVocabulary):
+class CanonicalVocabulary(OneStreamVocabulary):
     """The first symbol of a sentence has the first row after the base tokens, and so on.
 
     There are as many such rows as the dictionary has symbols when training starts, for each sort
@@ -95,7 +95,7 @@ class CanonicalVocabulary(_OneStreamVocabulary):
         return super().same_columns(other) and self.rows_of_sorts == other.rows_of_sorts
 
 
-class NamedVocabulary(_OneStreamVocabulary):
+class NamedVocabulary(OneStreamVocabulary):
     """Slots are the symbols of the dictionary, for every sentence the same.
 
     The dictionary may gain symbols at any time, and the ids with it.
@@ -151,9 +151,9 @@ def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[T
     """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
     the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
     canonical, slots = Slots.by_appearance(vocabulary, tokens)
-    rows, unk = vocabulary.rows_of_sorts, vocabulary.dictionary.unk()
+    rows, unk = vocabulary.rows_of_sorts, vocabulary.unk
     counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
-    sorts = torch.zeros_like(symbols) if sorts is None else sorts.to(tokens.device)
+    sorts = torch.zeros_like(symbols) if sorts is None else sorts
     earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
     exists, has_row = symbols.ne(vocabulary.dictionary.pad()), earlier < counts[sorts]
     vocabulary.warn_of_lost_symbols(earlier[exists & ~has_row])
@@ -179,8 +179,8 @@ class _OneStreamTable(StreamTable):
 
     def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
         # Beams that are dead anyway hold ids without a vector.
-        unk = self.vocabulary.dictionary.unk()
-        return canonical.masked_fill(canonical >= self.matrix.size(0), unk)
+        unknown = canonical >= self.matrix.size(0)
+        return canonical.masked_fill(unknown, self.vocabulary.unk)
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
         return hidden @ matrix.t()
@@ -302,12 +302,7 @@ VOCABULARIES = {
     "canonical": CanonicalVocabulary,
     "random": NamedVocabulary,
 }
-_EMBEDDINGS = {
-    "streams": TokenEmbedding,
-    "fixed": OneStreamEmbedding,
-    "canonical": OneStreamEmbedding,
-    "random": RandomEmbedding,
-}
+_EMBEDDINGS = {"streams": TokenEmbedding, "random": RandomEmbedding}
 
 
 def make_vocabulary(
@@ -322,13 +317,14 @@ def make_vocabulary(
 
 
 def make_embedding(
-    cfg: ModelConfig, vocabulary: Vocabulary, embed_dim: int, seed: int
+    cfg: DecoderOptions, vocabulary: Vocabulary, embed_dim: int, seed: int = 1
 ) -> TokenEmbedding:
     """The embedding of a model; ``seed`` decides the codes of random symbols in evaluation."""
     cosine, kind = cfg.output_head == "cosine", cfg.symbol_embedding
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
-    return _EMBEDDINGS[kind](vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
+    made = _EMBEDDINGS.get(kind, OneStreamEmbedding)
+    return made(vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
 
 
 def read_slots(vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:

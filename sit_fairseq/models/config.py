@@ -1,7 +1,7 @@
 """The options of a model, and the configuration of its encoder and decoder."""
 
 from dataclasses import dataclass, field
-from typing import Any, Optional, Tuple
+from typing import Any, Mapping, Optional, Sequence, Tuple
 
 from torch import nn
 
@@ -12,8 +12,10 @@ SYMBOL_EMBEDDINGS = ("streams", "fixed", "canonical", "random")
 _CHOICES = {
     "symbol_embedding": SYMBOL_EMBEDDINGS,
     "encoder_positions": ("tree", "rope", "sinusoidal", "learned", "none"),
-    "decoder_positions": ("rope", "sinusoidal", "learned", "none"),
     "share_embeddings": ("all", "decoder", "none"),
+}
+_CHOICES_OF_DECODERS = {
+    "decoder_positions": ("rope", "sinusoidal", "learned", "none"),
     "stream_places": ("all", "own"),
     "output_head": ("cosine", "linear"),
 }
@@ -23,93 +25,110 @@ _LETTERS = ("EP", "DP", "EA", "DA", "CP", "CA")
 _MOST_FRESH = 1000
 
 
-def _option(default: Any, text: str) -> Any:
+def option(default: Any, text: str) -> Any:
     return field(default=default, metadata={"help": text})
 
 
 @dataclass
-class ModelConfig:
-    """Options of the model; the defaults are the paper's for propositional logic, all but
-    ``layer_norm_eps``, which is fairseq's."""
+class DecoderOptions:
+    """Options of a decoder and of its vectors, which all models have."""
 
-    symbol_embedding: str = _option(
+    symbol_embedding: str = option(
         "streams",
         "vectors of symbols: streams, one for each symbol; or, in baselines with one stream per "
         "sentence: fixed, a row for each name; canonical, a row for the first, second, ... symbol "
         "of a sentence; random, a shared row and a random code",
     )
-    symbol_code_dim: int = _option(
-        8, "channels N of the codes of random symbols, which tell 2^N symbols apart"
-    )
-    fresh_symbols: Any = _option(
+    fresh_symbols: Any = option(
         0, "most symbols of a target that its source lacks; of named sorts: table=1,column=2"
     )
-    stream_attention: str = _option(
+    stream_attention: str = option(
         "EP-DP-EA-DA-CP",
         "attentions in the paper's letters: E(ncoder), D(ecoder) or C(ross), P(er stream) or "
         "A(ggregated); CP and CA are applied in the order that you name",
     )
-    stream_places: str = _option(
+    stream_places: str = option(
         "all",
         "where a symbol has a stream of its own: everywhere (all, the paper's); or where it stands "
         "(own), with one background stream elsewhere",
     )
-    encoder_embed_dim: int = _option(96, "channels of the encoder and its embedding")
-    encoder_ffn_embed_dim: int = _option(768, "hidden channels of encoder feed-forward networks")
-    encoder_layers: int = _option(6, "encoder layers")
-    encoder_attention_heads: int = _option(6, "encoder attention heads")
-    encoder_normalize_before: bool = _option(False, "layer norm before each encoder sub-layer")
-    encoder_positions: str = _option(
+    decoder_normalize_before: bool = option(False, "layer norm before each decoder sub-layer")
+    decoder_positions: str = option("rope", "rope (rotary), sinusoidal, learned, none")
+    no_decoder_final_norm: bool = option(False, "no layer norm after a pre-norm decoder")
+    position_gaps: int = option(
+        0,
+        "in training, spread up to this many places at random over the gaps of a sentence, so that "
+        "positions are as large as in longer ones; validation and answers have no gaps",
+    )
+    aggregated_normalize_before: bool = option(
+        False, "layer norm before aggregated self-attention in a post-norm model too"
+    )
+    no_scale_embedding: bool = option(
+        False,
+        "under the linear head, do not multiply embeddings by the square root of their channels",
+    )
+    scale_cosine_embedding: bool = option(
+        False,
+        "under the cosine head too, multiply embeddings by that root, as in the paper's baselines",
+    )
+    layernorm_embedding: bool = option(False, "layer norm after embeddings and positions")
+    layer_norm_eps: float = option(
+        1e-5, "term that layer norms add to the variance; the paper's models have 1e-6"
+    )
+    output_head: str = option(
+        "cosine", "logits are scaled cosines (cosine, for adacos) or dot products (linear)"
+    )
+    dropout: float = option(0.1, "dropout of every sub-layer's output")
+    attention_dropout: float = option(0.0, "dropout of attention weights")
+    activation_dropout: float = option(0.0, "dropout inside the feed-forward network")
+    activation_fn: str = option("relu", "activation of the feed-forward network")
+    max_target_positions: int = option(1024, "most tokens of a target")
+
+
+@dataclass
+class ModelConfig(DecoderOptions):
+    """Options of the model; the defaults are the paper's for propositional logic, all but
+    ``layer_norm_eps``, which is fairseq's."""
+
+    symbol_code_dim: int = option(
+        8, "channels N of the codes of random symbols, which tell 2^N symbols apart"
+    )
+    encoder_embed_dim: int = option(96, "channels of the encoder and its embedding")
+    encoder_ffn_embed_dim: int = option(768, "hidden channels of encoder feed-forward networks")
+    encoder_layers: int = option(6, "encoder layers")
+    encoder_attention_heads: int = option(6, "encoder attention heads")
+    encoder_normalize_before: bool = option(False, "layer norm before each encoder sub-layer")
+    encoder_positions: str = option(
         "tree",
         "tree (formulas in prefix notation), rope (rotary), or as in fairseq's transformer: "
         "sinusoidal, learned, none",
     )
-    tree_depth: int = _option(
+    tree_depth: int = option(
         0,
         "depth up to which tree positions tell tokens apart; 0 for half the channels; a learned "
         "matrix projects a larger depth to the channels",
     )
-    no_encoder_final_norm: bool = _option(False, "no layer norm after a pre-norm encoder")
-    decoder_embed_dim: Optional[int] = _option(
+    no_encoder_final_norm: bool = option(False, "no layer norm after a pre-norm encoder")
+    decoder_embed_dim: Optional[int] = option(
         None, "channels of the decoder (default: the encoder's)"
     )
-    decoder_ffn_embed_dim: Optional[int] = _option(
+    decoder_ffn_embed_dim: Optional[int] = option(
         None, "hidden channels of decoder feed-forward networks (default: the encoder's)"
     )
-    decoder_layers: Optional[int] = _option(None, "decoder layers (default: the encoder's)")
-    decoder_attention_heads: Optional[int] = _option(
+    decoder_layers: Optional[int] = option(None, "decoder layers (default: the encoder's)")
+    decoder_attention_heads: Optional[int] = option(
         None, "decoder attention heads (default: the encoder's)"
     )
-    decoder_normalize_before: bool = _option(False, "layer norm before each decoder sub-layer")
-    decoder_positions: str = _option("rope", "rope (rotary), sinusoidal, learned, none")
-    no_decoder_final_norm: bool = _option(False, "no layer norm after a pre-norm decoder")
-    aggregated_normalize_before: bool = _option(
-        False, "layer norm before aggregated self-attention in a post-norm model too"
-    )
-    share_embeddings: str = _option(
+    share_embeddings: str = option(
         "all", "one matrix (all), one for each side (decoder), or a third for the output (none)"
     )
-    no_scale_embedding: bool = _option(
-        False,
-        "under the linear head, do not multiply embeddings by the square root of their channels",
-    )
-    scale_cosine_embedding: bool = _option(
-        False,
-        "under the cosine head too, multiply embeddings by that root, as in the paper's baselines",
-    )
-    layernorm_embedding: bool = _option(False, "layer norm after embeddings and positions")
-    layer_norm_eps: float = _option(
-        1e-5, "term that layer norms add to the variance; the paper's models have 1e-6"
-    )
-    output_head: str = _option(
-        "cosine", "logits are scaled cosines (cosine, for adacos) or dot products (linear)"
-    )
-    dropout: float = _option(0.1, "dropout of every sub-layer's output")
-    attention_dropout: float = _option(0.0, "dropout of attention weights")
-    activation_dropout: float = _option(0.0, "dropout inside the feed-forward network")
-    activation_fn: str = _option("relu", "activation of the feed-forward network")
-    max_source_positions: int = _option(1024, "most tokens of a source")
-    max_target_positions: int = _option(1024, "most tokens of a target")
+    max_source_positions: int = option(1024, "most tokens of a source")
+
+
+def refuse(fault: bool, reason: str, options: str) -> None:
+    """Raises a UserError with the options to change if there is a fault."""
+    if fault:
+        raise UserError(reason, options)
 
 
 def check(cfg: ModelConfig) -> None:
@@ -118,22 +137,14 @@ def check(cfg: ModelConfig) -> None:
     Raises:
         UserError: naming the option to change.
     """
-
-    def refuse(fault: bool, reason: str, options: str) -> None:
-        if fault:
-            raise UserError(reason, options)
-
-    for name, choices in _CHOICES.items():
-        value, words = getattr(cfg, name), name.replace("_", " ")
-        refuse(value not in choices, f"the {words} {value!r} is none of {', '.join(choices)}", name)
-    for name in ("dropout", "attention_dropout", "activation_dropout"):
-        value = getattr(cfg, name)
-        refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
-    eps, fresh = cfg.layer_norm_eps, sum(fresh_numbers(cfg.fresh_symbols).values())
-    refuse(not eps > 0, f"layer norms add {eps}, which must be positive", "layer_norm_eps")
+    check_decoder(cfg, _CHOICES)
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
     refuse(
-        fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
+        cfg.position_gaps > 0
+        and cfg.encoder_positions in ("tree", "none")
+        and cfg.decoder_positions == "none",
+        "gaps in positions need some that count tokens, and neither side has such",
+        "position_gaps encoder_positions decoder_positions",
     )
     encoder, decoder = (StackConfig.of(cfg, side) for side in ("encoder", "decoder"))
     layers, channels = (encoder.num_layers, decoder.num_layers), encoder.embed_dim
@@ -149,23 +160,12 @@ def check(cfg: ModelConfig) -> None:
         "share_embeddings decoder_embed_dim",
     )
     kind = cfg.symbol_embedding
-    if kind != "streams":
-        refuse(
-            encoder.pattern.aggregated,
-            f"models of {kind} symbols have one stream, so the aggregated attentions of "
-            f"{cfg.stream_attention} have nothing to aggregate; EP-DP-CP will do",
-            "stream_attention",
-        )
-        refuse(
-            cfg.stream_places != "all",
-            f"models of {kind} symbols have one stream everywhere, not {cfg.stream_places} places",
-            "stream_places symbol_embedding",
-        )
-        refuse(
-            fresh > 0,
-            f"fresh symbols need streams, which models of {kind} symbols lack",
-            "fresh_symbols symbol_embedding",
-        )
+    check_one_stream(cfg, encoder.pattern, "EP-DP-CP")
+    refuse(
+        kind != "streams" and sum(fresh_numbers(cfg.fresh_symbols).values()) > 0,
+        f"fresh symbols need streams, which models of {kind} symbols lack",
+        "fresh_symbols symbol_embedding",
+    )
     if kind == "random":
         refuse(
             cfg.share_embeddings != "all",
@@ -177,6 +177,40 @@ def check(cfg: ModelConfig) -> None:
             f"codes must have 1 to {channels - 1} channels, not {cfg.symbol_code_dim}",
             "symbol_code_dim",
         )
+
+
+def check_decoder(cfg: DecoderOptions, choices: Mapping[str, Sequence[str]]) -> None:
+    """Refuses values of a decoder's options, and of those whose choices are given."""
+    for name, choices in {**choices, **_CHOICES_OF_DECODERS}.items():
+        value, words = getattr(cfg, name), name.replace("_", " ")
+        refuse(value not in choices, f"the {words} {value!r} is none of {', '.join(choices)}", name)
+    for name in ("dropout", "attention_dropout", "activation_dropout"):
+        value = getattr(cfg, name)
+        refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
+    eps, fresh = cfg.layer_norm_eps, sum(fresh_numbers(cfg.fresh_symbols).values())
+    refuse(not eps > 0, f"layer norms add {eps}, which must be positive", "layer_norm_eps")
+    refuse(
+        fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
+    )
+    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
+
+
+def check_one_stream(cfg: DecoderOptions, pattern: "AttentionPattern", enough: str) -> None:
+    """Refuses what needs several streams in a baseline; ``enough`` is a pattern for it."""
+    kind = cfg.symbol_embedding
+    if kind == "streams":
+        return
+    refuse(
+        pattern.aggregated,
+        f"models of {kind} symbols have one stream, so the aggregated attentions of "
+        f"{cfg.stream_attention} have nothing to aggregate; {enough} will do",
+        "stream_attention",
+    )
+    refuse(
+        cfg.stream_places != "all",
+        f"models of {kind} symbols have one stream everywhere, not {cfg.stream_places} places",
+        "stream_places symbol_embedding",
+    )
 
 
 @dataclass(frozen=True)
@@ -201,13 +235,25 @@ class AttentionPattern:
         return any(letters in self for letters in ("EA", "DA", "CA"))
 
     @classmethod
-    def parse(cls, text: str) -> "AttentionPattern":
+    def parse(cls, text: str, source: bool = True) -> "AttentionPattern":
         """Reads a pattern such as ``EP-DP-EA-DA-CP``; only the order of CP and CA counts.
+
+        Args:
+            text: the letters, joined by hyphens.
+            source: whether there is a source; without one there are ``DP`` and ``DA`` alone.
 
         Raises:
             UserError: a part is unknown or repeated, or both CP and CA are missing.
         """
         parts = tuple(text.split("-"))
+        if not source:
+            if set(parts) <= {"DP", "DA"} and len(set(parts)) == len(parts):
+                return cls(parts, ())
+            raise UserError(
+                f"the attentions {text!r} are not those of a decoder without a source: DP, DP-DA or "
+                "DA",
+                "stream_attention",
+            )
         cross = tuple(part for part in parts if part in ("CP", "CA"))
         wrong = [part for part in parts if part not in _LETTERS or parts.count(part) > 1]
         if not wrong and cross:
@@ -225,14 +271,15 @@ class StackConfig:
     """The configuration of one side, encoder or decoder: its layers, positions and norms.
 
     Attributes:
-        view_dim: channels of the encoder's output, which cross-attentions read.
+        view_dim: channels of the encoder's output, which cross-attentions read; None without an
+            encoder.
         max_positions: the longest sequence in tokens.
         final_norm: layer norm of the last layer's output.
         options: all others.
     """
 
     embed_dim: int
-    view_dim: int
+    view_dim: Optional[int]
     ffn_dim: int
     num_heads: int
     num_layers: int
@@ -242,10 +289,10 @@ class StackConfig:
     normalize_before: bool
     aggregated_normalize_before: bool
     final_norm: bool
-    options: ModelConfig
+    options: DecoderOptions
 
     @classmethod
-    def of(cls, cfg: ModelConfig, side: str) -> "StackConfig":
+    def of(cls, cfg: DecoderOptions, side: str) -> "StackConfig":
         """The ``encoder`` or the ``decoder``.
 
         Raises:
@@ -264,14 +311,14 @@ class StackConfig:
                 f"{dim} channels do not divide into {heads} heads{even}",
                 f"{side}_embed_dim {side}_attention_heads",
             )
-        before = size("normalize_before")
+        before, view_dim = size("normalize_before"), getattr(cfg, "encoder_embed_dim", None)
         return cls(
             embed_dim=dim,
-            view_dim=cfg.encoder_embed_dim,
+            view_dim=view_dim,
             ffn_dim=size("ffn_embed_dim"),
             num_heads=heads,
             num_layers=size("layers"),
-            pattern=AttentionPattern.parse(cfg.stream_attention),
+            pattern=AttentionPattern.parse(cfg.stream_attention, view_dim is not None),
             positions=positions,
             max_positions=cfg.max_source_positions if source else cfg.max_target_positions,
             normalize_before=before,

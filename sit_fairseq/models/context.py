@@ -1,12 +1,12 @@
 """The inputs of a decoder beside the tokens of a batch."""
 
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Optional, Union
 
 from torch import Tensor
 
 from sit_fairseq.models.embedding import StreamTable
-from sit_fairseq.symbols.rows import Rows
+from sit_fairseq.symbols.rows import Places, Rows, over_streams
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Reordering, Repetition, Streams, SymbolPositions
 
@@ -46,9 +46,9 @@ class Context:
 
         Returns:
             (B,) the numbers on the CPU, with the reserved slots that any hypothesis has taken; None
-            if there are no reserved slots.
+            if there are no reserved slots with streams.
         """
-        if self.slots.vocabulary.fresh is None:
+        if self.slots.vocabulary.fresh is None or self.slots.vocabulary.one_stream:
             return None
         needed = self.hypothesis_slots.needed(canonical)
         return (self.slots.num_slots + needed.view(-1, self.streams.hypotheses).amax(1)).cpu()
@@ -82,12 +82,20 @@ class EncodedSource(Context):
         canonical: (B, U) the sources in canonical ids.
         padding: (B, U) True at padding, None if there is none.
         rows: of ``states``; None over streams.
+        places: the position of the first token of sources, or of all (B, U).
     """
 
     states: Tensor
     canonical: Tensor
     padding: Optional[Tensor] = None
     rows: Optional[Rows] = None
+    places: Union[int, Places] = 0
+
+    def places_of(self, letters: str) -> Union[int, Places]:
+        """The positions of a :meth:`view`: of (N, U) streams, or of (B, U) aggregated."""
+        if letters == "CA":
+            return self.places
+        return over_streams(self.places, replace(self.streams, hypotheses=1))
 
     def view(self, letters: str) -> Tensor:
         """The states that a cross-attention sees: of each stream (``"CP"``), or (B, U, C)
@@ -111,10 +119,14 @@ class EncodedSource(Context):
         if to.same_sentences:
             return moved
         over = to.rows_of_streams if self.rows is None else to.sentences
+        places = self.places
+        if not isinstance(places, int):
+            places = places._replace(position=places.position.index_select(0, to.sentences))
         return replace(
             moved,
             states=self.states.index_select(0, over),
             rows=None if self.rows is None else self.rows.select(to.sentences),
             padding=None if self.padding is None else self.padding.index_select(0, to.sentences),
             canonical=self.canonical.index_select(0, to.sentences),
+            places=places,
         )

@@ -1,6 +1,6 @@
 """The decoder: canonical ids and a batch's context in, logits over canonical ids out."""
 
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import TokenEmbedding
 from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
+from sit_fairseq.symbols.rows import Places, over_streams
 from sit_fairseq.symbols.streams import SymbolPositions
 
 
@@ -44,13 +45,14 @@ class StreamDecoder(nn.Module):
         self.output_projection = output_projection
         self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
 
-    def forward(self, canonical: Tensor, source: Context) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
         """Computes logits for all target positions (teacher forcing).
 
         Args:
             canonical: (B*K, T) canonical ids of the targets. Ids without a stream (beams that
                 are dead anyway hold such) read as placeholders.
             source: the batch, with K hypotheses. Cross-attentions need encoded sources.
+            places: the position of the first token, or of all (B*K, T).
 
         Returns:
             (B*K, T, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
@@ -60,9 +62,10 @@ class StreamDecoder(nn.Module):
         if own_slots is not None:
             source = source.extended(*source.streams.with_own_streams(own_slots))
         mask, cross = source.mask, self.cfg.pattern.cross
-        x, positions = self._embed(canonical, source)
+        x, positions = self._embed(canonical, source, places)
+        at = dict(position=places, places=over_streams(places, source.streams))
         for layer, views in zip(self.layers, self.project_encoder(source)):
-            x = layer(x, positions, Sequences(source.streams, None, True, cross, views, mask))
+            x = layer(x, positions, Sequences(source.streams, None, True, cross, views, mask, **at))
         return self._project(x, canonical, source)
 
     @torch.no_grad()
@@ -94,14 +97,15 @@ class StreamDecoder(nn.Module):
     def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
         """Keys and values of the cross-attentions, layer by layer."""
         views = [source.view(letters) for letters in self.cfg.pattern.cross]
+        places = [source.places_of(letters) for letters in self.cfg.pattern.cross]
         for layer in self.layers:
-            yield layer.project_encoder(views)
+            yield layer.project_encoder(views, places)
 
     def _embed(
-        self, canonical: Tensor, context: Context, offset: int = 0
+        self, canonical: Tensor, context: Context, offset: Union[int, Places] = 0
     ) -> Tuple[Tensor, SymbolPositions]:
-        """(N*K, T, C) input of the first layer, whose first position is ``offset``, and the places
-        of its symbols."""
+        """(N*K, T, C) input of the first layer, whose positions begin with ``offset`` or are these,
+        and the places of its symbols."""
         streams, num_base = context.streams, self.embed_tokens.vocabulary.num_base
         x = context.target_table.embed(canonical, streams)
         x = self.layernorm_embedding(self.embed_positions(x, streams, offset=offset))

@@ -1,6 +1,6 @@
 """The encoder: canonical ids in, packed streams out."""
 
-from typing import Optional
+from typing import Optional, Union
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.layers import StreamLayer
 from sit_fairseq.models.positions import make_positions
-from sit_fairseq.symbols.rows import Rows
+from sit_fairseq.symbols.rows import Places, Rows, over_streams
 from sit_fairseq.symbols.streams import Streams, SymbolPositions
 
 
@@ -45,6 +45,7 @@ class StreamEncoder(nn.Module):
         padding: Optional[Tensor] = None,
         prepared: Optional[Tensor] = None,
         rows: Optional[Rows] = None,
+        places: Union[int, Places] = 0,
     ) -> Tensor:
         """Encodes a batch of canonical ids.
 
@@ -54,15 +55,17 @@ class StreamEncoder(nn.Module):
             table: the vectors of the batch.
             padding: (B, T) True at padding, None if there is none.
             prepared: the result of the positions' ``prepare`` for the batch.
-            rows: of :meth:`rows`.
+            rows: of :meth:`rows`, with places.
+            places: the position of the first token, or of all (B, T).
 
         Returns:
             (N, T, C) output of the last layer.
         """
-        x = self.embed_positions(table.embed(canonical, streams), streams, prepared)
+        x = self.embed_positions(table.embed(canonical, streams), streams, prepared, places)
         x = dropout(self.layernorm_embedding(x), self.cfg.options.dropout if self.training else 0.0)
         positions = SymbolPositions.of(canonical, table.vocabulary.num_base, streams)
-        memory = Sequences(streams, streams.mask(padding))
+        at = dict(position=places, places=over_streams(places, streams))
+        memory = Sequences(streams, streams.mask(padding), **at)
         for layer in self.layers:
             x = layer(x, positions, memory)
         return self.layer_norm(x)

@@ -4,16 +4,17 @@ Shapes as in :mod:`sit_fairseq.symbols.streams`: N*K rows over streams, T positi
 """
 
 from functools import partial
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Union
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.attention import KeysValues, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.attention import KeysValues, Projected, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.cpu_kernels import Linear, dropout, relu_network
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.streams import SymbolPositions
 
 # By their names in fairseq.
@@ -61,9 +62,15 @@ class StreamLayer(nn.Module):
         )
         self.encoder_attn_layer_norm = nn.ModuleList(cfg.norm() for _ in cross)
 
-    def project_encoder(self, views: List[Tensor]) -> List[KeysValues]:
-        """Keys and values of each cross-attention, once per stream (CP) or sentence (CA)."""
-        return [attention.project(view) for attention, view in zip(self.encoder_attn, views)]
+    def project_encoder(
+        self, views: List[Tensor], places: Sequence[Union[int, Places]]
+    ) -> List[KeysValues]:
+        """Keys and values of each cross-attention, once per stream (CP) or sentence (CA), from
+        their views and the positions of these."""
+        return [
+            attention.project(view, place)
+            for attention, view, place in zip(self.encoder_attn, views, places)
+        ]
 
     def forward(self, x: Tensor, positions: SymbolPositions, memory: Any) -> Tensor:
         """Maps (N*K, T, C) to (N*K, T, C).
@@ -95,6 +102,11 @@ class StreamLayer(nn.Module):
         """The per-stream self-attention alone."""
         attend = partial(self.self_attn, memory=memory)
         return self._residual(x, self.self_attn_layer_norm, attend, self.cfg.normalize_before)
+
+    def project_to_self(self, x: Tensor, memory: Any) -> Projected:
+        """Queries, keys and values of :meth:`attend_to_self`."""
+        x = self.self_attn_layer_norm(x) if self.cfg.normalize_before else x
+        return self.self_attn.project(x, memory.places)
 
     def _attention(self, kind, **sizes: int):
         cfg = self.cfg

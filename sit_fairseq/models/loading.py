@@ -2,20 +2,23 @@
 
 import re
 from dataclasses import fields
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, Union
 
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models import language_model
 from sit_fairseq.models.baselines import make_vocabulary
-from sit_fairseq.models.config import ModelConfig
+from sit_fairseq.models.config import DecoderOptions, ModelConfig
+from sit_fairseq.models.language_model import LanguageModelConfig, SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.storage.checkpoints import read_plain
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.symbols.tokens import TokenTable
 
-# The architectures of fairseq begin with it.
+# The architectures of fairseq begin with it, those of language models with the second.
 KIND = "symbol_invariant_transformer"
+TEXT_KIND = f"{KIND}_lm"
 
 # The options of a task that say how its model reads sentences; all others are for the command.
 TASK_OPTIONS = (
@@ -31,12 +34,16 @@ LANGUAGE = r"[\w.@+-]{0,100}"
 LARGEST, _LARGEST_TABLE = 1_000_000, 2**24
 
 
+# A model that sentences are read by.
+AnyModel = Union[SymbolInvariantTransformer, SymbolInvariantLanguageModel]
+
+
 def load_model(
     path: str,
     arity_of: Callable[[Optional[str]], Mapping[str, int]],
     symbols: Optional[str] = None,
     fresh_names: Optional[str] = None,
-) -> Tuple[SymbolInvariantTransformer, Dict[str, Any]]:
+) -> Tuple[AnyModel, Dict[str, Any]]:
     """Builds the model of a checkpoint.
 
     Args:
@@ -59,7 +66,7 @@ def load_model(
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     weights = state["model"]
     try:
-        cfg = plain_config(given)
+        cfg = plain_config(given, config_of(given))
         fault = damage({**given, **vars(cfg)}, weights, streams=True) or _wrong_task(task)
     except ValueError as error:
         fault = str(error)
@@ -71,9 +78,7 @@ def load_model(
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):
             raise UserError(f"{path} is damaged: its fresh names are no text; name another file")
-    vocabulary = make_vocabulary(cfg, tokens, arity_of(task.get("domain")), fresh_names)
-    seed = task.get("seed")
-    model = SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
+    model = make_model(cfg, tokens, arity_of(task.get("domain")), fresh_names, task.get("seed"))
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
@@ -81,6 +86,46 @@ def load_model(
             f"{path} is damaged: {str(error).splitlines()[1].strip()}; name another file"
         )
     return model, portable(state["cfg"])
+
+
+def config_of(options: Mapping[str, Any]) -> Type[DecoderOptions]:
+    """The class of a model's options, by the name among them."""
+    text = str(options.get("_name")).startswith(TEXT_KIND)
+    return LanguageModelConfig if text else ModelConfig
+
+
+def options_of(model: AnyModel) -> Dict[str, Any]:
+    """The options of a model, with the sizes of its decoder, as checkpoints have them."""
+    decoder, text = model.decoder.cfg, isinstance(model, SymbolInvariantLanguageModel)
+    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
+    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
+    kind = LanguageModelConfig if text else ModelConfig
+    own = {field.name: getattr(decoder.options, field.name) for field in fields(kind)}
+    own.update({f"decoder_{name}": size for name, size in sizes.items()})
+    return {"_name": TEXT_KIND if text else KIND, **own}
+
+
+def make_model(
+    cfg: DecoderOptions,
+    tokens: TokenTable,
+    arity: Mapping[str, int],
+    fresh_names: Optional[str] = None,
+    seed: Any = None,
+) -> AnyModel:
+    """The model that options describe, untrained.
+
+    Args:
+        cfg: of either kind.
+        tokens: of the data at hand.
+        arity: the number of operands of each operator.
+        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`.
+        seed: of the codes of random symbols; no number for 1.
+    """
+    if isinstance(cfg, LanguageModelConfig):
+        vocabulary = language_model.make_vocabulary(cfg, tokens, fresh_names)
+        return SymbolInvariantLanguageModel(cfg, vocabulary)
+    vocabulary = make_vocabulary(cfg, tokens, arity, fresh_names)
+    return SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
 
 
 def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
@@ -105,14 +150,16 @@ def _section(state: Dict[str, Any], name: str) -> Dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def plain_config(options: Mapping[str, Any]) -> ModelConfig:
+def plain_config(
+    options: Mapping[str, Any], kind: Type[DecoderOptions] = ModelConfig
+) -> DecoderOptions:
     """The options of a model among plain data.
 
     Raises:
         ValueError: an option is of another kind, or a number is no model's.
     """
     kept = {}
-    for field in fields(ModelConfig):
+    for field in fields(kind):
         value, default = options.get(field.name), field.default
         if value is None:
             continue
@@ -125,7 +172,7 @@ def plain_config(options: Mapping[str, Any]) -> ModelConfig:
         if isinstance(value, (int, float)) and not -LARGEST <= value <= LARGEST:
             raise ValueError(f"the option {field.name} is {value}, beyond {LARGEST}")
         kept[field.name] = value
-    return ModelConfig(**kept)
+    return kind(**kept)
 
 
 def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
@@ -174,6 +221,8 @@ def _wrong_size(
 def _wrong_positions(options: Mapping[str, Any], weights: Dict[str, Tensor]) -> Optional[str]:
     """Says which table of positions is none that the weights or a model have."""
     for side, longest in (("encoder", "source"), ("decoder", "target")):
+        if f"{side}_embed_dim" not in options:  # a language model has no encoder
+            continue
         channels, kind = options[f"{side}_embed_dim"], options[f"{side}_positions"]
         channels = options["encoder_embed_dim"] if channels is None else channels
         option = "tree_depth" if kind == "tree" else f"max_{longest}_positions"

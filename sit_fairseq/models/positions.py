@@ -6,7 +6,7 @@ them.
 
 import logging
 import math
-from typing import Optional, Sequence
+from typing import Optional, Sequence, Union
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.symbols.prefix import tree_fault
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -35,9 +36,14 @@ class NoPositions(nn.Module):
         return None
 
     def forward(
-        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+        self,
+        x: Tensor,
+        streams: Streams,
+        prepared: Optional[Tensor] = None,
+        offset: Union[int, Places] = 0,
     ) -> Tensor:
-        """(N*K, T, C) embeddings, whose first position is ``offset``, with their positions."""
+        """(N*K, T, C) embeddings with their positions, which begin with ``offset``, or are those of
+        (B*K, T) places."""
         return x
 
 
@@ -59,9 +65,15 @@ class SinusoidalPositions(NoPositions):
         self.register_buffer("table", table, persistent=False)
 
     def forward(
-        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+        self,
+        x: Tensor,
+        streams: Streams,
+        prepared: Optional[Tensor] = None,
+        offset: Union[int, Places] = 0,
     ) -> Tensor:
         """See :class:`NoPositions`."""
+        if isinstance(offset, Places):
+            return x + streams.expand(F.embedding(offset.position, self.table).to(x.dtype))
         places = torch.arange(x.size(1), device=x.device) + offset
         return x + self.table[places].to(x.dtype)
 
@@ -81,9 +93,15 @@ class LearnedPositions(nn.Embedding):
         nn.init.normal_(self.weight, std=embed_dim**-0.5)
 
     def forward(
-        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+        self,
+        x: Tensor,
+        streams: Streams,
+        prepared: Optional[Tensor] = None,
+        offset: Union[int, Places] = 0,
     ) -> Tensor:
         """See :class:`NoPositions`."""
+        if isinstance(offset, Places):
+            return x + streams.expand(super().forward(_FIRST + offset.position).to(x.dtype))
         places = torch.arange(x.size(1), device=x.device) + (_FIRST + offset)
         return x + super().forward(places).to(x.dtype)
 
@@ -140,7 +158,11 @@ class TreePositions(nn.Module):
         return paths[..., : self.depth]
 
     def forward(
-        self, x: Tensor, streams: Streams, prepared: Optional[Tensor] = None, offset: int = 0
+        self,
+        x: Tensor,
+        streams: Streams,
+        prepared: Optional[Tensor] = None,
+        offset: Union[int, Places] = 0,
     ) -> Tensor:
         """(N*K, T, C) embeddings with their positions."""
         steps = torch.stack((prepared == 0, prepared == 1), dim=3).flatten(2).float()

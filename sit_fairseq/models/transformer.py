@@ -1,5 +1,6 @@
 """The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
 
+from dataclasses import replace
 from typing import Optional, Tuple
 
 import torch
@@ -14,6 +15,7 @@ from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.models.encoder import StreamEncoder, left_align
 from sit_fairseq.models.own_places import RowDecoder, RowEncoder
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -65,6 +67,11 @@ class SymbolInvariantTransformer(nn.Module):
         """Base tokens and the pattern of symbols, with the maps to canonical ids."""
         return self.encoder.embed_tokens.vocabulary
 
+    @property
+    def reader(self) -> StreamEncoder:
+        """The side that reads sentences."""
+        return self.encoder
+
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """The fault of a source that the model cannot read, else None: words that follow "the
         sentence". The source is (U,) dictionary indices with ``</s>``, padded on either side."""
@@ -78,7 +85,7 @@ class SymbolInvariantTransformer(nn.Module):
         fault = self.encoder.embed_positions.fault(words)
         return fault or self.vocabulary.unreadable(tokens)
 
-    def encode(self, tokens: Tensor) -> EncodedSource:
+    def encode(self, tokens: Tensor, places: Optional[Tensor] = None) -> EncodedSource:
         """Makes one stream per symbol of each sentence and encodes them together.
 
         Names end here: the source is made canonical before anything is embedded, so that two
@@ -86,6 +93,7 @@ class SymbolInvariantTransformer(nn.Module):
 
         Args:
             tokens: (B, U) dictionary indices with ``</s>``, padded on either side.
+            places: (B, U) the positions of tokens that are padded on the right; None for 0, 1, ...
 
         Raises:
             ValueError: positions are those of trees, and a source is not one formula.
@@ -106,9 +114,12 @@ class SymbolInvariantTransformer(nn.Module):
             None if part is None else part.to(device, non_blocking=True)
             for part in (canonical, padding, prepared, rows)
         )
+        at = 0 if places is None else Places.of(places, device)
+        if rows is not None and places is not None:
+            rows = replace(rows, spread=at)
         source, *tables = self.tables()
-        states = self.encoder(canonical, streams, source, padding, prepared, rows)
-        return EncodedSource(slots, streams, *tables, states, canonical, padding, rows)
+        states = self.encoder(canonical, streams, source, padding, prepared, rows, at)
+        return EncodedSource(slots, streams, *tables, states, canonical, padding, rows, at)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
@@ -121,17 +132,21 @@ class SymbolInvariantTransformer(nn.Module):
         target = source if own is self.encoder.embed_tokens else own.table()
         return source, target, target if output is None else output.table()
 
-    def decode(self, targets: Tensor, source: EncodedSource) -> Tensor:
+    def decode(
+        self, targets: Tensor, source: EncodedSource, places: Optional[Tensor] = None
+    ) -> Tensor:
         """Computes logits for K targets of each encoded source (teacher forcing).
 
         Args:
             targets: (B*K, T) dictionary indices of the targets, each after ``</s>``.
             source: the sources, with K hypotheses.
+            places: (B*K, T) the positions of the targets; None for 0, 1, ...
 
         Returns:
             (B*K, T, V_n + S + R) logits over canonical ids.
         """
-        return self.decoder(source.hypothesis_slots.encode(targets), source)
+        at = 0 if places is None else Places.of(places, targets.device)
+        return self.decoder(source.hypothesis_slots.encode(targets), source, at)
 
     def new_cache(self, source: EncodedSource) -> KeyValueCache:
         """The empty memory of the steps of a search."""

@@ -11,8 +11,11 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
+from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
+from sit_fairseq.search.prompt_search import PromptSearch
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -24,7 +27,7 @@ class StreamSequenceGenerator:
     """fairseq's generator over canonical ids instead of a dictionary.
 
     Args:
-        models: an ensemble of stream models.
+        models: an ensemble of stream models, or of language models, whose sources are prompts.
         tgt_dict: only its special tokens are used.
         beam_size: K.
         normalize_scores: divide scores by lengths.
@@ -61,7 +64,10 @@ class StreamSequenceGenerator:
                 f"a beam of {beam_size} cannot be divided into {groups} groups of equal size",
                 "beam diverse_beam_groups",
             )
-        self.search = BeamSearch(models, given, strategy, grammar)
+        if isinstance(models[0], SymbolInvariantLanguageModel):
+            self.search = PromptSearch(models, given, strategy)
+        else:
+            self.search = BeamSearch(models, given, strategy, grammar)
 
     def generate(
         self,
@@ -186,3 +192,37 @@ class StreamSequenceScorer(SequenceScorer):
             for hypothesis in hypotheses:
                 hypothesis["tokens"] = slots.decode(hypothesis["tokens"], place)
         return scored
+
+
+class TextScorer:
+    """fairseq's scorer of texts, as fairseq-eval-lm calls it.
+
+    Args:
+        fairseqs: makes fairseq's own, which scores for fairseq's language models.
+        tgt_dict, softmax_batch: its arguments.
+    """
+
+    def __init__(self, fairseqs: Any, tgt_dict: TokenTable, softmax_batch: int) -> None:
+        self._fairseqs = fairseqs(tgt_dict, softmax_batch)
+
+    @torch.no_grad()
+    def generate(self, models: List, sample: Dict[str, Any]) -> List[Hypotheses]:
+        """Scores the targets of a batch.
+
+        Returns:
+            One hypothesis for each text, with ``tokens`` and ``positional_scores``. Tokens that no
+            text can hold, as ``<unk>``, are left out.
+        """
+        (model,) = models
+        if not isinstance(model, SymbolInvariantLanguageModel):
+            return self._fairseqs.generate(models, sample)
+        model.eval()
+        tokens, targets = sample["net_input"]["src_tokens"], sample["target"]
+        canonical = model.targets(tokens, targets)
+        log_probs = log_probabilities(model(tokens)[0])
+        scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)
+        counted = canonical.ne(model.vocabulary.dictionary.pad())
+        return [
+            [{"tokens": target[kept], "positional_scores": score[kept]}]
+            for target, score, kept in zip(targets, scores, counted)
+        ]

@@ -35,6 +35,25 @@ def is_filler(token: str) -> bool:
     return _FILLER.fullmatch(token) is not None
 
 
+def word_fault(word: str, known: bool, pattern: Optional[str]) -> Optional[str]:
+    """Why a sentence cannot hold a word, else None: words that follow "the sentence".
+
+    Every way to read a text asks this. What remains of an unknown word in data is ``<unk>``; see
+    :attr:`~sit_fairseq.symbols.vocabulary.Vocabulary.unk`.
+
+    Args:
+        word: of the text.
+        known: whether it is a base token of the model or a symbol.
+        pattern: of the symbols, for the message; None where there are none.
+    """
+    if word in SPECIAL_TOKENS or is_filler(word):
+        return f"holds {word}, a token of fairseq's own"
+    if known:
+        return None
+    reason = f"holds the unknown token {word[:40]!r}, no base token of the model"
+    return reason if pattern is None else f"{reason} and not matched by the pattern {pattern!r}"
+
+
 class SymbolPattern:
     """Regular expressions that match symbols in full, one for each sort.
 

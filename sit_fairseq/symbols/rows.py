@@ -9,7 +9,7 @@ Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, Q queries; e
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,7 @@ _NONE, _BACKGROUND = -2, -1
 
 
 class Places(NamedTuple):
-    """The positions of rows.
+    """The positions of rows, or of tokens.
 
     Attributes:
         position: (B, L).
@@ -31,6 +31,18 @@ class Places(NamedTuple):
 
     position: Tensor
     end: int
+
+    @classmethod
+    def of(cls, position: Tensor, device: torch.device) -> "Places":
+        """The places at (B, L) positions, for tensors of a device."""
+        return cls(position.to(device, non_blocking=True), int(position.max()) + 1)
+
+
+def over_streams(places: Union[int, Places], streams: Streams) -> Union[int, Places]:
+    """The positions of the tokens of B*K sequences, as those of N*K streams."""
+    if isinstance(places, int):
+        return places
+    return Places(streams.expand(places.position), places.end)
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Rows:
         own: (L,) True at own rows.
         real: (B, L) False at padding.
         first: the position of the first token.
+        spread: the positions of tokens between which there are gaps, else None.
     """
 
     token: Tensor
@@ -56,6 +69,7 @@ class Rows:
     own: Tensor
     real: Tensor
     first: int = 0
+    spread: Optional[Places] = None
 
     @classmethod
     def packed(
@@ -127,13 +141,25 @@ class Rows:
 
     def to(self, device: torch.device, **options: bool) -> "Rows":
         """The rows for tensors of a device."""
-        moved = {n: v.to(device, **options) for n, v in vars(self).items() if n != "first"}
+        kept = ("first", "spread")
+        moved = {n: v.to(device, **options) for n, v in vars(self).items() if n not in kept}
         return replace(self, **moved)
+
+    def expand(self, x: Tensor) -> Tensor:
+        """(B, ...) as it is: all rows of a sequence share it."""
+        return x
+
+    @property
+    def token_places(self) -> Union[int, Places]:
+        """The positions of the tokens, or that of the first one where there are no gaps."""
+        return self.first if self.spread is None else self.spread
 
     @property
     def places(self) -> Places:
         """The positions of the rows."""
-        return Places(self.position, self.first + self.token.size(1))
+        if self.spread is None:
+            return Places(self.position, self.first + self.token.size(1))
+        return Places(self.spread.position.gather(1, self.position), self.spread.end)
 
     @property
     def stream(self) -> Tensor:
@@ -148,7 +174,7 @@ class Rows:
     @property
     def earlier(self) -> Tensor:
         """(B, 1, L, T) True at the tokens up to the own one of each row, from the first position."""
-        token = torch.arange(self.places.end, device=self.token.device)
+        token = torch.arange(self.first + self.token.size(1), device=self.token.device)
         return (token <= self.position.unsqueeze(2)).unsqueeze(1)
 
     def seen(
@@ -176,17 +202,16 @@ class Rows:
         symbols; elsewhere all streams are the background, and so is their mean."""
         return pick(x, torch.where(self.token >= 0, self.own_row, self.background))
 
-    def of_streams(self, streams: Streams) -> Tensor:
-        """(N*K, T) the row of its sequence that each stream has at each token."""
+    def of_streams(self, streams: Streams, of_all: bool = False) -> Tensor:
+        """(N*K, T) the row of its sequence that each stream has at each token; or the number of that
+        row among those of all sequences."""
         slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
         at_place = streams.expand(self.token) == slot
-        return torch.where(at_place, streams.expand(self.own_row), self.background)
-
-    def streams(self, x: Tensor, streams: Streams) -> Tensor:
-        """(B*K, L, C) -> (N*K, T, C), each stream written out."""
-        sequence = torch.arange(x.size(0), device=x.device).unsqueeze(1)
-        row = self.of_streams(streams) + streams.expand(sequence) * x.size(1)
-        return F.embedding(row, x.reshape(-1, x.size(2)))
+        row = torch.where(at_place, streams.expand(self.own_row), self.background)
+        if not of_all:
+            return row
+        sequence = torch.arange(self.token.size(0), device=row.device).unsqueeze(1)
+        return row + streams.expand(sequence) * self.own.numel()
 
 
 def pick(x: Tensor, index: Tensor) -> Tensor:

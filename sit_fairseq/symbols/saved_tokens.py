@@ -1,6 +1,6 @@
 """Texts as tensors of checkpoints: base tokens, one a line, and the pattern of symbols."""
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -21,21 +21,29 @@ def buffer_text(data: Tensor) -> str:
 
 
 def saved_vocabulary(
-    state_dict: Dict[str, Tensor], prefix: str = "encoder.embed_tokens.vocabulary."
+    state_dict: Dict[str, Tensor], prefix: Optional[str] = None
 ) -> Optional[Tuple[List[str], str]]:
     """The base tokens (without the special ones) and the pattern that weights were saved with.
 
     Args:
         state_dict: the weights of a model.
-        prefix: of the names of the vocabulary's buffers.
+        prefix: of the names of the vocabulary's buffers; None for :func:`vocabulary_prefix`.
 
     Returns:
         None if this is no model with streams.
     """
+    if prefix is None:
+        prefix = vocabulary_prefix(state_dict)
     base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))
     if base_tokens is None or symbols is None:
         return None
     return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
+
+
+def vocabulary_prefix(state_dict: Dict[str, Tensor]) -> str:
+    """Of the names of the vocabulary's buffers: a language model has no encoder."""
+    side = "encoder" if any(name.startswith("encoder.") for name in state_dict) else "decoder"
+    return f"{side}.embed_tokens.vocabulary."
 
 
 def named_sorts(sorts: List[str]) -> str:
@@ -43,6 +51,11 @@ def named_sorts(sorts: List[str]) -> str:
     return (
         "one sort of symbols without a name" if sorts == [""] else f"the sorts {', '.join(sorts)}"
     )
+
+
+def without_embedding(tokens: Iterable[str]) -> str:
+    """Tokens that a model has no vector for, for an error message."""
+    return f"tokens that the model has no embedding for: {listing(sorted(tokens))}"
 
 
 def listing(tokens: List[str]) -> str:

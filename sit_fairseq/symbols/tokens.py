@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler
+from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, is_filler, word_fault
 
 # Names with these numbers tell whether a stem is free.
 _NUMBERS = (0, 1, 10, 100, 1000, 1000000)
@@ -29,6 +29,12 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_ONE_CALL.release,
         after_in_child=_ONE_CALL.release,
     )
+
+
+def refuse(fault: Optional[str], sentence: str) -> None:
+    """Raises an UnansweredError if there is a fault, words that follow "the sentence"."""
+    if fault is not None:
+        raise UnansweredError(f"the sentence {fault}", sentence)
 
 
 class TokenTable:
@@ -137,6 +143,13 @@ class TokenTable:
         """The number of the sort of a symbol; None for a base token, and before a pattern is set."""
         return None if self._pattern is None else self._pattern.sort(token)
 
+    def sorts_of(self, tokens: Tensor) -> Tensor:
+        """The number of the sort of each dictionary index, of any shape; -1 for base tokens."""
+        different, place = torch.unique(tokens, return_inverse=True)
+        sorts = (self.sort(self[index]) for index in different.tolist())
+        sorts = [-1 if sort is None else sort for sort in sorts]
+        return torch.tensor(sorts, dtype=torch.long, device=tokens.device)[place]
+
     def is_symbol(self, token: str) -> bool:
         """Whether ``token`` is interchangeable under the pattern that was set."""
         return self.sort(token) is not None
@@ -167,6 +180,16 @@ class TokenTable:
             self._append(token)
         return self.indices.get(token, self.unk())
 
+    def fault(self, words: Sequence[str], lost: bool = False) -> Optional[str]:
+        """Why a sentence of these words is none, else None; see :func:`word_fault`. In data unknown
+        words are ``lost``: ``<unk>`` may stand for them."""
+        if not words:
+            return "is empty"
+        if lost:
+            words = [word for word in words if word != SPECIAL_TOKENS[self.unk()]]
+        faults = (word_fault(w, w in self or self.is_symbol(w), self.pattern) for w in words)
+        return next(filter(None, faults), None)
+
     def read(self, sentence: str) -> Tensor:
         """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
 
@@ -174,20 +197,10 @@ class TokenTable:
             sentence: tokens separated by spaces.
 
         Raises:
-            UnansweredError: a token is neither a base token nor a symbol.
+            UnansweredError: it is empty, or a token is neither a base token nor a symbol.
         """
-        words = sentence.split()
-        for token in words:
-            reason = None
-            if token in SPECIAL_TOKENS or is_filler(token):
-                reason = f"the sentence holds {token}, a token of fairseq's own"
-            elif token not in self and not self.is_symbol(token):
-                reason = f"unknown token {token[:40]!r}, no base token of the model"
-                if self.pattern is not None:
-                    reason += f" and not matched by --symbols {self.pattern!r}"
-            if reason is not None:
-                raise UnansweredError(reason, sentence)
-        return torch.tensor([*map(self.index, words), self.eos()])
+        refuse(self.fault(sentence.split()), sentence)
+        return self.encode([sentence])[0]
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:

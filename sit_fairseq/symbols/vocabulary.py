@@ -12,7 +12,13 @@ from torch import Tensor, nn
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
-from sit_fairseq.symbols.saved_tokens import listing, named_sorts, saved_vocabulary, text_buffer
+from sit_fairseq.symbols.saved_tokens import (
+    listing,
+    named_sorts,
+    saved_vocabulary,
+    text_buffer,
+    without_embedding,
+)
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -66,13 +72,19 @@ class Vocabulary(nn.Module):
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
         self._index(base_tokens)
         forbidden = torch.zeros(self.num_base)
-        forbidden[[dictionary.bos(), dictionary.pad(), dictionary.unk()]] = 1.0
+        forbidden[[dictionary.bos(), dictionary.pad(), self.unk]] = 1.0
         self.register_buffer("source_only", forbidden)
 
     @property
     def num_base(self) -> int:
         """V_n, the number of base tokens including the four special ones."""
         return self.index_of_row.numel()
+
+    @property
+    def unk(self) -> int:
+        """The canonical id that is read where a token has neither a row nor a slot. No answer holds
+        it, and no loss counts it."""
+        return self.dictionary.unk()
 
     @property
     def num_sorts(self) -> int:
@@ -136,7 +148,7 @@ class Vocabulary(nn.Module):
         tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
         row_of_token = {token: row for row, token in enumerate(tokens)}
         rows = [
-            row_of_token.get(token, dictionary.unk()) if self._has_row(token) else -1
+            row_of_token.get(token, self.unk) if self._has_row(token) else -1
             for token in dictionary.symbols
         ]
         # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
@@ -196,11 +208,10 @@ class Vocabulary(nn.Module):
                 "checkpoint was trained with as base tokens; leave the pattern out",
                 "symbols",
             )
-        unknown = sorted(set(self._rows_needed()) - set(base_tokens))
+        unknown = set(self._rows_needed()).difference(base_tokens)
         if unknown:
             raise UserError(
-                f"the data has tokens that the checkpoint has no embedding for: {listing(unknown)}; "
-                "remove them from the data; if they are interchangeable, let the pattern of a model "
-                "with streams match them",
+                f"the data has {without_embedding(unknown)}; remove them from the data; if they are "
+                "interchangeable, let the pattern of a model with streams match them",
                 "symbols",
             )

@@ -18,7 +18,9 @@ fairseq's name                               why it is replaced
                                              service, without an answer to the others
 ``generate._main``                           it would take the number of GPUs for ``--num-shards``
 ``interactive.print``, ``generate.print``    ``E-`` and ``V-`` lines stand in their places
+``eval_lm.SequenceScorer``                   it compares names, not canonical ids, with the output
 ``data_utils_fast``, ``libbleu``, ...         where fairseq was installed without a compiler
+``numpy.compat``                             NumPy 2 lacks it, and blocks of a text ask for it
 ``next_epoch_itr`` of a verified generation  fairseq does not say that the last batch is answered
 ============================================ ==================================================
 """
@@ -36,9 +38,10 @@ import warnings
 from collections import deque
 from functools import lru_cache, partial
 from itertools import islice
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import IO, Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
+import numpy
 import omegaconf
 import torch
 from fairseq import checkpoint_utils, utils
@@ -50,6 +53,7 @@ from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.search.fairseq_generator import TextScorer
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
@@ -82,6 +86,8 @@ def patch_fairseq() -> None:
         patch_command()
     torch.serialization.add_safe_globals(_SENT)
     compiled_parts.provide()
+    if not hasattr(numpy, "compat"):
+        numpy.compat = SimpleNamespace(long=int)
     checkpoint_utils.load_checkpoint_to_cpu = load_checkpoint_to_cpu
     checkpoint_utils.load_checkpoint = partial(_load_or_end, checkpoint_utils.load_checkpoint)
     PathManager.copy = staticmethod(partial(_copy_whole, PathManager.copy))
@@ -100,9 +106,10 @@ def patch_fairseq() -> None:
 
 
 def patch_command() -> None:
-    """Replaces what fairseq-generate or fairseq-interactive, if it runs, reads and prints with."""
+    """Replaces what fairseq-generate, fairseq-interactive or fairseq-eval-lm, if it runs, works with."""
     # As their entry points load them, and as ``python -m`` does.
-    for name in ("fairseq_cli.generate", "fairseq_cli.interactive", "__main__"):
+    names = ("generate", "interactive", "eval_lm")
+    for name in (*map("fairseq_cli.{}".format, names), "__main__"):
         command = sys.modules.get(name)
         file = getattr(command, "__file__", None) or ""
         if file.endswith("fairseq_cli/generate.py"):
@@ -112,6 +119,9 @@ def patch_command() -> None:
         elif file.endswith("fairseq_cli/interactive.py"):
             if not isinstance(command.make_batches, partial):
                 _Service(command)
+        elif file.endswith("fairseq_cli/eval_lm.py"):
+            if not isinstance(command.SequenceScorer, partial):
+                command.SequenceScorer = partial(TextScorer, command.SequenceScorer)
 
 
 # Mistakes of users.

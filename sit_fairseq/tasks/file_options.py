@@ -19,13 +19,13 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, damage
+from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, TEXT_KIND, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
 
 # The kinds that are built from the options of a file.
 _KINDS = {
-    "model": (KIND, "transformer"),
-    "task": ("stream_translation", "translation"),
+    "model": (KIND, TEXT_KIND, "transformer"),
+    "task": ("stream_translation", "symbol_language_modeling", "translation"),
     "criterion": ("adacos", "minimum_risk", "cross_entropy", "label_smoothed_cross_entropy"),
 }
 
@@ -72,7 +72,7 @@ def read_state(
         except ValueError as error:
             raise UserError(f"{path} {error}; {remedy}")
         name, options = _named(state, "model")
-        fault = damage(options, state["model"], _kind("model", name) == KIND)
+        fault = damage(options, state["model"], _kind("model", name) != "transformer")
         if fault is not None:
             raise UserError(f"{path} is damaged: {fault}; {remedy}")
     return state

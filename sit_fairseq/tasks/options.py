@@ -1,4 +1,4 @@
-"""Options of the ``stream_translation`` task."""
+"""Options of the tasks."""
 
 from dataclasses import dataclass, field
 from typing import Any, List, Optional
@@ -17,8 +17,8 @@ def option(default: Any, help_: str, **metadata: Any) -> Any:
 
 
 @dataclass
-class StreamTranslationConfig(TranslationConfig):
-    """Options of the task, beside those of fairseq's ``translation``."""
+class StreamOptions:
+    """Options of all tasks whose sentences hold symbols."""
 
     symbols: Optional[str] = option(
         None,
@@ -26,6 +26,30 @@ class StreamTranslationConfig(TranslationConfig):
         "of several sorts, within which symbols may be renamed; saved with the model, so that "
         "only fairseq-train needs it (hydra takes a line for each sort)",
     )
+    alpha_renaming: bool = option(
+        False,
+        "in training, rename the symbols of each sentence at random among all symbols of the "
+        "dictionary, anew in each epoch",
+    )
+    strict: bool = option(
+        False,
+        "fairseq-interactive ends at the first line that it cannot answer; otherwise it prints the "
+        "reason as an E- line and goes on",
+    )
+    autocast: Optional[ChoiceEnum(["bfloat16"])] = option(
+        None,
+        "compute matrix products in bfloat16 and the rest in float32: faster on a CPU or GPU that "
+        "has it, slower on others; not saved with the model",
+    )
+    train_subset: str = II("dataset.train_subset")
+    update_freq: List[int] = II("optimization.update_freq")
+    seed: int = II("common.seed")
+
+
+@dataclass
+class StreamTranslationConfig(StreamOptions, TranslationConfig):
+    """Options of the task, beside those of fairseq's ``translation``."""
+
     domain: Optional[str] = option(
         None,
         "the domain of the sentences, by its name or MODULE:OBJECT; saved with the model, whose answers "
@@ -37,11 +61,6 @@ class StreamTranslationConfig(TranslationConfig):
         "that the source lacks; saved with the model (default: those of its training, else the "
         "symbols of the dictionary, then v0, v1, ..., even if --symbols does not match them)",
     )
-    alpha_renaming: bool = option(
-        False,
-        "in training, rename the symbols of each pair at random among all symbols of the "
-        "dictionary, anew in each epoch",
-    )
     length_ramp_updates: int = option(
         0,
         "in training, begin with short sources: the limit rises linearly to the longest over this "
@@ -51,11 +70,6 @@ class StreamTranslationConfig(TranslationConfig):
         None,
         "the limit of --length-ramp-updates at the first update, in tokens with </s> (default: the "
         "length of the shortest batch)",
-    )
-    strict: bool = option(
-        False,
-        "fairseq-interactive ends at the first line that it cannot answer; otherwise it prints the "
-        "reason as an E- line and goes on",
     )
     validate_semantics: Optional[str] = option(
         None,
@@ -86,21 +100,14 @@ class StreamTranslationConfig(TranslationConfig):
         "'none' turns off",
         argparse_const="auto",
     )
-    autocast: Optional[ChoiceEnum(["bfloat16"])] = option(
-        None,
-        "compute matrix products in bfloat16 and the rest in float32: faster on a CPU or GPU that "
-        "has it, slower on others; not saved with the model",
-    )
     left_pad_source: bool = option(False, "pad the source on the left")
-    update_freq: List[int] = II("optimization.update_freq")
-    seed: int = II("common.seed")
     best_checkpoint_metric: str = II("checkpoint.best_checkpoint_metric")
     maximize_best_checkpoint_metric: bool = II("checkpoint.maximize_best_checkpoint_metric")
 
 
 def unsupported(what: str) -> UserError:
     """The error for an option or an argument that the task has no use for."""
-    return UserError(f"{what} is not supported by stream_translation; leave it out")
+    return UserError(f"{what} is not supported with symbols; leave it out")
 
 
 def refuse_given(options: Any, *names: str) -> None:
@@ -114,8 +121,7 @@ def check(cfg: StreamTranslationConfig) -> None:
     """Refuses options that would give wrong results silently."""
     refuse_given(cfg, "num_batch_buckets", "left_pad_target")
     check_domain(cfg.domain)
-    if cfg.alpha_renaming and cfg.symbols is None:
-        raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")
+    check_renaming(cfg)
     metric = cfg.best_checkpoint_metric
     # Where no command has filled it in, the value is still the text ``${...}`` that names another
     # option; hence ``is False``.
@@ -124,3 +130,9 @@ def check(cfg: StreamTranslationConfig) -> None:
             f"--best-checkpoint-metric {metric} would keep the worst checkpoint; pass "
             "--maximize-best-checkpoint-metric too"
         )
+
+
+def check_renaming(cfg: StreamOptions) -> None:
+    """Refuses to rename nobody knows what."""
+    if cfg.alpha_renaming and cfg.symbols is None:
+        raise UserError("--alpha-renaming needs --symbols REGEX, to know what to rename")

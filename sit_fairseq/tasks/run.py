@@ -11,13 +11,12 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.by_name import accepting_judge, domain_of, make_grammar
+from sit_fairseq.domains.by_name import accepting_judge, grammar_of_answers
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.fairseq_generator import Hypotheses, VerifiedGenerator
-from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.search.verified_search import beam_widths
 from sit_fairseq.tasks.options import unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -65,30 +64,22 @@ class Run:
         self.reason: Optional[str] = None
         self._say: Callable[[str], None] = logger.info
         semantics, beams, constrained = (
-            getattr(options if hasattr(options, name) else cfg, name)
+            getattr(options if hasattr(options, name) else cfg, name, None)
             for name in ("verify", "verify_beams", "constrained")
         )
+        judge = None
         if semantics is not None:
             if getattr(options, "score_reference", False):
                 raise unsupported("--score-reference with --verify")
             judge = accepting_judge(semantics)
             refuse_other_logic(judge, dictionary.base_tokens())
-            domain = domain_of(judge)
-            if constrained is None and ours and domain is not None and domain.grammar is not None:
-                constrained = semantics
-            grammar = self._grammar(constrained)
-            self.generator = self._verified(judge, beams, partial(build, grammar=grammar))
-        elif beams is None:
-            self.generator = build(options, grammar=self._grammar(constrained))
-        else:
+        elif beams is not None:
             raise UserError("--verify-beams needs --verify SEMANTICS, to know who judges")
+        default_of = judge if ours else None
+        grammar = grammar_of_answers(constrained, default_of, domain, dictionary.base_tokens())
+        build = partial(build, grammar=grammar)
+        self.generator = build(options) if judge is None else self._verified(judge, beams, build)
         _current = weakref.ref(self)
-
-    def _grammar(self, constrained: Any) -> Optional[Grammar]:
-        if constrained in (None, False, "none"):
-            return None
-        name = "auto" if constrained is True else constrained  # in Python
-        return make_grammar(name, self.domain, self.dictionary.base_tokens())
 
     def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
         widths = beam_widths(beams, getattr(self.options, "beam", 5))

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
+from sit_fairseq.symbols.saved_tokens import without_embedding
+from sit_fairseq.symbols.tokens import refuse
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Sentences one after the other.
 
     Attributes:
@@ -43,7 +43,7 @@ class _Block:
     ends: ndarray
 
     @classmethod
-    def of(cls, sentences: Any, first: int, last: int) -> "_Block":
+    def of(cls, sentences: Any, first: int, last: int) -> "Block":
         """Reads the sentences ``first`` to ``last - 1`` of a data set."""
         tokens, sizes = _mapped(sentences, first, last)
         if tokens is None:
@@ -77,36 +77,22 @@ def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], O
     return numpy.frombuffer(sentences._bin_buffer, index.dtype, sizes.sum(), starts[0]), sizes
 
 
-class StreamPairDataset(LanguagePairDataset):
-    """fairseq's pairs, with ``--max-tokens`` counted in *stream tokens*.
+class CountsStreams:
+    """A part of a data set, whose ``--max-tokens`` counts *stream tokens*.
 
     A batch costs its longest sentence times its streams, the rows of encoder and decoder. Lengths, as
     compared with ``--max-source-positions``, remain plain tokens.
 
-    Args:
-        pairs: what fairseq loaded, without buckets.
-        name: of the source, for messages.
-        num_streams: (n,) the streams of each sentence, at least 1.
-        lines: the sources as text, where they were typed.
-
     Attributes:
+        name: for messages, of what sentences are a ``unit``.
+        num_streams: (n,) the streams of each sentence, at least 1.
         unknown: how many tokens are ``<unk>``.
-        most_fresh: for each sort, the most symbols of a target that its source lacks.
     """
 
-    def __init__(
-        self,
-        pairs: LanguagePairDataset,
-        name: str,
-        num_streams: ndarray,
-        lines: Sequence[str] = (),
-    ) -> None:
-        vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
-        self.name = name
-        self.num_streams = num_streams
-        self.lines = lines
-        self.unknown = 0
-        self.most_fresh: Counter = Counter()
+    name: str
+    unit = "line"
+    num_streams: ndarray
+    unknown = 0
 
     def batch_by_size(
         self,
@@ -130,8 +116,8 @@ class StreamPairDataset(LanguagePairDataset):
         fault = excess(self.num_tokens(worst), self.num_streams[worst], max_tokens)
         if fault is not None:
             raise UserError(
-                f"line {worst + 1} of the {self.name} {fault}; raise it (in validation "
-                "--max-tokens-valid), or remove the line"
+                f"{self.unit} {worst + 1} of the {self.name} {fault}; raise it (in validation "
+                f"--max-tokens-valid), or remove the {self.unit}"
             )
         cuts, first, longest, total = [], 0, 0, 0
         for position, (length, count) in enumerate(zip(lengths.tolist(), streams.tolist())):
@@ -140,6 +126,33 @@ class StreamPairDataset(LanguagePairDataset):
                 cuts.append(position)
                 first, longest, total = position, length, count
         return numpy.split(indices, cuts)
+
+
+class StreamPairDataset(CountsStreams, LanguagePairDataset):
+    """fairseq's pairs, with ``--max-tokens`` counted in stream tokens.
+
+    Args:
+        pairs: what fairseq loaded, without buckets.
+        name: of the source, for messages.
+        num_streams: (n,) the streams of each sentence, at least 1.
+        lines: the sources as text, where they were typed.
+
+    Attributes:
+        most_fresh: for each sort, the most symbols of a target that its source lacks.
+    """
+
+    def __init__(
+        self,
+        pairs: LanguagePairDataset,
+        name: str,
+        num_streams: ndarray,
+        lines: Sequence[str] = (),
+    ) -> None:
+        vars(self).update(vars(pairs))  # fairseq's loader chooses the class of what it loads
+        self.name = name
+        self.num_streams = num_streams
+        self.lines = lines
+        self.most_fresh: Counter = Counter()
 
 
 def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:
@@ -161,14 +174,18 @@ class Sentences:
 
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
         self._dictionary = dictionary
-        self.longest = longest if model is None else min(longest, model.max_positions()[0])
-        self._vocabulary, self._one_stream, self.fresh_symbols = None, model is not None, 0
-        self._positions: Any = None
-        if isinstance(model, SymbolInvariantTransformer):
-            self._vocabulary = model.vocabulary
+        self.longest = longest
+        self._one_stream, self.fresh_symbols = model is not None, 0
+        self._model = self._vocabulary = self._positions = None  # of ours
+        reader = getattr(model, "reader", None)
+        if reader is not None:
+            self.longest = min(longest, reader.cfg.max_positions)
+            self._model, self._vocabulary = model, model.vocabulary
             self._one_stream = model.vocabulary.one_stream
             self.fresh_symbols = model.vocabulary.fresh_symbols
-            self._positions = model.encoder.embed_positions
+            self._positions = reader.embed_positions
+        elif model is not None:
+            self.longest = min(longest, model.max_positions()[0])
 
     def require_symbols(self) -> None:
         """Raises a UserError if no token of training data is a symbol."""
@@ -198,6 +215,8 @@ class Sentences:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
                 tokens = self._dictionary.read(text)
+                if self._model is not None:
+                    refuse(self._model.unreadable(tokens), line)
                 length, number = tokens.numel(), self._streams(tokens)
                 reason = excess(length, number, max_tokens)
                 if length > self.longest:
@@ -205,11 +224,9 @@ class Sentences:
                         f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
                         "reads"
                     )
-                elif self._vocabulary is None and len(self._dictionary) > known:
-                    name = self._dictionary[known]
-                    reason = f"holds {name!r}, which the model has no embedding for"
-                if reason is not None:
-                    raise UnansweredError(f"the sentence {reason}", line)
+                elif self._model is None and len(self._dictionary) > known:
+                    reason = f"holds {without_embedding(self._dictionary.symbols[known:])}"
+                refuse(reason, line)
             except (UnicodeEncodeError, UserError) as error:
                 reason = getattr(error, "reason", str(error))
                 if isinstance(error, UnicodeEncodeError):
@@ -227,16 +244,17 @@ class Sentences:
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
         """Checks sources that are to be answered at once, and counts their streams; an
         UnansweredError for the first sentence at fault."""
+        for source in pairs.src if self._model is not None else ():
+            fault = self._dictionary.fault(self._words(source)) or self._model.unreadable(source)
+            refuse(fault, self._dictionary.string(source))
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:
-        """The most streams of a typed sentence; an UnansweredError if the model does not read it."""
-        if self._vocabulary is None:
-            return 1
-        cause = self._fault(sentence, SPECIAL_TOKENS) or self._vocabulary.unreadable(sentence)
-        if cause is not None:
-            raise UnansweredError(f"the sentence {cause}", self._dictionary.string(sentence))
-        return self._vocabulary.most_streams(sentence)
+        """The most streams of a typed sentence."""
+        return 1 if self._model is None else self._model.vocabulary.most_streams(sentence)
+
+    def _words(self, sentence: Tensor) -> List[str]:
+        return [self._dictionary[index] for index in sentence[:-1].tolist()]
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams; a UserError names the first line at
@@ -246,8 +264,7 @@ class Sentences:
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
         fresh = self._vocabulary and self._vocabulary.fresh
         slots = fresh.numbers if fresh else [0] * len(self._dictionary.sorts)
-        sorts = [self._dictionary.sort(token) for token in self._dictionary.symbols]
-        sorts = numpy.array([-1 if sort is None else sort for sort in sorts])
+        sorts = sorts_of(self._dictionary)
         needed = numpy.zeros(len(slots), dtype=int)
         too_many = None
         for first, source, target in _blocks(pairs):
@@ -267,13 +284,59 @@ class Sentences:
             logger.warning("%s", lost_names(dataset.unknown, name))
         return dataset
 
+    def blocks(self, blocks: Sequence[Tensor], name: str) -> Tuple[ndarray, int]:
+        """Checks the blocks of a text, each with the token before it.
+
+        Returns:
+            (n,) the streams of each, and how many tokens are ``<unk>``. A UserError names the first
+            block at fault and what to change.
+        """
+        sorts, streams, unknown = sorts_of(self._dictionary), [], 0
+        numbers = self._vocabulary.fresh.numbers if self._vocabulary.fresh else ()
+        for first in range(0, len(blocks), _BLOCK):
+            block = Block.of(blocks, first, min(first + _BLOCK, len(blocks)))
+            tokens = block.tokens
+            if (tokens < 0).any() or (tokens >= len(sorts)).any():
+                raise UserError(
+                    f"the {name} split has tokens beyond the dictionary; run fairseq-preprocess "
+                    "again, into a new folder"
+                )
+            sizes = block.ends - block.starts - 1
+            if sizes.max() > self.longest:
+                place = first + int((sizes > self.longest).argmax())
+                raise UserError(
+                    f"block {place + 1} of the {name} split has {sizes.max()} tokens, more than the "
+                    f"{self.longest} of the model",
+                    "max_target_positions tokens_per_sample",
+                )
+            unknown += int((tokens == self._dictionary.unk()).sum())
+            keys = symbols_of(block, sorts)
+            rows, kinds = keys // len(sorts), sorts[keys % len(sorts)]
+            for sort, most in enumerate(numbers):
+                count = block.count(rows[kinds == sort])
+                if count.max() > most:
+                    raise self._too_many_in(name, first + int((count > most).argmax()), count.max())
+            streams.append(block.count(rows) + 1)
+        if unknown:
+            logger.warning("%s", lost_names(unknown, name))
+        streams = numpy.concatenate(streams)
+        return numpy.ones_like(streams) if self._one_stream else streams, unknown
+
+    def _too_many_in(self, name: str, place: int, count: int) -> UserError:
+        return UserError(
+            f"block {place + 1} of the {name} split holds {count} symbols of one sort, but this model "
+            f"has {self._vocabulary.fresh.numbers}; train with more --fresh-symbols, measure with "
+            f"--model-overrides \"{{'fresh_symbols': {count}}}\", or cut shorter blocks by "
+            "--tokens-per-sample"
+        )
+
     def _refuse_faults(
         self,
         pairs: LanguagePairDataset,
         name: str,
         first: int,
-        source: _Block,
-        target: Optional[_Block],
+        source: Block,
+        target: Optional[Block],
     ) -> None:
         """Raises a UserError for the first pair of a block, from sentence ``first`` on, that no model
         can use, or this one cannot read."""
@@ -291,20 +354,24 @@ class Sentences:
         ]
         if found:
             place, side, cause = min(found, key=lambda one: one[0])
-            cause = (
-                cause
-                or f"{self._fault(pairs.src[place], SPECIAL_TOKENS[:-1])}; correct or remove it"
-            )
+            if cause is None:
+                words = self._words(pairs.src[place])
+                fault = self._dictionary.fault(words, lost=True)
+                fault = fault or self._model.unreadable(pairs.src[place])
+                cause = f"{fault}; correct or remove it"
+                if fault == self._positions.fault(words):
+                    cause += ", or train with --encoder-positions rope, which reads any sentence"
             raise UserError(f"line {place + 1} of the {name} {side} {cause}")
 
-    def _damaged(self, block: _Block) -> ndarray:
+    def _damaged(self, block: Block) -> ndarray:
         """(B,) whether a sentence of binarised data may be of another dictionary."""
         tokens = block.tokens
         ends = block.holding(block.is_last() & (tokens == self._dictionary.eos()))
         return ~ends | block.holding((tokens < 0) | (tokens >= len(self._dictionary)))
 
-    def _unreadable(self, source: _Block) -> ndarray:
-        """(B,) whether :meth:`_fault` has something against sources of a split."""
+    def _unreadable(self, source: Block) -> ndarray:
+        """(B,) whether the model does not read sources of a split, whatever their lengths and
+        names."""
         last = source.is_last()
         wrong = ~last & (source.tokens < self._dictionary.unk())  # <s>, <pad> and </s>
         if isinstance(self._positions, TreePositions):
@@ -318,18 +385,8 @@ class Sentences:
             wrong |= numpy.where(inner, missing <= 0, last & (missing != 0))
         return source.holding(wrong) | (source.ends - source.starts == 1)
 
-    def _fault(self, source: Tensor, forbidden: Sequence[str]) -> Optional[str]:
-        words = [self._dictionary[index] for index in source[:-1].tolist()]
-        special = [word for word in words if word in forbidden]
-        if not words or special:
-            return f"holds {special[0]}, a token of fairseq's own" if words else "is empty"
-        fault = self._positions.fault(words)
-        if fault is None:
-            return None
-        return f"{fault}, as tree positions need it, which --encoder-positions rope does not"
-
     def _measure(
-        self, sorts: ndarray, source: _Block, target: Optional[_Block]
+        self, sorts: ndarray, source: Block, target: Optional[Block]
     ) -> Tuple[ndarray, ndarray]:
         """(B,) the streams of pairs, and (B, G) how many symbols of each sort a target holds that its
         source lacks, given the (V,) sorts of tokens, -1 for base tokens."""
@@ -338,16 +395,9 @@ class Sentences:
         new = numpy.zeros((len(streams), width), dtype=int)
         if self._one_stream and (self._vocabulary is None or self._vocabulary.produces_any_symbol):
             return streams, new
-
-        def symbols(block: _Block) -> ndarray:
-            """Pairs of a sentence and a symbol that it holds, each as one number."""
-            which = sorts[block.tokens] >= 0
-            keys = numpy.sort(block.rows[which] * size + block.tokens[which])
-            return keys[numpy.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-
-        own = symbols(source)
+        own = symbols_of(source, sorts)
         if target is not None:
-            fresh = numpy.setdiff1d(symbols(target), own, assume_unique=True)
+            fresh = numpy.setdiff1d(symbols_of(target, sorts), own, assume_unique=True)
             places = fresh // size * width + sorts[fresh % size]
             new = numpy.bincount(places, minlength=new.size).reshape(new.shape)
         if self._one_stream:
@@ -375,7 +425,19 @@ class Sentences:
         )
 
 
-def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, _Block, Optional[_Block]]]:
+def sorts_of(dictionary: StreamDictionary) -> ndarray:
+    """(V,) the sorts of tokens, -1 of base tokens."""
+    return dictionary.sorts_of(torch.arange(len(dictionary))).numpy()
+
+
+def symbols_of(block: Block, sorts: ndarray) -> ndarray:
+    """(n,) rising numbers ``row * V + token``, one for each symbol that a sentence holds."""
+    which = sorts[block.tokens] >= 0
+    keys = numpy.sort(block.rows[which] * len(sorts) + block.tokens[which])
+    return keys[numpy.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+
+
+def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[Block]]]:
     """The pairs of a data set, block by block: the place of the first, sources, targets if any."""
     sides = [side for side in (pairs.src, pairs.tgt) if side is not None]
     for side in sides:
@@ -383,7 +445,7 @@ def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, _Block, Optional[
             side.prefetch(range(len(side)))  # old formats give nothing otherwise
     for first in range(0, len(pairs), _BLOCK):
         last = min(first + _BLOCK, len(pairs))
-        source, target = (*(_Block.of(side, first, last) for side in sides), None)[:2]
+        source, target = (*(Block.of(side, first, last) for side in sides), None)[:2]
         yield first, source, target
 
 

@@ -11,7 +11,7 @@ from command_line import ROOT, sit
 from vanilla_models import load
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 SHIPPED = ROOT / "checkpoints" / "prop"
 from_pretrained = SymbolInvariantTransformerModel.from_pretrained

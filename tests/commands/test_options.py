@@ -9,7 +9,7 @@ import pytest
 from command_line import sit
 from fairseq.tasks.translation import TranslationConfig
 
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerConfig
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerConfig
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.scoring import SemanticScorerConfig
 from sit_fairseq.training.criterions import AdaCosCriterionConfig

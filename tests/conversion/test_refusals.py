@@ -4,7 +4,7 @@ import pytest
 import torch
 from vanilla_models import edited, failing
 
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 OPTIONS = [
     ("adaptive_softmax_cutoff", "100,200"),

@@ -11,7 +11,7 @@ from command_line import generate, interactive, preprocess, printed, sit, train
 from examples.binding.terms import terms
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unanswered
 
 SYMBOLS = "[a-ei-z][0-9]?"  # f, g and h are functions

@@ -23,7 +23,7 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unanswered
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -39,7 +39,7 @@ def balanced(depth: int) -> str:
 LINES = {
     "": "the sentence is empty",
     "& a b": None,
-    "& a Z3": "unknown token 'Z3'",
+    "& a Z3": "the sentence holds the unknown token 'Z3'",
     "& a": "the sentence is not one formula in prefix notation",
     "! z": None,
     "& a b </s>": "the sentence holds </s>, a token of fairseq's own",

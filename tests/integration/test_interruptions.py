@@ -20,7 +20,7 @@ from command_line import PLUG_IN, ROOT, UNVALIDATED, preprocess, sit
 from integration.conftest import same
 from vanilla_models import load
 
-from sit_fairseq.models import symbol_invariant_transformer  # noqa: F401  registers all
+from sit_fairseq.models import fairseq_adapter  # noqa: F401  registers all
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 SENTENCES, EPOCHS = 150, 3
@@ -28,7 +28,7 @@ UPDATES = 10 * EPOCHS  # two batches of eight sentences each
 
 
 def by_options(data, save_dir, workers):
-    """Renaming, dropout and averaged weights; checkpoints in the middle of epochs."""
+    """Renaming, gaps, dropout and averaged weights; checkpoints in the middle of epochs."""
     return fairseq_cli.train.cli_main, [
         *(data, "--save-dir", save_dir, *PLUG_IN, "--symbols", "[a-z]", "--cpu"),
         *("--arch", "symbol_invariant_transformer_tiny", "--criterion", "adacos"),
@@ -37,7 +37,7 @@ def by_options(data, save_dir, workers):
         *("--encoder-attention-heads", 2, "--decoder-attention-heads", 2),
         *("--optimizer", "adam", "--lr", 0.003, "--clip-norm", 1.0, "--dropout", 0.1),
         *("--lr-scheduler", "inverse_sqrt", "--warmup-updates", 9, "--max-epoch", EPOCHS),
-        *("--batch-size", 8, "--update-freq", 2, "--num-workers", workers),
+        *("--batch-size", 8, "--update-freq", 2, "--num-workers", workers, "--position-gaps", 20),
         *("--alpha-renaming", "--store-ema", *UNVALIDATED, "--log-format", "simple"),
         *("--save-interval-updates", 3, "--keep-interval-updates", 1, "--no-epoch-checkpoints"),
     ]
@@ -56,7 +56,8 @@ def by_hydra(data, save_dir, workers):
         *("model.encoder_attention_heads=4", "lr_scheduler.warmup_updates=9"),
         *("checkpoint.no_epoch_checkpoints=true", "checkpoint.keep_interval_updates=1"),
         *("model.dropout=0.1", "dataset.batch_size=8", f"dataset.num_workers={workers}"),
-        *("+optimization.update_freq=[2]", f"optimization.max_update={UPDATES}"),
+        *("+model.position_gaps=20", "+optimization.update_freq=[2]"),
+        f"optimization.max_update={UPDATES}",
     ]
 
 

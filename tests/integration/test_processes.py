@@ -24,7 +24,7 @@ def call(*command, cwd=ROOT, **variables) -> subprocess.CompletedProcess:
 def test_a_plain_script_gets_answers_that_spot_has_verified(tmp_path):
     (tmp_path / "plain.py").write_text(
         "print('begins')\n"
-        "from sit_fairseq.models.symbol_invariant_transformer import *\n"
+        "from sit_fairseq.models.fairseq_adapter import *\n"
         f"folder = {str(ROOT / 'checkpoints' / 'ltl')!r}\n"
         "model = SymbolInvariantTransformerModel.from_pretrained(folder, 'model.pt', folder)\n"
         "(answer,) = model.translate(['U a X b'], verify='ltl')\n"

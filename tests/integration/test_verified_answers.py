@@ -8,7 +8,7 @@ from command_line import generate, interactive, printed, train
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.tasks.python_interface import Unverified
 
 SEARCH = ("--max-len-b", 12, "--batch-size", 50)

@@ -31,7 +31,7 @@ for name in sys.argv[1:]:
 
 # What stands between the package and fairseq, hydra or transformers.
 OTHERS = {
-    *("models.symbol_invariant_transformer", "search.fairseq_generator"),
+    *("models.fairseq_adapter", "models.fairseq_language_model", "search.fairseq_generator"),
     *("export.hugging_face", "export.hugging_face_tokens"),
 }
 

@@ -3,6 +3,7 @@ at once, the same whatever symbols are called, in a batch what they compute alon
 what they did before."""
 
 import io
+from dataclasses import replace
 
 import literal
 import pytest
@@ -23,6 +24,7 @@ from sit_fairseq.testing import (
     renamings,
     training_measure,
 )
+from sit_fairseq.training.position_gaps import PositionGaps
 
 # Fewer attention patterns than the oracle is asked for, of all kinds.
 FEWER = {n: v for number, (n, v) in enumerate(VARIANTS.items()) if number < 8 or number % 2}
@@ -76,8 +78,11 @@ def literal_logits(model, sample, options):
     names = all_slots.names
     previous = all_slots.encode(sample["net_input"]["prev_output_tokens"])
     arities = [ARITY.get(token, 0) for token in vocabulary.row_tokens] + [0] * names.size(1)
-    logits = []
-    for x, y, slots in zip(canonical.tolist(), previous.tolist(), names):
+    logits, given = [], sample["net_input"]
+    for row, (x, y, slots) in enumerate(zip(canonical.tolist(), previous.tolist(), names)):
+        if "src_places" in given:
+            places = (given[name][row].tolist() for name in ("src_places", "target_places"))
+            config = replace(config, **dict(zip(("source_places", "target_places"), places)))
         x, y = ([token for token in tokens if token != pad] for tokens in (x, y))
         formula = [arities[token] for token in x[:-1]]
         sorts = [dictionary.sort(dictionary[index]) for index in slots.tolist() if index != pad]
@@ -90,6 +95,10 @@ def literal_logits(model, sample, options):
 
 STREAMS = {name: variant for name, variant in VARIANTS.items() if not variant.one_stream}
 
+# A side counts tokens.
+COUNTING = {n: v for n, v in STREAMS.items() if v.options.get("decoder_positions") != "none"}
+COUNTING = {n: v for number, (n, v) in enumerate(COUNTING.items()) if number % 2}
+
 
 @pytest.mark.parametrize("variant", STREAMS.values(), ids=STREAMS)
 def test_values_and_gradients_are_those_of_the_literal_algorithms(variant):
@@ -97,6 +106,19 @@ def test_values_and_gradients_are_those_of_the_literal_algorithms(variant):
     know that they are equal until they are taken."""
     dictionary = variant.dictionary()
     model, sample = variant.model(dictionary).double(), variant.sample(dictionary)
+    compare_with_literal(model, sample, variant)
+
+
+@pytest.mark.parametrize("variant", COUNTING.values(), ids=COUNTING)
+def test_with_gaps_they_are_those_of_the_literal_algorithms_too(variant):
+    dictionary = variant.dictionary()
+    model, left_pad = variant.model(dictionary).double(), variant.pre_norm
+    sample = variant.sample(dictionary, left_pad=left_pad)
+    spread = PositionGaps(dictionary, seed=1).spread(sample, 7, 90, model.max_positions())
+    compare_with_literal(model, spread, variant)
+
+
+def compare_with_literal(model, sample, variant):
     found, scale = model(**sample["net_input"])[0], model.decoder.output_scale
     if scale is not None:  # that of AdaCos, which the paper's cosines lack
         found = found / scale.scale.double()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from command_line import UNVALIDATED, preprocess_lines, train
 
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from command_line import PLUG_IN, run, sit, train
 from tasks.conftest import load, options
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.symbol_invariant_transformer import SymbolInvariantTransformerModel
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.storage.checkpoints import write_weights
 from sit_fairseq.tasks.file_options import read_state
 

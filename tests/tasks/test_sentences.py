@@ -12,6 +12,7 @@ from conftest import SOURCES, TARGETS, make_dictionary, make_model, random_formu
 from fairseq.data import LanguagePairDataset
 
 from sit_fairseq.errors import UnansweredError, UserError
+from sit_fairseq.model import Model
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
 from sit_fairseq.tasks import sentences as module
 from sit_fairseq.tasks.sentences import Sentences
@@ -248,6 +249,16 @@ def test_each_typed_line_is_read_or_refused_for_a_reason_of_its_own():
     assert dictionary.string(pairs.src[0]) == pairs.lines[0] == "& z & y x"
 
 
+@pytest.mark.parametrize("options", [{}, ROPE])
+def test_a_line_is_refused_for_one_reason_whoever_reads_it(options):
+    dictionary = make_dictionary()
+    model, lines = make_model(dictionary, **options), [*REFUSED][:3] + [*REFUSED][6:]
+    _, refused = Sentences(dictionary, 999, model).read(lines, str, None)
+    reasons = [refused[place].reason if place in refused else None for place in range(len(lines))]
+    assert [answer.reason for answer in Model([model]).answer(lines)] == reasons
+    assert reasons.count(None) == len(options)
+
+
 def test_encoded_lines_are_checked_too():
     """As users of fairseq's interface encode them."""
     dictionary = make_dictionary()
@@ -263,4 +274,5 @@ def test_a_model_of_fairseqs_own_knows_no_new_names():
     sentences = Sentences(dictionary, 999, SimpleNamespace(max_positions=lambda: (999, 999)))
     pairs, refused = sentences.read(["& a b", "& a z"], str, None)
     assert dictionary.string(pairs.src[0]) == "& a b"
-    assert refused[1].reason == "the sentence holds 'z', which the model has no embedding for"
+    reason = "the sentence holds tokens that the model has no embedding for: 'z'"
+    assert refused[1].reason == reason

@@ -15,10 +15,10 @@ from fairseq.tasks.translation import TranslationTask
 
 from sit_fairseq.domains.ltl import spot_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.tasks import stream_translation
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.scoring import generation_options
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
+from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 
 # Options.
 
@@ -94,9 +94,7 @@ def test_label_smoothing_of_others_is_refused():
     with pytest.raises(UserError, match="--criterion .*_with_alignment is not supported"):
         task.build_criterion(cfg)
     cfg._name = "label_smoothed_cross_entropy"
-    assert isinstance(
-        task.build_criterion(cfg), stream_translation.StreamLabelSmoothedCrossEntropyCriterion
-    )
+    assert isinstance(task.build_criterion(cfg), StreamLabelSmoothedCrossEntropyCriterion)
 
 
 def test_a_judge_that_is_not_installed_is_missed_before_training(monkeypatch):

@@ -59,7 +59,7 @@ def answer(problem):
 class Owners(Judge):
     """Accepts the parts of the right answer in any order."""
 
-    quick = True  # in milliseconds, so that no process of its own is needed
+    quick = True  # it takes milliseconds, so it needs no process of its own
 
     def verify(self, problem, answer):
         right = sorted(answer.split(" , ")) == sorted(owners(problem))

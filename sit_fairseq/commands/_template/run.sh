@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes data, trains a model and prints a table of its answers to more facts than it was trained on.
-#   bash run.sh [DIR]      what it makes goes to DIR (out); training goes on if interrupted
+#   bash run.sh [DIR]      writes to DIR (default: out); continues a training that was interrupted
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 out=${1:-out} domain=domain:DOMAIN

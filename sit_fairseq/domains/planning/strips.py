@@ -1,13 +1,16 @@
 """STRIPS: states, actions, and what an action does to a state (Fikes and Nilsson 1971).
 
 An atom is a tuple ``("on", "b1", "b2")``, a predicate and its objects. Types are static unary
-predicates, which begin no atom of a state: an object has one sort.
+predicates, which begin no atom of a state: an object has one sort. A ground action is a tuple
+``("stack", "b1", "b2")``, an operator and its objects.
 """
 
 from dataclasses import dataclass
-from typing import FrozenSet, Mapping, Tuple
+from functools import cached_property
+from typing import FrozenSet, Iterable, Iterator, Mapping, Optional, Sequence, Tuple
 
 Atom = Tuple[str, ...]
+Action = Tuple[str, ...]
 State = FrozenSet[Atom]
 
 
@@ -62,3 +65,90 @@ class PlanningDomain:
     name: str
     predicates: Mapping[str, int]
     operators: Mapping[str, Operator]
+
+    @cached_property
+    def static(self) -> FrozenSet[str]:
+        """The predicates that no action changes."""
+        operators = self.operators.values()
+        changed = {atom[0] for operator in operators for atom in operator.add + operator.delete}
+        return frozenset(self.predicates) - changed
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a plan fails.
+
+    Attributes:
+        step: the number of the action, from 1; after the last one if the goal does not hold.
+        reason: a sentence.
+        malformed: whether the action is none of the domain over the objects of the problem.
+    """
+
+    step: int
+    reason: str
+    malformed: bool = False
+
+    def __str__(self) -> str:
+        return f"step {self.step}: {self.reason}"
+
+
+def written(atom: Sequence[str]) -> str:
+    """An atom or an action as PDDL has it, ``(on b1 b2)``."""
+    return f"({' '.join(atom)})"
+
+
+def ground(atoms: Iterable[Atom], objects: Mapping[str, str]) -> Iterator[Atom]:
+    """Atoms over parameters, with an object for each parameter."""
+    return ((atom[0], *(objects.get(term, term) for term in atom[1:])) for atom in atoms)
+
+
+def apply(domain: PlanningDomain, state: State, action: Action) -> State:
+    """The state after an action, which must be applicable."""
+    operator = domain.operators[action[0]]
+    objects = dict(zip(operator.parameters, action[1:]))
+    return state.difference(ground(operator.delete, objects)).union(ground(operator.add, objects))
+
+
+def obstacle(
+    domain: PlanningDomain, state: State, sorts: Mapping[str, str], action: Action
+) -> Optional[str]:
+    """Why an action of the domain over known objects is not applicable; None if it is."""
+    operator = domain.operators[action[0]]
+    objects = dict(zip(operator.parameters, action[1:]))
+    for parameter, allowed in operator.parameters.items():
+        name = objects[parameter]
+        if sorts[name] not in allowed:
+            return f"{written(action)} cannot have the {sorts[name]} {name}"
+    for one, other in operator.distinct:
+        if objects[one] == objects[other]:
+            return f"{written(action)} needs two objects for {objects[one]}"
+    for atom in ground(operator.before, objects):
+        if atom not in state:
+            return f"{written(action)} needs {written(atom)}"
+    for atom in ground(operator.without, objects):
+        if atom in state:
+            return f"{written(action)} is barred by {written(atom)}"
+    return None
+
+
+def execute(domain: PlanningDomain, problem: Problem, plan: Iterable[Action]) -> Optional[Failure]:
+    """Executes a plan from the initial state of a problem; None if the goal holds in the end."""
+    state, step = problem.initial, 0
+    for step, action in enumerate(plan, start=1):
+        operator = domain.operators.get(action[0]) if action else None
+        if operator is None:
+            return Failure(step, f"there is no action {written(action[:1])}", malformed=True)
+        if len(action) - 1 != len(operator.parameters):
+            wanted = f"{action[0]} has {len(operator.parameters)} objects, not {len(action) - 1}"
+            return Failure(step, wanted, malformed=True)
+        unknown = [name for name in action[1:] if name not in problem.sorts]
+        if unknown:
+            return Failure(step, f"there is no object {unknown[0]}", malformed=True)
+        reason = obstacle(domain, state, problem.sorts, action)
+        if reason is not None:
+            return Failure(step, reason)
+        state = apply(domain, state, action)
+    missing = problem.goal - state
+    if missing:
+        return Failure(step + 1, f"the goal {written(min(missing))} does not hold")
+    return None

@@ -45,8 +45,34 @@ class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
     fresh_names: Optional[str] = II("task.fresh_names")  # those of training, kept with the model
 
 
+class FairseqParts:
+    """A part of a model, beside a class of fairseq's."""
+
+    def get_normalized_probs(
+        self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
+    ) -> Tensor:
+        """(B*K, T, V) probabilities over canonical ids, float32 or float64."""
+        found = log_probabilities(net_output[0])
+        return found if log_probs else found.exp()
+
+    def load_state_dict(self, state_dict: Dict[str, Any], *args: Any, **kwargs: Any):
+        """As in fairseq.
+
+        Raises:
+            UserError: a weight is missing or of another size.
+        """
+        try:
+            return super().load_state_dict(state_dict, *args, **kwargs)
+        except RuntimeError as error:
+            fault = str(error).split("\n")[1].strip()
+            raise UserError(
+                f"the weights of the checkpoint are not those of the model that is built ({fault}); "
+                "name another file, or train with the options it was trained with"
+            )
+
+
 @register_model(MODEL, dataclass=SymbolInvariantTransformerConfig)
-class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqModel):
+class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, BaseFairseqModel):
     """:class:`SymbolInvariantTransformer` with the methods that fairseq calls."""
 
     @classmethod
@@ -94,7 +120,13 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
         return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Tensor, prev_output_tokens: Tensor, **unused: Any
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor,
+        prev_output_tokens: Tensor,
+        src_places: Optional[Tensor] = None,
+        target_places: Optional[Tensor] = None,
+        **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """Computes logits for all target positions (teacher forcing).
 
@@ -102,27 +134,28 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
             src_tokens: (B, U) dictionary indices.
             src_lengths: (B,) lengths, not needed.
             prev_output_tokens: (B, T) dictionary indices of the shifted target.
+            src_places: (B, U) their positions, see
+                :class:`~sit_fairseq.training.position_gaps.PositionGaps`; None for 0, 1, ...
+            target_places: (B, T) likewise.
 
         Returns:
             (B, T, V_n + S + R) logits over canonical ids, and ``slots``, the
             :class:`~sit_fairseq.symbols.slots.Slots` of the sentences.
         """
-        return self.net_output(prev_output_tokens, self.encode(src_tokens))
+        return self.net_output(
+            prev_output_tokens, self.encode(src_tokens, src_places), target_places
+        )
 
     def net_output(
-        self, prev_output_tokens: Tensor, source: EncodedSource
+        self,
+        prev_output_tokens: Tensor,
+        source: EncodedSource,
+        places: Optional[Tensor] = None,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """The result of :meth:`forward`, for K targets of each encoded source."""
         # fairseq's scorer insists on an "attn" entry.
         extra = {"attn": [None], "slots": source.hypothesis_slots}
-        return self.decode(prev_output_tokens, source), extra
-
-    def get_normalized_probs(
-        self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
-    ) -> Tensor:
-        """(B*K, T, V_n + S + R) probabilities over canonical ids, float32 or float64."""
-        found = log_probabilities(net_output[0])
-        return found if log_probs else found.exp()
+        return self.decode(prev_output_tokens, source, places), extra
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""
@@ -131,21 +164,6 @@ class SymbolInvariantTransformerModel(SymbolInvariantTransformer, BaseFairseqMod
     def max_positions(self) -> Tuple[int, int]:
         """The longest source and target in tokens."""
         return self.encoder.cfg.max_positions, self.decoder.cfg.max_positions
-
-    def load_state_dict(self, state_dict: Dict[str, Any], *args: Any, **kwargs: Any):
-        """As in fairseq.
-
-        Raises:
-            UserError: a weight is missing or of another size.
-        """
-        try:
-            return super().load_state_dict(state_dict, *args, **kwargs)
-        except RuntimeError as error:
-            fault = str(error).split("\n")[1].strip()
-            raise UserError(
-                f"the weights of the checkpoint are not those of the model that is built ({fault}); "
-                "name another file, or train with the options it was trained with"
-            )
 
 
 def _architecture(name: str, **defaults: Any) -> None:

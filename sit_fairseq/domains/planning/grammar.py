@@ -1,0 +1,71 @@
+"""The grammar of actions, and the judge of a single one."""
+
+from typing import Dict, Optional, Sequence, Tuple
+
+from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.policies import good_actions
+from sit_fairseq.domains.planning.sentences import read_sentence
+from sit_fairseq.errors import MalformedFormula
+from sit_fairseq.judging.judge import Judge
+from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.grammar import Grammar
+from sit_fairseq.symbols.slot import Slot, Token
+
+
+class _Node:
+    """What may follow the first tokens of an action, by the next token."""
+
+    def __init__(self) -> None:
+        self.next: Dict[Token, "_Node"] = {}
+        self.shortest = 0
+
+    def add(self, tokens: Sequence[Token]) -> None:
+        if tokens:
+            self.shortest = min(self.shortest or len(tokens), len(tokens))
+            self.next.setdefault(tokens[0], _Node()).add(tokens[1:])
+
+
+class ActionGrammar(Grammar):
+    """The actions that are applicable in the state that a sentence tells."""
+
+    def start(self, source: Tuple[Token, ...]) -> _Node:
+        names = {f"{t.sort}{int(t)}": t for t in source if isinstance(t, Slot)}
+        words = [f"{t.sort}{int(t)}" if isinstance(t, Slot) else t for t in source]
+        domain, problem = read_sentence(words)
+        root = _Node()
+        for name, *objects in applicable(domain, problem.initial, problem.sorts):
+            root.add([name, *(names[one] for one in objects)])
+        return root
+
+    def next(self, state: _Node, token: Token) -> Optional[_Node]:
+        return state.next.get(token)
+
+    def shortest(self, state: _Node) -> int:
+        return state.shortest
+
+
+class NextActionJudge(Judge):
+    """Judges a single action.
+
+    The verdict is satisfied for the actions that are good by the rules from which training data are
+    made; violated for others that are applicable, which a right plan may well have; invalid for all
+    else; error where the sentence is malformed.
+    """
+
+    semantics = "planning"
+    name = "good"
+    quick = True
+
+    def verify(self, problem: str, answer: str) -> Verdict:
+        action = tuple(answer.split())
+        try:
+            domain, read = read_sentence(problem.split())
+        except MalformedFormula:
+            return Verdict.error
+        if action in good_actions(domain, read):
+            return Verdict.satisfied
+        known = action in set(applicable(domain, read.initial, read.sorts))
+        return Verdict.violated if known else Verdict.invalid
+
+    def check(self, source: str) -> None:
+        read_sentence(source.split())

@@ -1,0 +1,168 @@
+"""``sit answer`` for problems in files, of a domain of a user's own."""
+
+import json
+import os
+
+import pytest
+
+from sit_fairseq.commands import _solving, run
+from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
+
+# A problem is a number to be halved, which a model named by a file may fail to do.
+HALVES = '''
+from pathlib import Path
+
+from sit_fairseq.domains import Domain
+from sit_fairseq.domains.copying.domain import CopyJudge
+from sit_fairseq.domains.solver import Solved, Solver
+
+
+class Halves(Solver):
+    """Halves numbers."""
+
+    metavar, ending, beams = "NUMBER.txt", ".half", "1,2"
+
+    def __init__(self, paths):
+        self.problems = list(paths)
+        self._numbers = [int(Path(path).read_text()) for path in paths]
+
+    def about(self, place):
+        return f"{self._numbers[place]} is a number"
+
+    def right(self, place, text):
+        return 2 * int(text) == self._numbers[place]
+
+    def solve(self, places, load, beams):
+        for place in places[::-1]:
+            number = self._numbers[place]
+            if number % 2:
+                yield place, Solved("no half exists", reason="it is odd", proved=True)
+            elif number < load():
+                yield place, Solved("verified", str(number // 2), more={"beam": beams[-1]})
+            else:
+                yield place, Solved("not verified", reason="it is too large")
+
+
+DOMAIN = Domain("halves", 1, ".*", {"copy": CopyJudge}, solve=Halves)
+'''
+
+
+@pytest.fixture
+def halve(tmp_path, monkeypatch, capsys):
+    """Calls the verb with files of numbers; returns the lines printed and the exit status. The
+    model's file says how large a number it can halve."""
+    (tmp_path / "halves.py").write_text(HALVES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Model, "load", lambda path: int(open(path).read()))
+    for number in range(100):
+        (tmp_path / f"n{number}.txt").write_text(str(number))
+    (tmp_path / "model.pt").write_text("50")
+
+    def call(*words):
+        status = 0
+        try:
+            run(["answer", "halves:DOMAIN", "--path", "model.pt", *words])
+        except SystemExit as error:
+            status = error.code
+        read = capsys.readouterr()
+        call.said = read.err
+        return read.out.splitlines(), status
+
+    return call
+
+
+def test_each_problem_is_answered_in_order(halve):
+    lines, status = halve("n4.txt", "n7.txt", "n8.txt")
+    assert lines == [
+        *("; n4.txt: verified", "2", "; n7.txt: no half exists: it is odd"),
+        *("; n8.txt: verified", "4"),
+    ]
+    assert status == 0
+
+
+def test_a_problem_without_an_answer_fails_the_command_alone(halve):
+    lines, status = halve("n60.txt", "n8.txt")
+    assert lines == ["; n60.txt: not verified: it is too large", "; n8.txt: verified", "4"]
+    assert status == 1
+
+
+def test_json_has_a_line_for_each_problem(halve):
+    lines, _ = halve("n4.txt", "n7.txt", "--json", "--beams", "3,9")
+    assert list(map(json.loads, lines)) == [
+        {"problem": "n4.txt", "status": "verified", "answer": ["2"], "reason": "", "beam": 9},
+        {"problem": "n7.txt", "status": "no half exists", "answer": None, "reason": "it is odd"},
+    ]
+
+
+def test_solutions_are_written_one_a_file(halve):
+    os.mkdir("out")
+    open("out/n60.half", "w").write("of another run")
+    lines, _ = halve("n4.txt", "n60.txt", "n8.txt", "--output", "out")
+    assert lines[0] == "; n4.txt: verified" and len(lines) == 3
+    assert sorted(os.listdir("out")) == ["n4.half", "n8.half"]
+    assert open("out/n8.half").read() == "4\n"
+
+
+def test_an_interrupted_run_goes_on(halve, monkeypatch):
+    def interrupted(*args, solved=_solving._solved):
+        for number, one in enumerate(solved(*args)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield one
+
+    names = ["n2.txt", "n4.txt", "n6.txt", "n8.txt"]
+    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+        context.setattr(_solving, "_solved", interrupted)
+        halve(*names, "--output", "out")
+    assert sorted(os.listdir("out")) == ["answers.journal", "n6.half", "n8.half"]
+    asked = []
+    monkeypatch.setattr(
+        _solving,
+        "_solved",
+        lambda *args, solved=_solving._solved: asked.append(args[-1]) or solved(*args),
+    )
+    lines, status = halve(*names, "--output", "out")
+    assert asked == [[0, 1]] and status == 0
+    assert lines == [f"; {name}: verified" for name in names]
+    assert sorted(os.listdir("out")) == ["n2.half", "n4.half", "n6.half", "n8.half"]
+
+
+def test_a_run_under_other_settings_is_refused(halve):
+    os.mkdir("out")
+    with open("out/answers.journal", "w") as file:
+        file.write('{"journal": "answers", "model": "another"}\n{"place": 0, "text": "2"}\n')
+    with pytest.raises(UserError, match="pass --restart to begin anew"):
+        halve("n4.txt", "--output", "out")
+    assert halve("n4.txt", "--output", "out", "--restart") == (["; n4.txt: verified"], 0)
+
+
+def test_a_wrong_solution_in_a_journal_is_damage(halve, monkeypatch):
+    def interrupted(*args):
+        yield 0, _solving.Solved("verified", "3")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+        context.setattr(_solving, "_solved", interrupted)
+        halve("n4.txt", "--output", "out")
+    with pytest.raises(UserError, match="Line 2 of out/answers.journal"):
+        halve("n4.txt", "--output", "out")
+
+
+def test_two_problems_of_one_name_are_refused(halve):
+    os.mkdir("more")
+    open("more/n4.txt", "w").write("4")
+    with pytest.raises(UserError, match="two problems are called n4"):
+        halve("n4.txt", "more/n4.txt", "--output", "out")
+
+
+def test_what_is_known_of_problems_is_said_on_stderr(halve):
+    lines, _ = halve("n4.txt", "n4.txt", "-v")
+    assert lines == ["; n4.txt: verified", "2"] * 2
+    assert halve.said.count("4 is a number") == 1
+
+
+def test_the_domain_stands_first(halve):
+    with pytest.raises(UserError, match="name the domain first: sit answer halves:DOMAIN"):
+        run(["answer", "--path", "model.pt", "halves:DOMAIN", "n4.txt"])

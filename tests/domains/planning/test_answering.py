@@ -1,0 +1,118 @@
+"""Plans for files in PDDL; rules take the place of the model."""
+
+from types import SimpleNamespace
+
+import pytest
+from domains.planning.pddl_written import Author, unions
+from domains.planning.problems import PROBLEMS, problem
+
+from sit_fairseq.domains.planning import solving
+from sit_fairseq.domains.planning.answering import PlanSolver
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.policies import good_actions
+from sit_fairseq.domains.planning.sentences import read_sentence
+from sit_fairseq.errors import UserError
+
+
+def rules(sentences):
+    """Good actions for each sentence, in the place of a model."""
+    found = []
+    for sentence in sentences:
+        actions = sorted(good_actions(*read_sentence(sentence.split())))
+        found.append([(" ".join(action), -1.0) for action in actions])
+    return found
+
+
+@pytest.fixture
+def solve(tmp_path, monkeypatch):
+    """Writes a domain and problems to files and solves them; returns the solver and what came of
+    each problem."""
+    monkeypatch.setattr(solving, "ModelActions", lambda model: model.actions)
+
+    def call(domain, *problems, actions=rules, knows=tuple(known_domains())):
+        texts = {"domain.pddl": domain, **{f"p{at}.pddl": text for at, text in enumerate(problems)}}
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
+        solver = PlanSolver([str(tmp_path / name) for name in texts])
+        model = SimpleNamespace(base_tokens=knows, actions=actions)
+        return solver, dict(solver.solve(range(len(problems)), lambda: model, (1, 2)))
+
+    return call
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_author_gets_the_same_plan_in_their_names(solve, name):
+    known, problem = known_domains()[name], PROBLEMS[name]
+    plans = set()
+    for seed in range(4):
+        author = Author(seed, typed=seed % 2 == 0)
+        texts = author.domain(known), author.problem(problem, unions(known))
+        solver, found = solve(*texts)
+        assert found[0].status == "verified" and solver.right(0, found[0].text)
+        ours = {v: k for (what, k), v in author.names.items() if what == "action"}
+        actions = [line[1:-1].split()[0] for line in found[0].text.split("\n")]
+        plans.add(tuple(ours[action] for action in actions))
+    assert len(plans) == 1
+
+
+BLOCKS = Author(1, typed=False).domain(known_domains()["blocksworld"])
+
+
+def blocks(goal):
+    """A problem of the author of ``BLOCKS``."""
+    author = Author(1, typed=False)
+    author.domain(known_domains()["blocksworld"])
+    initial = "on a b, ontable b, ontable c, clear a, clear c, handempty"
+    return author.problem(problem("block a b c", initial, goal))
+
+
+def test_a_problem_without_a_plan_is_proved(solve):
+    _, found = solve(BLOCKS, blocks("on a b, on b a"), blocks("on b c"), blocks("on a a"))
+    assert [found[at].status for at in range(3)] == ["no plan exists", "verified", "no plan exists"]
+    assert found[0].proved and found[2].proved and not found[1].proved
+
+
+def test_a_goal_that_holds_has_the_empty_plan(solve):
+    solver, found = solve(BLOCKS, blocks("on a b"))
+    assert found[0].status == "verified" and found[0].text == "" and solver.right(0, "")
+
+
+def test_a_search_without_a_plan_is_not_verified(solve):
+    _, found = solve(BLOCKS, blocks("on b c"), actions=lambda sentences: [[] for _ in sentences])
+    assert found[0].status == "not verified" and found[0].text is None
+    assert found[0].reason == "the search found no plan, though one exists"
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others_answered(solve):
+    _, found = solve(BLOCKS, "(define (problem p)", blocks("on b c"))
+    assert found[0].status == "cannot be read" and "p0.pddl" in found[0].reason
+    assert found[1].status == "verified"
+
+
+def test_an_unknown_domain_is_said_to_be_unknown(solve):
+    texts = (
+        "(define (domain d) (:predicates (p)))",
+        "(define (problem p) (:domain d) (:init) (:goal (p)))",
+    )
+    _, found = solve(*texts)
+    assert found[0].status == "cannot be answered"
+    assert "is no domain that is known by its structure: these are blocksworld" in found[0].reason
+
+
+def test_a_model_is_not_asked_of_domains_that_it_lacks(solve):
+    _, found = solve(BLOCKS, blocks("on b c"), knows=("gripper",))
+    assert found[0].status == "cannot be answered"
+    assert found[0].reason == "the model was not trained on blocksworld"
+
+
+def test_a_wrong_plan_is_not_right(solve):
+    solver, found = solve(BLOCKS, blocks("on b c"))
+    lines = found[0].text.split("\n")
+    assert solver.right(0, "\n".join(lines))
+    for damaged in (lines[:-1], lines[::-1], [*lines, lines[-1]], [*lines, ""], ["(a b)"], [""]):
+        assert not solver.right(0, "\n".join(damaged))
+
+
+def test_a_domain_alone_is_refused():
+    with pytest.raises(UserError, match="name a file with a domain, and then files with problems"):
+        PlanSolver(["domain.pddl"])

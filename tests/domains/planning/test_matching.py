@@ -1,0 +1,151 @@
+"""Files of other authors are read as problems of known domains."""
+
+import pytest
+from domains.planning.pddl_written import Author, unions
+from domains.planning.problems import PROBLEMS, problem
+
+from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.kinds import by_kind
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
+from sit_fairseq.domains.planning.strips import Problem, apply, execute
+from sit_fairseq.errors import UserError
+
+
+def matched(domain_text, problem_text):
+    """The domain and problem of texts, by kind, and as those of a known domain."""
+    read = read_problem(problem_text, "p.pddl", read_domain(domain_text, "d.pddl"))
+    domain, problem = by_kind(read)
+    return domain, problem, match(domain, problem, "d.pddl")
+
+
+def renamed(problem, names):
+    atoms = (
+        frozenset((a[0], *(names[name] for name in a[1:])) for a in some)
+        for some in (problem.initial, problem.goal)
+    )
+    return Problem({names[name]: sort for name, sort in problem.sorts.items()}, *atoms)
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_author_states_the_same_problem(name, typed):
+    known, ours = known_domains()[name], PROBLEMS[name]
+    for seed in range(5):
+        author = Author(seed, typed)
+        texts = author.domain(known), author.problem(ours, unions(known))
+        domain, theirs, found = matched(*texts)
+        assert found.domain == known
+        assert found.problem == renamed(ours, {o: author.name("object", o) for o in ours.sorts})
+        # An action of ours is theirs, and does the same.
+        state, their_state = found.problem.initial, theirs.initial
+        for step in range(6):
+            actions = sorted(applicable(known, state, found.problem.sorts))
+            assert {found.in_file(action) for action in actions} == set(
+                applicable(domain, their_state, theirs.sorts)
+            )
+            action = actions[(seed + step) % len(actions)]
+            state = apply(known, state, action)
+            their_state = apply(domain, their_state, found.in_file(action))
+
+
+def test_a_plan_is_one_of_the_file():
+    known, ours = known_domains()["blocksworld"], PROBLEMS["blocksworld"]
+    author = Author(3, typed=False)
+    domain, theirs, found = matched(author.domain(known), author.problem(ours))
+    actions = [("unstack", "a", "b"), ("put-down", "a"), ("pick-up", "b"), ("stack", "b", "c")]
+    names = {o: author.name("object", o) for o in ours.sorts}
+    plan = [found.in_file((a[0], *(names[o] for o in a[1:]))) for a in actions]
+    assert plan == [author.action(action) for action in actions]
+    assert execute(domain, theirs, plan) is None
+
+
+LOGISTICS = """
+(define (domain other) (:requirements :strips :typing :equality)
+  (:types vehicle thing place town - object  lorry plane - vehicle  station field - place)
+  (:predicates (is ?x - (either vehicle thing) ?y - place) (has ?v - vehicle ?t - thing)
+               (of ?t - town ?p - place))
+  (:action put :parameters (?v - lorry ?t - thing ?p - place)
+    :precondition (and (is ?t ?p) (is ?v ?p)) :effect (and (has ?v ?t) (not (is ?t ?p))))
+  (:action get :parameters (?t - thing ?v - lorry ?p - place)
+    :precondition (and (has ?v ?t) (is ?v ?p)) :effect (and (is ?t ?p) (not (has ?v ?t))))
+  (:action go :parameters (?a ?b - place ?v - lorry ?t - town)
+    :precondition (and (is ?v ?a) (of ?t ?a) (of ?t ?b) (not (= ?b ?a)))
+    :effect (and (is ?v ?b) (not (is ?v ?a))))
+  (:action up :parameters (?v - plane ?t - thing ?p - place)
+    :precondition (and (is ?t ?p) (is ?v ?p)) :effect (and (has ?v ?t) (not (is ?t ?p))))
+  (:action down :parameters (?v - plane ?t - thing ?p - place)
+    :precondition (and (has ?v ?t) (is ?v ?p)) :effect (and (is ?t ?p) (not (has ?v ?t))))
+  (:action fly :parameters (?v - plane ?from ?to - field)
+    :precondition (is ?v ?from) :effect (and (is ?v ?to) (not (is ?v ?from)))))
+"""
+PARCEL = """
+(define (problem one) (:domain other)
+  (:objects p - plane t1 t2 - lorry box - thing s1 s2 - station f1 f2 - field c1 c2 - town)
+  (:init (of c1 s1) (of c1 f1) (of c2 s2) (of c2 f2) (is t1 s1) (is t2 f2) (is p f2) (is box s1))
+  (:goal (is box s2)))
+"""
+
+
+def test_a_hierarchy_of_types_is_flattened():
+    _, _, found = matched(LOGISTICS, PARCEL)
+    assert found.problem == problem(
+        "airplane p, truck t1 t2, package box, location s1 s2, airport f1 f2, city c1 c2",
+        "in-city s1 c1, in-city f1 c1, in-city s2 c2, in-city f2 c2, at t1 s1, at t2 f2, at p f2, "
+        "at box s1",
+        "at box s2",
+    )
+    assert found.in_file(("drive", "t1", "s1", "f1", "c1")) == ("go", "s1", "f1", "t1", "c1")
+    assert "in-city = of 2 1" in str(found) and "airport = field+place" in str(found)
+
+
+def test_what_the_file_wants_to_differ_differs():
+    _, _, found = matched(LOGISTICS, PARCEL)
+    moves = set(applicable(found.domain, found.problem.initial, found.problem.sorts))
+    usual = set(
+        applicable(known_domains()["logistics"], found.problem.initial, found.problem.sorts)
+    )
+    assert usual - moves == {("drive", "t1", "s1", "s1", "c1"), ("drive", "t2", "f2", "f2", "c2")}
+    assert moves < usual
+
+
+def test_places_are_airports_if_airplanes_land_anywhere():
+    fields, places = "(?v - plane ?from ?to - field)", "(?v - plane ?from ?to - place)"
+    assert fields in LOGISTICS
+    _, _, found = matched(LOGISTICS.replace(fields, places), PARCEL)
+    assert found.sorts["place"] == "airport"
+
+
+def test_objects_that_play_no_part_are_left_out():
+    _, _, found = matched(
+        LOGISTICS.replace("town -", "town king -"),
+        PARCEL.replace("c2 - town", "c2 - town k - king"),
+    )
+    assert "k" not in found.problem.sorts
+
+
+def test_parts_of_the_goal_that_always_hold_are_left_out():
+    goal = "(:goal (and (is box s2) (of c1 s1)))"
+    _, _, found = matched(LOGISTICS, PARCEL.replace("(:goal (is box s2))", goal))
+    assert found.problem.goal == {("at", "box", "s2")}
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (":effect (and (is ?v ?to) (not (is ?v ?from)))", ":effect (and (is ?v ?to))"),
+        ("(?v - plane ?from ?to - field)", "(?v ?from - plane ?to - field)"),
+        ("(of ?t ?a) (of ?t ?b)", "(of ?t ?a)"),
+        ("(is ?v ?a) (of ?t ?a)", "(is ?v ?a) (not (is ?v ?b)) (of ?t ?a)"),
+    ],
+)
+def test_another_domain_is_not_taken_for_a_known_one(before, after):
+    assert before in LOGISTICS
+    text = LOGISTICS.replace(before, after)
+    with pytest.raises(UserError) as error:
+        matched(text, PARCEL)
+    names = "blocksworld, depots, gripper, logistics, visitall"
+    assert (
+        str(error.value) == f"d.pddl is no domain that is known by its structure: these are {names}"
+    )

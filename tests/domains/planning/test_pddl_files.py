@@ -1,0 +1,159 @@
+"""Files in PDDL: what is read, and what is said of what cannot be."""
+
+import pytest
+
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
+from sit_fairseq.domains.planning.strips import Operator
+from sit_fairseq.errors import UserError
+
+DOMAIN = """; a comment with ( and :requirements :adl
+(DEFINE (DOMAIN Shop)
+  (:requirements :STRIPS :typing :negative-preconditions :equality :action-costs)
+  (:types crate - thing  thing van - object)
+  (:constants Home - thing)
+  (:predicates (in ?c - crate ?v - (either van thing)) (empty) (heavy ?x))
+  (:functions (total-cost) - number)
+  (:action Load
+    :parameters (?c - crate ?v - van ?other)
+    :precondition (and (empty) (not (in ?c ?v)) (not (= ?c ?other)) (heavy Home))
+    :effect (and (in ?C ?v) (not (empty)) (increase (total-cost) 1)))
+  (:action rest :parameters () :precondition () :effect (empty)))
+"""
+PROBLEM = """(define (problem p) (:domain SHOP)
+  (:objects C1 c2 - crate V - van any)
+  (:init (empty) (in c1 v) (not (in c2 v)) (= (total-cost) 0) (heavy home))
+  (:goal (and (in c1 V) (and (empty))))
+  (:metric minimize (total-cost)))
+"""
+
+
+def test_a_domain_is_read_with_types_equality_and_costs():
+    read = read_domain(DOMAIN, "d.pddl")
+    assert read.domain.name == "Shop"
+    assert read.domain.predicates == {"in": 2, "empty": 0, "heavy": 1}
+    assert read.domain.operators["Load"] == Operator(
+        "Load",
+        {"?c": frozenset({"crate"}), "?v": frozenset({"van"}), "?other": frozenset({"object"})},
+        before=(("empty",), ("heavy", "Home")),
+        add=(("in", "?c", "?v"),),
+        delete=(("empty",),),
+        without=(("in", "?c", "?v"),),
+        distinct=(("?c", "?other"),),
+    )
+    assert read.domain.operators["rest"] == Operator("rest", {}, (), (("empty",),), ())
+    assert read.above["crate"] == {"crate", "thing", "object"}
+    assert read.constants == {"Home": "thing"}
+
+
+def test_a_problem_is_read_in_the_names_that_its_file_defines():
+    problem = read_problem(PROBLEM, "p.pddl", read_domain(DOMAIN, "d.pddl")).problem
+    sorts = {"Home": "thing", "C1": "crate", "c2": "crate", "V": "van", "any": "object"}
+    assert problem.sorts == sorts
+    assert problem.initial == {("empty",), ("in", "C1", "V"), ("heavy", "Home")}
+    assert problem.goal == {("in", "C1", "V"), ("empty",)}
+
+
+def test_empty_sections_and_types_without_the_requirement_are_read():
+    text = """(define (domain d) (:requirements :equality) (:types ) (:constants
+      ) (:predicates (p ?x - object)) (:functions
+      ) (:action a :parameters (?x - object) :precondition (p ?x) :effect (not (p ?x))))"""
+    read = read_domain(text, "d.pddl")
+    assert read.domain.operators["a"].delete == (("p", "?x"),)
+
+
+def refused(read, text, before, after):
+    """What is said of a text with a change in which § marks the place of the mistake."""
+    assert before in text
+    marked = text.replace(before, after)
+    with pytest.raises(UserError) as error:
+        read(marked.replace("§", ""))
+    lines = marked[: marked.index("§")].split("\n")
+    place, _, reason = str(error.value).partition(": ")
+    assert place == f"file.pddl, line {len(lines)}, column {len(lines[-1]) + 1}"
+    assert "\n" not in reason
+    return reason
+
+
+@pytest.mark.parametrize(
+    "before, after, told",
+    [
+        (":equality", "§:adl", "the requirement ':adl' is not known, but :strips"),
+        ("(empty) (heavy", "(empty §(heavy", "'(' cannot stand here in a domain"),
+        ("(in ?C ?v)", "(§inn ?C ?v)", "there is no predicate inn"),
+        ("(in ?C ?v)", "(§in ?C)", "in has 2 objects, not 1"),
+        ("(in ?C ?v)", "(in ?C ?§w)", "there is no parameter w"),
+        ("?v - van", "?v - §vans", "there is no type vans"),
+        ("(heavy Home)", "(heavy §House)", "there is no constant house"),
+        ("(:action rest", "(:action §load", "action load is defined twice"),
+        ("(heavy ?x)", "(§in ?x)", "predicate in is defined twice"),
+        ("(not (= ?c ?other))", "§(= ?c ?other)", "equality is known after 'not' alone"),
+        ("(not (in ?c ?v))", "(§or (in ?c ?v))", "'or' is not known in STRIPS"),
+        ("(not (empty))", "(§when (empty) (empty))", "'when' is not known in STRIPS"),
+        ("(increase (total-cost) 1)", "§(increase (fuel) 1)", "of numbers the total-cost alone"),
+        ("(not (in ?c ?v))", "(§not (not (empty)))", "'not' stands before atoms alone"),
+        ("(:action rest", "§(:derived (empty) (empty)) (:action rest", "derived predicates are"),
+    ],
+)
+def test_an_error_names_file_and_place(before, after, told):
+    def read(text):
+        read_domain(text, "file.pddl")
+
+    assert refused(read, DOMAIN, before, after).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "before, after, told",
+    [
+        ("any)", "any §c1)", "object c1 is defined twice"),
+        ("any)", "any §home)", "object home is defined twice"),
+        ("V - van", "V - §tram", "there is no type tram"),
+        ("(in c1 v)", "(in §c3 v)", "there is no object c3"),
+        ("(heavy home)", "(§heavy)", "heavy has 1 objects, not 0"),
+        ("(and (empty))", "(not §(empty))", "a goal of STRIPS has atoms without 'not' or '='"),
+        ("(and (empty))", "(§imply (empty) (empty))", "'imply' is not known in STRIPS"),
+        ("(:init", "(§:start", "':start' cannot stand here in a problem"),
+    ],
+)
+def test_an_error_of_a_problem_names_file_and_place(before, after, told):
+    def read(text):
+        read_problem(text, "file.pddl", read_domain(DOMAIN, "d.pddl"))
+
+    assert refused(read, PROBLEM, before, after).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        (
+            "(" * 100_000,
+            "d.pddl, line 1, column 51: more than 50 parentheses stand within each other",
+        ),
+        (" " * 2_000_000, "d.pddl has more than 250,000 characters"),
+        ("\0\xff", "d.pddl, line 1, column 1"),
+        ("", "d.pddl: the domain has no end"),
+    ],
+)
+def test_hostile_texts_are_refused_at_once(text, told):
+    with pytest.raises(UserError) as error:
+        read_domain(text, "d.pddl")
+    assert told in str(error.value)
+
+
+def test_long_lists_are_refused():
+    types = " ".join(f"t{n} - t{n + 1}" for n in range(500))
+    with pytest.raises(UserError, match="there are more than 100 types"):
+        read_domain(f"(define (domain d) (:types {types}))", "d.pddl")
+    objects = " ".join(f"o{n}" for n in range(10_001))
+    text = f"(define (problem p) (:domain d) (:objects {objects}) (:init) (:goal (and)))"
+    with pytest.raises(UserError, match="there are more than 10,000 objects"):
+        read_problem(text, "p.pddl", read_domain("(define (domain d))", "d.pddl"))
+
+
+def test_types_above_each_other_in_a_circle_are_one():
+    read = read_domain("(define (domain d) (:types a - b b - a))", "d.pddl")
+    assert read.above["a"] == read.above["b"] == {"a", "b", "object"}
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(UserError, match="none.pddl: No such file"):
+        read_text(str(tmp_path / "none.pddl"))

@@ -1,0 +1,42 @@
+from itertools import permutations
+
+import pytest
+from domains.planning.problems import PROBLEMS, problem
+
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.proofs import beyond_reach, has_plan
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_proof_is_found_for_problems_with_plans(name):
+    assert beyond_reach(known_domains()[name], PROBLEMS[name]) is None
+    assert has_plan(known_domains()[name], PROBLEMS[name]) is True
+
+
+def test_a_goal_that_no_action_leads_to_is_named():
+    domain, start = known_domains()["logistics"], PROBLEMS["logistics"]
+    lost = problem(
+        "package o, truck t, location l m, city c d",
+        "in-city l c, at t l, at o l, in-city m d",
+        "at o m",
+    )
+    assert beyond_reach(domain, lost) == ("at", "o", "m")
+    assert beyond_reach(domain, start) is None
+
+
+def test_towers_that_stand_on_themselves_have_no_plan():
+    domain = known_domains()["blocksworld"]
+    start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
+    for a, b, c in permutations("abc"):
+        circle = problem("block a b c", start, f"on {a} {b}, on {b} {a}")
+        assert beyond_reach(domain, circle) is None and has_plan(domain, circle) is False
+        tower = problem("block a b c", start, f"on {a} {b}, on {b} {c}")
+        assert has_plan(domain, tower) is True
+
+
+def test_few_states_decide_nothing():
+    domain = known_domains()["blocksworld"]
+    start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
+    circle = problem("block a b c", start, "on a b, on b a")
+    assert has_plan(domain, circle, most=10) is None
+    assert has_plan(domain, circle, most=22) is False  # 13 with an empty hand, 9 with a block

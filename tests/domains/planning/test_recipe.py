@@ -1,0 +1,74 @@
+"""Data of planning: what is drawn, and what is left out."""
+
+import re
+
+import pytest
+from command_line import sit
+from generated import generate, read
+
+from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.planning.folders import problems_in
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.verdict import Verdict
+
+BLOCKS = """(define (domain blocks)
+  (:predicates (on ?x ?y) (ontable ?x) (clear ?x) (handempty) (holding ?x))
+  (:action pick-up :parameters (?x)
+    :precondition (and (clear ?x) (ontable ?x) (handempty))
+    :effect (and (not (ontable ?x)) (not (clear ?x)) (not (handempty)) (holding ?x)))
+  (:action put-down :parameters (?x)
+    :precondition (holding ?x)
+    :effect (and (not (holding ?x)) (clear ?x) (handempty) (ontable ?x)))
+  (:action stack :parameters (?x ?y)
+    :precondition (and (holding ?x) (clear ?y))
+    :effect (and (not (holding ?x)) (not (clear ?y)) (clear ?x) (handempty) (on ?x ?y)))
+  (:action unstack :parameters (?x ?y)
+    :precondition (and (on ?x ?y) (clear ?x) (handempty))
+    :effect (and (holding ?x) (clear ?y) (not (clear ?x)) (not (handempty)) (not (on ?x ?y)))))"""
+TOWER = """(define (problem x) (:domain blocks) (:objects p q)
+  (:init (handempty) (ontable q) (on p q) (clear p)) (:goal (and (on q p))))"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A problem of two blocks, with its domain in the folder above."""
+    (tmp_path / "pddl/set").mkdir(parents=True)
+    (tmp_path / "pddl/domain.pddl").write_text(BLOCKS)
+    (tmp_path / "pddl/set/instance-1.pddl").write_text(TOWER)
+    return tmp_path / "pddl"
+
+
+def test_labels_are_good_actions_and_sizes_as_asked_for(tmp_path):
+    options = ["--sizes", "blocksworld=3,5-6", "gripper=2", "--size", 300]
+    sources, targets = read(generate("planning", tmp_path / "x", *options))
+    judge = make_judge("planning")
+    assert {judge.verify(*pair) for pair in zip(sources, targets)} == {Verdict.satisfied}
+    sizes = {
+        (source.split()[0], len(set(re.findall(r"\b(?:block|ball)\d+", source))))
+        for source in sources
+    }
+    assert sizes == {("blocksworld", 3), ("blocksworld", 5), ("blocksworld", 6), ("gripper", 2)}
+
+
+def test_problems_of_folders_are_left_out(folder, tmp_path):
+    options = ["--sizes", "blocksworld=2", "--size", 40, "--workers", 1]
+    lengths = []
+    for more in ([], ["--without", folder]):
+        sources, _ = read(generate("planning", tmp_path / "x", *options, *more))
+        lengths.append({len(source.split()) for source in sources})
+    assert lengths[0] - lengths[1] == {9}  # blocksworld on ? ? ontable ? on? ? ?
+
+
+def test_the_domain_of_a_problem_is_the_nearest(folder):
+    ((path, found),) = problems_in(str(folder))
+    assert path.name == "instance-1.pddl" and found.domain.name == "blocksworld"
+    (folder / "domain.pddl").unlink()
+    with pytest.raises(UserError, match="instance-1.pddl has no domain"):
+        list(problems_in(str(folder)))
+
+
+@pytest.mark.parametrize("sizes", ["chess", "gripper=0", "gripper=a", "gripper=5-4"])
+def test_sizes_that_are_none_are_said(tmp_path, capsys, sizes):
+    with pytest.raises(SystemExit):
+        sit("generate", "planning", tmp_path / "x", "--sizes", sizes)
+    assert sizes.partition("=")[0] in capsys.readouterr().err

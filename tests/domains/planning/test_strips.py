@@ -1,0 +1,71 @@
+from random import Random
+
+import pytest
+from domains.planning.problems import PROBLEMS
+
+from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.strips import apply, execute
+
+BLOCKS, STACKED = known_domains()["blocksworld"], PROBLEMS["blocksworld"]
+
+
+def plan(text):
+    return [tuple(action.split()) for action in text.split(", ")]
+
+
+def test_a_plan_that_reaches_the_goal_does_not_fail():
+    assert execute(BLOCKS, STACKED, plan("unstack a b, put-down a, pick-up b, stack b c")) is None
+
+
+def test_what_is_added_and_deleted_holds():
+    gripper, problem = known_domains()["gripper"], PROBLEMS["gripper"]
+    assert apply(gripper, problem.initial, ("move", "r1", "r1")) == problem.initial
+
+
+@pytest.mark.parametrize(
+    "text, step, reason, malformed",
+    [
+        ("unstack a b, pick-up b", 2, "(pick-up b) needs (handempty)", False),
+        ("unstack a b, put-down a", 3, "the goal (on b c) does not hold", False),
+        ("unstack a b, fly a", 2, "there is no action (fly)", True),
+        ("unstack a", 1, "unstack has 2 objects, not 1", True),
+        ("pick-up d", 1, "there is no object d", True),
+    ],
+)
+def test_a_plan_that_fails_says_where_and_why(text, step, reason, malformed):
+    failure = execute(BLOCKS, STACKED, plan(text))
+    assert (failure.step, failure.reason, failure.malformed) == (step, reason, malformed)
+
+
+def test_an_object_of_another_sort_is_refused():
+    domain, problem = known_domains()["logistics"], PROBLEMS["logistics"]
+    failure = execute(domain, problem, [("fly", "a", "p2", "l1")])
+    assert str(failure) == "step 1: (fly a p2 l1) cannot have the location l1"
+
+
+def test_static_predicates_are_those_that_no_action_changes():
+    static = {name: set(domain.static) for name, domain in known_domains().items()}
+    others = {"blocksworld": set(), "depots": set(), "gripper": set()}
+    assert static == {**others, "logistics": {"in-city"}, "visitall": {"connected"}}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_problems_have_atoms_of_their_domain_alone(name):
+    domain, problem = known_domains()[name], PROBLEMS[name]
+    for predicate, *objects in problem.initial | problem.goal:
+        assert domain.predicates[predicate] == len(objects)
+        assert set(objects) <= set(problem.sorts)
+    sorts = {sort for o in domain.operators.values() for s in o.parameters.values() for sort in s}
+    assert set(problem.sorts.values()) == sorts
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_each_known_action_can_be_taken(name):
+    domain, problem, rng = known_domains()[name], PROBLEMS[name], Random(1)
+    state, taken = problem.initial, set()
+    for _ in range(200):
+        action = rng.choice(sorted(applicable(domain, state, problem.sorts)))
+        state = apply(domain, state, action)
+        taken.add(action[0])
+    assert taken == set(domain.operators)
