@@ -91,6 +91,20 @@ def test_measurements_of_one_condition_are_made_there_alone(folder, calls):
     assert done == ["train", "train", "covariance"]
 
 
+def test_a_module_may_measure(folder, monkeypatch):
+    module = folder.parent / "measuring_module.py"
+    module.write_text(
+        "import json, sys; data, _, model, _, path = sys.argv[1:]; "
+        "result = {'bits': len(data), 'model': model}; versions = {}; files = {}; "
+        "json.dump(dict(result=result, versions=versions, files=files, undecided=0), open(path, 'w'))"
+    )
+    monkeypatch.syspath_prepend(module.parent)
+    measured = {"test": {"module": module.stem, "command": "data", "columns": {"Bits": "bits"}}}
+    some = table(folder, **ONE, models={}, checkpoints={"A": "a.pt"}, measurements=measured)
+    text, failed = run_table(some, folder, "some", 1)
+    assert not failed and text.splitlines()[-1].split() == "| All | A | 4 |".split()
+
+
 def test_each_seed_may_have_data_of_its_own(folder, calls):
     test = {"command": "prop {data}/test", "columns": {}}
     each = {"seeds": [1, 2], "models": {"A": ""}, "measurements": {"test": test}}

@@ -22,6 +22,10 @@ measured by ``sit evaluate``. The table is written to ``DIR/FILE.md`` after each
       test:
         command: prop data/test                 # of sit evaluate; {data} is that of the condition
         columns: {Correct: correct.share}       # a path in its result
+      more:
+        module: examples.code.measure           # is run instead of sit evaluate
+        command: data
+        columns: {Bits: test.written.all.bits}
       training:                                 # needs no command
         columns: {After 500: validation.500.correct, CPU minutes: cpu_minutes}
 

@@ -48,6 +48,10 @@ _BECOME = (
     "end_with_parent(signal.SIGTERM); os.execvp(sys.argv[1], sys.argv[1:])"
 )
 
+# What measures.
+_EVALUATE = "from sit_fairseq.commands import main; main()"
+_MODULE = "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+
 
 def import_path(*first: str) -> str:
     """``PYTHONPATH`` for commands that run elsewhere, with other folders before those that it has."""
@@ -107,8 +111,9 @@ class Runner:
                 for name, measurement in self._table.measurements.items():
                     if name != TRAINING and measurement.of(run):
                         data = os.path.relpath(run.data, self._folder)
-                        command = measurement.command.replace("{data}", data)
-                        results[name] = self._measure(run, slug(name), words(command))
+                        command = words(measurement.command.replace("{data}", data))
+                        first = [measurement.module] if measurement.module else ["evaluate"]
+                        results[name] = self._measure(run, slug(name), [*first, *command])
         except subprocess.CalledProcessError as error:
             return None if self._stopped else _say(f"{run.name} FAILED, see {error.output}")
         _say(f"{run.name} done")
@@ -184,7 +189,7 @@ class Runner:
         and versions, and each verdict is decided."""
         path, begun = run.folder / f"{name}.json", run.folder / f"{name}.command"
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
-        command = ["evaluate", *command, "--path", str(checkpoint), "--result", str(path)]
+        command = [*command, "--path", str(checkpoint), "--result", str(path)]
         key = json.dumps([command, versions()])
         same = not begun.exists() or begun.read_text(encoding="utf-8") == key
         if path.exists():
@@ -201,8 +206,8 @@ class Runner:
                 old.unlink()
         with replacing(str(begun)) as (file,):
             file.write(key)
-        program = python("from sit_fairseq.commands import main; main()", *command)
-        self._call(run.folder / f"{name}.log", program, lambda line: None)
+        program = _EVALUATE if command[0] == "evaluate" else _MODULE
+        self._call(run.folder / f"{name}.log", python(program, *command), lambda line: None)
         return json.loads(path.read_text(encoding="utf-8"))["result"]
 
 
@@ -214,7 +219,7 @@ def _fingerprint(data: Path) -> str:
     """A hash of what fairseq-preprocess has written into a folder, but for its log."""
     digest = hashlib.sha256()
     for path in sorted(data.iterdir()):
-        if path.suffix in (".bin", ".idx") or path.match("dict.*.txt"):
+        if path.suffix in (".bin", ".idx") or path.match("dict*.txt"):
             digest.update(f"{path.name} {sha256_of_file(str(path))}\n".encode())
     return digest.hexdigest()
 

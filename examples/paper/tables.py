@@ -21,8 +21,8 @@ _LARGEST, _DEEPEST, _MOST_RUNS = 2**18, 20, 10_000
 # The measurement that each training makes by itself.
 TRAINING = "training"
 
-# Columns that are no shares.
-_NUMBERS = ("cpu_minutes", "parameters")
+# Columns that are no shares, by the ends of their paths.
+_NUMBERS = ("cpu_minutes", "parameters", "bits")
 
 # The result of each measurement of a run, by its name; None if the run failed.
 Results = Optional[Dict[str, Dict[str, Any]]]
@@ -41,10 +41,12 @@ class Condition:
 class Measurement:
     """A command of ``sit evaluate`` without a model, and the columns that show its result.
 
-    ``{data}`` in the command is the data of the condition.
+    ``{data}`` in the command is the data of the condition. A module is run in the place of ``sit
+    evaluate``; it takes --path and --result, and writes the same kind of file.
     """
 
     command: str = ""
+    module: str = ""
     columns: Dict[str, str] = field(default_factory=dict)
     models: Optional[List[str]] = None
     conditions: Optional[List[str]] = None
@@ -242,7 +244,7 @@ def cells(table: Table, runs: Sequence[Run], results: Sequence[Results]) -> List
         rows.append([*key])
         for name, _, path in columns:
             values = [_value_at(result[name], path) for result in group if name in result]
-            rows[-1].append(_cell(values, path not in _NUMBERS))
+            rows[-1].append(_cell(values, path.split(".")[-1] not in _NUMBERS))
     return rows
 
 

@@ -25,6 +25,7 @@ from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import VOCABULARIES
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
 
@@ -39,6 +40,8 @@ def check_exportable(model: nn.Module) -> None:
     Raises:
         UserError: naming the option.
     """
+    if isinstance(model, SymbolInvariantLanguageModel):
+        raise UserError("a language model cannot be exported to ONNX; export it for transformers")
     kind = next(name for name, of in VOCABULARIES.items() if type(model.vocabulary) is of)
     if kind not in ("streams", "fixed"):
         raise UserError(

@@ -5,7 +5,7 @@ H heads, D = C / H channels of a head. Masks are True where attention is allowed
 """
 
 from dataclasses import dataclass
-from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -26,13 +26,18 @@ class KeysValues(NamedTuple):
     values: Tensor
 
 
+# Queries, and keys and values with them.
+Projected = Tuple[Tensor, Optional[KeysValues]]
+
+
 @dataclass(frozen=True)
 class Sequences:
     """The keys and values of a layer's attentions if all positions are there at once.
 
     A memory says which keys and values each row attends to. It has the ``position`` of the tokens,
     the ``places`` of the queries, see :class:`Rotary`, and three methods, which attend from
-    (N*K, H, T, D) queries by a ``kernel``.
+    (N*K, H, T, D) queries by a ``kernel``. Its ``ready`` queries, keys and values are not computed
+    again by the layer's per-stream self-attention.
     :class:`~sit_fairseq.models.cache.LayerMemory` is that of a step of a search.
 
     Attributes:
@@ -54,6 +59,7 @@ class Sequences:
     view_mask: Optional[Tensor] = None
     position: Union[int, Places] = 0
     places: Union[int, Places] = 0
+    ready: Optional[Projected] = None
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""
@@ -128,10 +134,13 @@ class StreamSelfAttention(_Attention):
 
     def forward(self, x: Tensor, memory: Any) -> Tensor:
         """Attends within each row of ``x`` (R, T, C), see :class:`Sequences`."""
-        queries, keys, values = (self._heads(part) for part in self.qkv_proj(x).chunk(3, dim=2))
-        queries = self._rotate(queries, memory.places)
-        new = KeysValues(self._rotate(keys, memory.places), values)
+        queries, new = memory.ready or self.project(x, memory.places)
         return self._output(memory.own(queries, new, self._kernel))
+
+    def project(self, x: Tensor, places: Union[int, Places]) -> Projected:
+        """(R, H, T, D) queries, keys and values of (R, T, C), whose positions :class:`Rotary` reads."""
+        queries, keys, values = (self._heads(part) for part in self.qkv_proj(x).chunk(3, dim=2))
+        return self._rotate(queries, places), KeysValues(self._rotate(keys, places), values)
 
 
 class ViewAttention(_Attention):

@@ -153,7 +153,7 @@ def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[T
     canonical, slots = Slots.by_appearance(vocabulary, tokens)
     rows, unk = vocabulary.rows_of_sorts, vocabulary.unk
     counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
-    sorts = torch.zeros_like(symbols) if sorts is None else sorts.to(tokens.device)
+    sorts = torch.zeros_like(symbols) if sorts is None else sorts
     earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
     exists, has_row = symbols.ne(vocabulary.dictionary.pad()), earlier < counts[sorts]
     vocabulary.warn_of_lost_symbols(earlier[exists & ~has_row])

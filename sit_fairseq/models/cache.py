@@ -323,7 +323,7 @@ class LayerMemory:
         """Of the first query."""
         return self.cache.position
 
-    places = position
+    places, ready = position, None
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends within each row."""

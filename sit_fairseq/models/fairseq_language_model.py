@@ -20,7 +20,7 @@ from sit_fairseq.models.language_model import (
     make_vocabulary,
 )
 from sit_fairseq.models.loading import TEXT_KIND
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.symbol_language_modeling import SymbolLanguageModelingTask
 
 
 @dataclass
@@ -43,7 +43,7 @@ class SymbolInvariantTransformerLanguageModel(
     def build_model(cls, cfg: SymbolInvariantLanguageModelConfig, task):
         """Builds the model for the dictionary of a ``symbol_language_modeling`` task."""
         check(cfg)
-        if not isinstance(task.source_dictionary, StreamDictionary):
+        if not isinstance(task, SymbolLanguageModelingTask):
             raise UserError(
                 "language models with symbols need a dictionary that knows them; pass --task "
                 "symbol_language_modeling"

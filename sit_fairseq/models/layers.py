@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.attention import KeysValues, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.attention import KeysValues, Projected, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.cpu_kernels import Linear, dropout, relu_network
 from sit_fairseq.symbols.rows import Places
@@ -102,6 +102,11 @@ class StreamLayer(nn.Module):
         """The per-stream self-attention alone."""
         attend = partial(self.self_attn, memory=memory)
         return self._residual(x, self.self_attn_layer_norm, attend, self.cfg.normalize_before)
+
+    def project_to_self(self, x: Tensor, memory: Any) -> Projected:
+        """Queries, keys and values of :meth:`attend_to_self`."""
+        x = self.self_attn_layer_norm(x) if self.cfg.normalize_before else x
+        return self.self_attn.project(x, memory.places)
 
     def _attention(self, kind, **sizes: int):
         cfg = self.cfg

@@ -1,8 +1,7 @@
 """Encoder and decoder of ``--stream-places own``: a symbol has a stream of its own where it stands.
 
 All layers but the last of the decoder compute :class:`~sit_fairseq.symbols.rows.Rows`: a token has
-two at most, whatever the number of symbols. In the last one each symbol has its stream at every
-position, which begins as the symbol's own state at its places and as the background elsewhere.
+two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` has the last one.
 
 Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, P new tokens of a step, H heads,
 D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
@@ -14,14 +13,15 @@ from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.attention import Kernel, KeysValues, Sequences, attend_folded
+from sit_fairseq.models.attention import Kernel, KeysValues, Projected, attend_folded
 from sit_fairseq.models.cache import KeyValueCache, SelfAttentionCache
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import dropout
 from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.embedding import StreamTable
 from sit_fairseq.models.encoder import StreamEncoder
-from sit_fairseq.symbols.rows import Places, Rows, over_streams, pick
+from sit_fairseq.models.last_layer import LastLayer, at
+from sit_fairseq.symbols.rows import Places, Rows, pick
 from sit_fairseq.symbols.streams import Reordering, Streams
 
 
@@ -66,11 +66,10 @@ class RowDecoder(StreamDecoder):
         x = _embed(self, canonical, rows, source.target_table, streams)
         memory = RowSequences(rows, rows.seen(rows.stream, rows.position), rows.earlier)
         memory = memory.with_sources(source, cross)
-        *views, of_streams = self.project_encoder(source)
-        memories = [replace(memory, views=of_layer) for of_layer in views]
-        at = dict(position=places, places=over_streams(places, streams))
-        last = Sequences(streams, None, True, cross, of_streams, source.mask, **at)
-        x = self._layers(x, rows, [*memories, memory], streams, last, "DA" in self.cfg.pattern)
+        *views, last = self.project_encoder(source)
+        for layer, of_layer in zip(self.layers, views):
+            x = layer(x, rows, replace(memory, views=of_layer))
+        x = LastLayer.of(self.layers[-1], x, rows, memory).streams(source, last)
         return self._project(x, canonical, source)
 
     @torch.no_grad()
@@ -84,80 +83,37 @@ class RowDecoder(StreamDecoder):
         seen = past.seen(rows.stream, rows.position)
         memory = RowMemory(rows, seen, rows.earlier, cache=cache)
         memory = memory.with_sources(cache, self.cfg.pattern.cross)
-        memories = [
-            replace(memory, layer=number, views=views)
-            for number, views in enumerate([*cache.views, ()])
-        ]
-        last = StreamMemory.of(cache, past.of_streams(streams), len(self.layers) - 1)
-        x = self._layers(x, rows, memories, streams, last, True)
+        for number, views in enumerate(cache.views):
+            x = self.layers[number](x, rows, replace(memory, layer=number, views=views))
+        number = len(cache.views)
+        last = LastLayer.of(
+            self.layers[number], x, rows, replace(memory, layer=number), stores=True
+        )
+        x = last.step(cache, number, past.of_streams(streams))
         return self._project(x, canonical, context)
 
     def new_cache(self, source: Context) -> "RowCache":
         """The empty memory of the steps of a search."""
         *views, last = self.project_encoder(source)
+        streams = replace(source.streams, hypotheses=1)
+        last = [
+            KeysValues(*at(source.rows.of_streams(streams, True), *view)) if kind == "CP" else view
+            for kind, view in zip(self.cfg.pattern.cross, last)
+        ]
         return RowCache(source, views, last, self.cfg.pattern.cross, self.cfg.num_heads)
 
     def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
-        """Keys and values of the cross-attentions, layer by layer: of the encoder's rows, in the last
-        layer of its streams."""
+        """Keys and values of the cross-attentions to the encoder's rows, layer by layer."""
         cross = self.cfg.pattern.cross
         views = [source.view(letters) for letters in cross]
-        of_streams = [source.places_of(letters) for letters in cross]
-        of_rows = list(of_streams)
-        if "CP" in cross:
-            of_rows[cross.index("CP")] = source.rows.places
-        *layers, last = self.layers
-        for layer in layers:
-            yield layer.project_encoder(views, of_rows)
-        if "CP" in cross:
-            streams = replace(source.streams, hypotheses=1)
-            views[cross.index("CP")] = source.rows.streams(source.states, streams)
-        yield last.project_encoder(views, of_streams)
+        places = [source.rows.places if one == "CP" else source.places for one in cross]
+        for layer in self.layers:
+            yield layer.project_encoder(views, places)
 
     def _columns(self, streams: Streams) -> Tuple[int, Tensor]:
         """V_n, and (B*K,) the slots of each sequence."""
         num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
         return self.embed_tokens.vocabulary.num_base, num_slots
-
-    def _layers(
-        self,
-        x: Tensor,
-        rows: Rows,
-        memories: Sequence["RowSequences"],
-        streams: Streams,
-        last: Any,
-        attends: bool,
-    ) -> Tensor:
-        """(B*K, L, C) input of the first layer to (N*K, T, C) output of the last.
-
-        Args:
-            memories: of the rows in each layer.
-            last: the memory of the streams in the last layer.
-            attends: whether rows attend to themselves in the last layer, too: its aggregated view is
-                theirs, and so are the keys that a cache keeps.
-        """
-        *layers, final = self.layers
-        for layer, memory in zip(layers, memories):
-            x = layer(x, rows, memory)
-        seen = x
-        if attends and final.self_attn is not None:
-            seen = final.attend_to_self(x, memories[-1])
-        return final(rows.streams(x, streams), _ViewOf(final, rows, seen), last)
-
-
-@dataclass(frozen=True)
-class _ViewOf:
-    """The aggregated view of the last layer: that of its rows after their self-attention."""
-
-    layer: nn.Module
-    rows: Rows
-    x: Tensor
-
-    def aggregate(self, streams: Tensor) -> Tensor:
-        """(B*K, T, C), whatever the streams."""
-        view = self.rows.aggregate(self.x)
-        before = self.layer.cfg.aggregated_normalize_before
-        return self.layer.aggregated_attn_layer_norm(view) if before else view
 
 
 @dataclass(frozen=True)
@@ -180,6 +136,7 @@ class RowSequences:
     hypotheses: int = 1
     seen_source: Sequence[Tensor] = ()
     views: Sequence[KeysValues] = ()
+    ready: Optional[Projected] = None
 
     @property
     def position(self) -> Union[int, Places]:
@@ -227,55 +184,6 @@ class RowMemory(RowSequences):
     def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the aggregated view of each sequence, earlier tokens too."""
         return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
-
-
-@dataclass(frozen=True)
-class StreamMemory:
-    """What the streams of the last layer see in a step: the entries of rows, and nothing is stored.
-
-    Attributes:
-        position: of the first query.
-        layer: the number of the layer.
-        self_attn: the entry that each stream has at each position.
-        aggregated_attn: the entry of the view.
-        cache: of the search.
-    """
-
-    position: int
-    layer: int
-    self_attn: SelfAttentionCache
-    aggregated_attn: SelfAttentionCache
-    cache: "RowCache"
-
-    @classmethod
-    def of(cls, cache: "RowCache", row: Tensor, layer: int) -> "StreamMemory":
-        """Reads the entries off (N*K, T) rows of hypotheses."""
-        expand = cache.context.streams.expand
-        own, view = cache.self_attn, cache.aggregated_attn
-        return cls(
-            cache.position,
-            layer,
-            own.seen_by(expand(own.entries).gather(1, row)),
-            view.seen_by(expand(view.entries)),
-            cache,
-        )
-
-    @property
-    def places(self) -> int:
-        """Of the first query."""
-        return self.position
-
-    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends within each stream."""
-        return self.self_attn.attend(self.layer, queries, kernel)
-
-    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the aggregated view of each hypothesis."""
-        return self.aggregated_attn.attend(self.layer, queries, kernel, new)
-
-    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
-        """Attends to the view of the cross-attention of this number."""
-        return self.cache.encoder_attn[number].attend(0, queries, kernel)
 
 
 class RowCache(KeyValueCache):

@@ -150,16 +150,11 @@ class FreshSymbols:
             (B, T) the reserved slot of each, from 0; -1 at all others, and beyond the last slot of
             a sort.
         """
-        if len(self.numbers) == 1:
-            number = numbered(tokens, fresh)
-            return number.masked_fill(number >= self.number, -1)
-        sorts = [
-            [self._tokens.sort(self._tokens[index]) for index in row] for row in tokens.tolist()
-        ]
-        sort_of = torch.tensor([[-1 if s is None else s for s in row] for row in sorts])
+        several = len(self.numbers) > 1  # sizes then depend on values
+        sorts = self._tokens.sorts_of(tokens) if several else torch.zeros_like(tokens)
         slots = torch.full_like(tokens, -1)
         for sort, (most, offset) in enumerate(zip(self.numbers, self.offsets)):
-            number = numbered(tokens, fresh & sort_of.to(tokens.device).eq(sort))
+            number = numbered(tokens, fresh & sorts.eq(sort))
             slots = torch.where((number >= 0) & (number < most), number + offset, slots)
         return slots
 

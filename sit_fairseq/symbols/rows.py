@@ -198,17 +198,16 @@ class Rows:
         symbols; elsewhere all streams are the background, and so is their mean."""
         return pick(x, torch.where(self.token >= 0, self.own_row, self.background))
 
-    def of_streams(self, streams: Streams) -> Tensor:
-        """(N*K, T) the row of its sequence that each stream has at each token."""
+    def of_streams(self, streams: Streams, of_all: bool = False) -> Tensor:
+        """(N*K, T) the row of its sequence that each stream has at each token; or the number of that
+        row among those of all sequences."""
         slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
         at_place = streams.expand(self.token) == slot
-        return torch.where(at_place, streams.expand(self.own_row), self.background)
-
-    def streams(self, x: Tensor, streams: Streams) -> Tensor:
-        """(B*K, L, C) -> (N*K, T, C), each stream written out."""
-        sequence = torch.arange(x.size(0), device=x.device).unsqueeze(1)
-        row = self.of_streams(streams) + streams.expand(sequence) * x.size(1)
-        return F.embedding(row, x.reshape(-1, x.size(2)))
+        row = torch.where(at_place, streams.expand(self.own_row), self.background)
+        if not of_all:
+            return row
+        sequence = torch.arange(self.token.size(0), device=row.device).unsqueeze(1)
+        return row + streams.expand(sequence) * self.own.numel()
 
 
 def pick(x: Tensor, index: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Optional, Tuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.symbols.streams import Streams
@@ -83,15 +84,11 @@ class Slots:
         dictionary, fresh = self.vocabulary.dictionary, self.vocabulary.fresh
         if self.vocabulary.num_sorts == 1:
             return None
-        after = [
-            s for s, number in enumerate(fresh.numbers if fresh else ()) for _ in range(number)
-        ]
-        table = torch.zeros(len(self.names), self.names.size(1) + len(after), dtype=torch.long)
-        for own, row in zip(table, self.names.tolist()):
-            names = (dictionary[index] for index in row if index != dictionary.pad())
-            sorts = [*map(dictionary.sort, names), *after]
-            own[: len(sorts)] = torch.tensor(sorts, dtype=torch.long)
-        return table
+        numbers = self.names.new_tensor(fresh.numbers if fresh else ())
+        after = torch.arange(len(numbers), device=numbers.device).repeat_interleave(numbers)
+        own = dictionary.sorts_of(self.names).clamp(min=0)
+        place = self.num_slots.unsqueeze(1) + torch.arange(len(after), device=numbers.device)
+        return F.pad(own, (0, len(after))).scatter(1, place, after.expand_as(place))
 
     def to(self, device: torch.device) -> "Slots":
         """The slots for tensors of a device."""

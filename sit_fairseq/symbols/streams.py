@@ -7,7 +7,7 @@ B*K rows, ordered by sentence, then hypothesis, as fairseq orders its beams.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -154,6 +154,29 @@ class Streams:
             *(part.to(device, non_blocking=True) for part in (index, count))
         )
 
+    def parts(self, most: int) -> List["Part"]:
+        """The layout in parts of at most so many streams, each with the sentences it belongs to."""
+        count = self.sentence.numel()
+        if count <= most:
+            return [Part(self, *4 * [slice(None)])]
+        host, size = self.on_host or self, self.hypotheses
+        found = []
+        for first in range(0, count, most):
+            streams = slice(first, min(first + most, count))
+            sentence = host.sentence[streams]
+            begin, end = int(sentence[0]), int(sentence[-1]) + 1
+            part = Streams.of_slots(torch.bincount(sentence - begin), size)
+            found.append(
+                Part(
+                    part.to(self.sentence.device),
+                    streams,
+                    slice(streams.start * size, streams.stop * size),
+                    slice(begin, end),
+                    slice(begin * size, end * size),
+                )
+            )
+        return found
+
     def reorder(self, order: Tensor) -> "Reordering":
         """The layout after fairseq reorders hypotheses, and where its rows come from.
 
@@ -181,6 +204,24 @@ class Streams:
     def mask(self, padding: Optional[Tensor]) -> Optional[Tensor]:
         """(B, T) padding to an (N, 1, 1, T) mask, True at real tokens; None if all are real."""
         return None if padding is None else ~padding[self.sentence][:, None, None, :]
+
+
+class Part(NamedTuple):
+    """Some of the streams of a batch.
+
+    Attributes:
+        layout: of them alone, but for their slots, which begin at 0 in each sentence.
+        streams: which of the N streams.
+        rows: which of the N*K rows over streams.
+        sentences: which of the B sentences.
+        sequences: which of the B*K hypotheses.
+    """
+
+    layout: Streams
+    streams: slice
+    rows: slice
+    sentences: slice
+    sequences: slice
 
 
 class Reordering(NamedTuple):

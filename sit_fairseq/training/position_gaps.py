@@ -50,12 +50,14 @@ class PositionGaps:
             tokens on the CPU. They increase along each sentence; those of padding say nothing.
         """
         given, pad = sample["net_input"], self.dictionary.pad()
-        device = given["src_tokens"].device
-        sources, padding = left_align(given["src_tokens"].cpu(), pad)
-        targets = given["prev_output_tokens"].cpu()
+        tokens = given["src_tokens"], given["prev_output_tokens"]
+        # At once, as each copy waits for a GPU.
+        copied = torch.cat((sample["id"].unsqueeze(1), *tokens), 1).cpu()
+        indices, sources, targets = copied.split([1, *(side.size(1) for side in tokens)], 1)
+        sources, padding = left_align(sources, pad)
         atoms, of_target = self._atoms(sources), self._atoms(targets)
         room = numpy.minimum(most, longest[0] - (~padding).sum(1).numpy())
-        shifts = draw_shifts(self.seed, update, sample["id"].cpu().numpy(), room, atoms[:, -1])
+        shifts = draw_shifts(self.seed, update, indices[:, 0].numpy(), room, atoms[:, -1])
         rows = numpy.arange(len(shifts))[:, None]
         again, number = numpy.divmod(of_target - 1, atoms[:, -1:])
         total = shifts[rows, atoms[:, -1:] - 1]
@@ -64,7 +66,7 @@ class PositionGaps:
         of_target = numpy.minimum(of_target, room[:, None])
         net_input = {
             **given,
-            "src_tokens": sources.to(device, non_blocking=True),
+            "src_tokens": sources.to(tokens[0].device, non_blocking=True),
             "src_places": _places(sources, shifts[rows, atoms - 1], pad),
             "target_places": _places(targets, of_target, pad),
         }

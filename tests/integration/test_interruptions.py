@@ -57,7 +57,7 @@ def by_hydra(data, save_dir, workers):
         *("checkpoint.no_epoch_checkpoints=true", "checkpoint.keep_interval_updates=1"),
         *("model.dropout=0.1", "dataset.batch_size=8", f"dataset.num_workers={workers}"),
         *("+model.position_gaps=20", "+optimization.update_freq=[2]"),
-        *(f"optimization.max_update={UPDATES}"),
+        f"optimization.max_update={UPDATES}",
     ]
 
 

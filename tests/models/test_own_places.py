@@ -8,6 +8,8 @@ from conftest import SOURCES, encode, make_dictionary, make_sample
 from searches import build, generate
 
 from sit_fairseq.model import Model
+from sit_fairseq.models import last_layer
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.testing import assert_symbol_invariant, renaming
 
 MANY = [f"s{number}" for number in range(60)]
@@ -71,6 +73,56 @@ def test_a_step_keeps_two_rows_a_position(pair):
     assert cache.aggregated_attn.entries.shape == (2, 5)
     assert [view.keys.size(2) for (view,) in cache.views] == [12 + 6]
     assert encoded.states.shape[:2] == (2, 12 + 6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"stream_attention": "EA-DA-CA-CP"},
+        {"stream_attention": "EP-DP-CP", "encoder_normalize_before": True, "fresh_symbols": 2},
+    ],
+)
+@pytest.mark.parametrize("most", [1, 200, 500])
+def test_the_last_layer_may_be_computed_in_parts(options, most, monkeypatch):
+    """With the same values and gradients, for several hypotheses of each source."""
+    dictionary = make_dictionary()
+    model = build(dictionary, stream_places="own", **options)
+    whole = values_and_gradients(model)
+    monkeypatch.setattr(last_layer, "MOST_AT_ONCE", most)
+    for one, other in zip(whole, values_and_gradients(model)):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_parts_are_computed_again_with_the_same_dropout(monkeypatch):
+    model = build(make_dictionary(), stream_places="own", dropout=0.3).train()
+    monkeypatch.setattr(last_layer, "MOST_AT_ONCE", 200)
+    again, parts = values_and_gradients(model), []
+
+    def kept(of_part, x, part, **options):
+        parts.append(part)
+        return of_part(x, part)
+
+    monkeypatch.setattr(last_layer, "checkpoint", kept)
+    for one, other in zip(again, values_and_gradients(model)):
+        assert torch.equal(one, other)
+    assert len(parts) > 1
+
+
+def values_and_gradients(model):
+    """Of two targets of each of five sources, with gaps between positions."""
+    torch.manual_seed(1)
+    dictionary = model.vocabulary.dictionary
+    sources = encode(dictionary, [*SOURCES, "| a | b | c | d | e f"])
+    targets = ["0 1 f", "a 0 b", "b 0 d 1", "a", "0 1", "h", "c", "a b", "e", "f"]
+    encoded = model.encode(sources).reorder(torch.arange(5).repeat_interleave(2))
+    model.zero_grad()
+    canonical = encoded.hypothesis_slots.encode(encode(dictionary, targets))
+    position = torch.arange(canonical.numel()).view(canonical.shape)  # another in each target
+    logits = model.decoder(canonical, encoded, Places.of(position, position.device))
+    logits.masked_fill(logits.isinf(), 0.0).square().sum().backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    return [logits.detach(), *gradients]
 
 
 def test_models_answer_together(pair):

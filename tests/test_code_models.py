@@ -1,0 +1,168 @@
+"""examples/code: pieces of words, what language models say of them, and variable misuse."""
+
+import math
+from functools import lru_cache
+from itertools import cycle
+from random import Random
+
+import pytest
+import torch
+
+from examples.code import pieces
+from examples.code.functions import renamed
+from examples.code.measure import by_kind, measure
+from examples.code.misuse import measure_misuse, problem_of
+from examples.code.model import FIRST, OTHER, USE, CodeModel, Word
+from examples.code.words import LAYOUT, PATTERN
+from sit_fairseq.models.language_model import (
+    LanguageModelConfig,
+    SymbolInvariantLanguageModel,
+    make_vocabulary,
+)
+from sit_fairseq.symbols.tokens import TokenTable
+
+LINES = [
+    "def area ( $width , $height ) : <newline> <indent> return $width * $height <newline> <dedent>",
+    "def first ( $items ) : <newline> <indent> for $item in $items : return $item <newline> <dedent>",
+    "def greet ( $self , $name ) : <newline> <indent> $self . say ( 'hello,␣' + $name ) <newline> "
+    "return $name <newline> <dedent>",
+]
+
+
+@pytest.fixture(scope="module")
+def speller(tmp_path_factory):
+    return pieces.train(tmp_path_factory.mktemp("code") / "spm.model", 20 * LINES)
+
+
+@lru_cache(None)
+def model(speller, embedding, names=()):
+    """An untrained model, whose dictionary has the given names."""
+    torch.manual_seed(1)
+    one = embedding == "streams"
+    options = dict(stream_attention="DP-DA" if one else "DP", decoder_layers=1)
+    options.update(decoder_embed_dim=16, decoder_ffn_embed_dim=16, decoder_attention_heads=2)
+    cfg = LanguageModelConfig(symbol_embedding=embedding, **options)
+    tokens = TokenTable([*speller.tokens, *names], pattern=PATTERN.text)
+    core = SymbolInvariantLanguageModel(cfg, make_vocabulary(cfg, tokens))
+    for weight in core.parameters():
+        torch.nn.init.normal_(weight, std=0.5)
+    return CodeModel(core, speller)
+
+
+KINDS = {"streams": (), "canonical": (), "recency": (), "fixed": tuple(pieces.NAMES), "plain": ()}
+
+
+def of_kind(speller, kind):
+    return model(speller, "fixed" if kind == "plain" else kind, KINDS[kind])
+
+
+@pytest.mark.parametrize("word", ["area", "'€␣uro\\n'", "$", "'$item'", "≠", "⁰", *LAYOUT])
+def test_every_word_is_spelled_by_known_tokens_of_which_none_is_a_symbol(speller, word):
+    (tokens,) = speller.spell([word], names_too=False)
+    assert {*tokens} <= {*speller.tokens} and speller.text(tokens) == word
+    assert not any(map(PATTERN.is_symbol, speller.tokens))
+
+
+def test_local_names_are_one_token_or_spelled_like_all_words(speller):
+    words = LINES[0].split()
+    whole, plain = (speller.spell(words, names_too=names) for names in (False, True))
+    assert whole[3] == ["$width"] and plain[3] == speller.word("width")
+    assert [w for w, word in zip(whole, words) if not PATTERN.is_symbol(word)] == [
+        p for p, word in zip(plain, words) if not PATTERN.is_symbol(word)
+    ]
+
+
+def test_local_names_are_numbered_by_first_use():
+    assert " ".join(pieces.numbered("$v1 a $v0 $v1 v0 $x".split())) == "$v0 a $v1 $v0 v0 $v2"
+
+
+def test_data_are_written_for_models_of_symbols_and_plain_ones(tmp_path):
+    for split in ("train", "valid"):
+        long = f"def f ( $a ) : return {' + '.join(['$a'] * pieces.LONGEST)}"
+        (tmp_path / split).write_text("".join(f"{line}\n" for line in [*LINES, long]))
+    pieces.main(tmp_path)
+    for kind in ("symbols", "plain"):
+        known = {
+            line.split()[0] for line in (tmp_path / kind / "dict.txt").read_text().splitlines()
+        }
+        text = (tmp_path / kind / "train").read_text()
+        assert {*text.split()} <= known and len(text.splitlines()) == len(LINES)
+        assert set(PATTERN.symbols(text.split())) == (
+            {"$v0", "$v1"} if kind == "symbols" else set()
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_of_three_kinds(speller, kind):
+    for line, words in zip(LINES, of_kind(speller, kind).read(LINES)):
+        known = set()
+        for text, word in zip(line.split(), words, strict=True):
+            name = USE if text in known else FIRST
+            expected = name if text.startswith("$") else OTHER
+            assert word.kind == expected and word.bits > 0
+            known.add(text)
+
+
+@pytest.mark.parametrize("kind", ["streams", "canonical", "recency"])
+def test_names_change_nothing(speller, kind):
+    read = of_kind(speller, kind).read
+    for lines in renamed(LINES, LINES, Random(1)).values():
+        assert lines != LINES and list(read(lines)) == list(read(LINES))
+
+
+def test_a_plain_model_spells_names(speller):
+    read, (line, *_) = of_kind(speller, "plain").read, LINES
+    (words,) = read([line])
+    (others,) = read([line.replace("$width", "$depth")])
+    assert words[:3] == others[:3] and words[3].bits != others[3].bits
+
+
+def test_a_new_name_of_a_model_that_knows_names_is_any_that_has_not_stood(speller):
+    reader = of_kind(speller, "fixed")
+    core, tokens = reader._core, reader._tokens
+    text = [token for word in reader._spell(LINES[1].split()) for token in word]
+    (words,) = reader.read(LINES[1:2])
+    rows = [tokens.index(token) for token in ["</s>", *text]]
+    row_of = core.vocabulary.row_tokens.index
+    place = text.index(next(token for token in text if token.startswith("$")))
+    second = next(p for p, token in enumerate(text) if token[0] == "$" and token != text[place])
+    for at, word in ((place, 3), (second, 9)):
+        logits = core(torch.tensor([rows[: at + 1]])).detach()[0, -1].softmax(0)
+        new = sum(float(logits[row_of(name)]) for name in pieces.NAMES if name not in text[:at])
+        assert words[word].kind == FIRST
+        assert words[word].bits == pytest.approx(-math.log2(new), abs=1e-4)
+
+
+def test_numbers_are_summed_by_kind_and_number_of_names(speller):
+    words = [Word(USE, True, 1.0), Word(USE, False, 3.0), Word(OTHER, True, 0.5)]
+    found = by_kind(words)
+    assert found["use"] == {"number": 2, "accuracy": 0.5, "bits": 2.0}
+    assert found["all"]["number"] == 3
+    found = measure(of_kind(speller, "streams"), LINES)
+    assert found["use"]["number"] == 7 and found["by_names"].keys() == {"2-3"}
+    assert found["by_names"]["2-3"]["use"] == found["use"]
+
+
+def test_misuse_offers_the_names_that_stand_before():
+    offered = problem_of(LINES[1], Random(1))
+    assert offered[0] == LINES[1] and len(offered) == 2
+    assert PATTERN.symbols(offered[1].split()) == ["$items", "$item"]
+    differ = [place for place, pair in enumerate(zip(*map(str.split, offered))) if len({*pair}) > 1]
+    assert len(differ) == 1
+    assert problem_of("def f ( $a ) : return $a <newline>", Random(1)) == []
+
+
+class Judging:
+    """Says which functions are how probable."""
+
+    def __init__(self, *bits):
+        self._bits = cycle(bits)
+
+    def read(self, lines):
+        return ([Word(OTHER, True, next(self._bits))] for _ in lines)
+
+
+@pytest.mark.parametrize("bits, accuracy", [((1, 2), 1), ((2, 1), 0), ((1, 1), 0)])
+def test_misuse_counts_how_often_the_right_name_is_the_most_probable(bits, accuracy):
+    found = measure_misuse(Judging(*bits), LINES)
+    assert found == {"number": 3, "accuracy": accuracy, "chance": 0.5}
