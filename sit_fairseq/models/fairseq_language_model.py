@@ -52,18 +52,23 @@ class SymbolInvariantTransformerLanguageModel(
         return cls(cfg, make_vocabulary(cfg, task.source_dictionary, names))
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: Any
+        self,
+        src_tokens: Tensor,
+        src_lengths: Optional[Tensor] = None,
+        src_places: Optional[Tensor] = None,
+        **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """Computes logits of the token after each one.
 
         Args:
             src_tokens: (B, T) dictionary indices of texts, each after ``</s>``.
             src_lengths: (B,) lengths, not needed.
+            src_places: (B, T) positions of the tokens; None for 0, 1, ...
 
         Returns:
             (B, T, V_n + R) logits over canonical ids, and nothing else.
         """
-        return super().forward(src_tokens), {}
+        return super().forward(src_tokens, src_places), {}
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""

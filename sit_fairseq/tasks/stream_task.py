@@ -263,7 +263,7 @@ def _are_ours(models: Sequence[Any]) -> bool:
 
 def _position_gaps(model) -> int:
     """The option of a model, wrapped or not; 0 for fairseq's own."""
-    side = getattr(getattr(model, "encoder", None), "cfg", None)
+    side = getattr(getattr(model, "decoder", None), "cfg", None)
     return getattr(getattr(side, "options", None), "position_gaps", 0)
 
 
