@@ -29,14 +29,17 @@ from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_an
 from sit_fairseq.errors import UnansweredError, UserError, excerpt
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.models.config import ModelConfig
-from sit_fairseq.models.loading import KIND, load_model, portable
-from sit_fairseq.models.transformer import SymbolInvariantTransformer
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
+from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
+from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.prompt_search import PromptSearch
+from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
+from sit_fairseq.symbols.tokens import refuse
 
 # Files of weights that a folder may hold, in the order of preference.
 _FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
@@ -75,19 +78,18 @@ class Model:
 
     Attributes:
         domain: likewise.
-        core: the first model, a :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`.
+        core: the first model, a :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`, or
+            a :class:`~sit_fairseq.models.language_model.SymbolInvariantLanguageModel`.
     """
 
-    def __init__(
-        self, models: Sequence[SymbolInvariantTransformer], domain: Optional[str] = None
-    ) -> None:
+    def __init__(self, models: Sequence[AnyModel], domain: Optional[str] = None) -> None:
         self.core, self.domain = models[0], domain
         self._models = list(models)
         for model in models:
             model.eval()
         self._tokens = self.core.vocabulary.dictionary
         self._judges: Dict[Any, Any] = {}
-        self._cfg = portable({"model": _options(self.core), "task": self._task()})
+        self._cfg = portable({"model": options_of(self.core), "task": self._task()})
 
     @classmethod
     def load(
@@ -166,7 +168,7 @@ class Model:
     @property
     def longest(self) -> int:
         """The most tokens of a sentence, with its ``</s>``."""
-        return self.core.encoder.cfg.max_positions
+        return self.core.reader.cfg.max_positions
 
     def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
         """Answers sentences, in order; the options are those of :meth:`answers`."""
@@ -213,12 +215,12 @@ class Model:
         Raises:
             UserError: an option cannot be used.
         """
+        if self._continues:
+            raise UserError("a language model answers nothing; let it complete prompts")
         pool, widths = self._pool(verify), beam_widths(beams, search.beam)
         if len(widths) > 1 and pool is None:
             raise UserError("beams of several widths need a judge", "beams verify")
-        for name, number in (("batch_size", batch_size), ("max_tokens", max_tokens)):
-            if number is not None and not (isinstance(number, int) and number > 0):
-                raise UserError(f"{name} is a whole number from 1, not {number!r}", name)
+        _check_limits(batch_size=batch_size, max_tokens=max_tokens)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
         judge = None if pool is None else pool.judge
@@ -237,15 +239,71 @@ class Model:
         if refused:
             yield refused
         sizes = {place: one for place, one in enumerate(read) if not isinstance(one, str)}
-        for places in _batches(sizes, batch_size, max_tokens):
+        for places in longest_first(sizes, batch_size, max_tokens):
             if not all(place in skip for place in places):
                 with self._tokens.names_of_one_call():
                     texts = [sentences[place] for place in places]
                     found = self._answered(texts, searches, pool, search.nbest)
                 yield dict(zip(places, found))
 
+    def complete(
+        self,
+        prompts: Sequence[str],
+        beam: int = 1,
+        max_length: int = 100,
+        sampling: Optional[Sampling] = None,
+        *,
+        search: SearchOptions = SearchOptions(),
+        batch_size: int = 64,
+    ) -> List[Answer]:
+        """Continues prompts by a language model.
+
+        Args:
+            prompts: tokens separated by spaces; an empty one is the beginning of a text.
+            beam: the width of the beam, 1 for greedy decoding.
+            max_length: the most tokens of a continuation.
+            sampling: draws ``beam`` continuations of each prompt instead; None for the best ones.
+            search: all other options of the search; its beam and lengths do not count.
+            batch_size: the most prompts of a batch.
+
+        Returns:
+            The continuation of each prompt. Its score is that of the whole text. A prompt that the model
+            cannot read costs none of the others its continuation.
+
+        Raises:
+            UserError: an option cannot be used, or the model is no language model.
+        """
+        if not self._continues:
+            raise UserError("only a language model completes prompts; this model answers sentences")
+        if isinstance(prompts, str):
+            raise TypeError(f"prompts are a list of texts, not one text: {excerpt(prompts)}")
+        _check_limits(batch_size=batch_size)
+        options = replace(search, beam=beam, max_len_a=1, max_len_b=max_length, min_len=0)
+        searching = PromptSearch(self._models, options, sampling)
+        with self._tokens.names_of_one_call():
+            read = {
+                place: (1, 1) if prompt == "" else self._read(prompt)
+                for place, prompt in enumerate(prompts)
+            }
+        found = {place: Answer(None, reason=one) for place, one in read.items() if type(one) is str}
+        sizes = {place: one for place, one in read.items() if place not in found}
+        for places in longest_first(sizes, batch_size):
+            with self._tokens.names_of_one_call():
+                given = self._tokens.encode([prompts[place] for place in places])
+                given = given.masked_fill(given.eq(self._tokens.eos()), self._tokens.pad())
+                for place, nbest in zip(places, searching(given[:, :-1])):
+                    length = sizes[place][0] - 1
+                    nbest[:] = [replace(one, tokens=one.tokens[length:]) for one in nbest]
+                    found[place] = self._answer(nbest, search.nbest, None, beam)
+        return [found[place] for place in range(len(prompts))]
+
     def _task(self) -> Dict[str, Any]:
-        return {"_name": "stream_translation", "symbols": self.symbols, "domain": self.domain}
+        name = "symbol_language_modeling" if self._continues else "stream_translation"
+        return {"_name": name, "symbols": self.symbols, "domain": self.domain}
+
+    @property
+    def _continues(self) -> bool:
+        return isinstance(self.core, SymbolInvariantLanguageModel)
 
     def _answered(
         self, sentences: List[str], searches: Dict[int, BeamSearch], pool: Any, count: int
@@ -282,7 +340,8 @@ class Model:
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a text, not {sentence!r}")
         try:
-            tokens = self._tokens.read(sentence, self.core.unreadable)
+            tokens = self._tokens.read(sentence)
+            refuse(self.core.unreadable(tokens), sentence)
         except UnansweredError as error:
             return error.reason
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
@@ -304,34 +363,10 @@ class Model:
         return self._judges[key]
 
 
-def _options(model: SymbolInvariantTransformer) -> Dict[str, Any]:
-    """The options of a model, with the sizes of its decoder, as checkpoints have them."""
-    decoder = model.decoder.cfg
-    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
-    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
-    own = {name: getattr(decoder.options, name) for name in ModelConfig.__dataclass_fields__}
-    own.update({f"decoder_{name}": size for name, size in sizes.items()})
-    return {"_name": KIND, **own}
-
-
-def _batches(
-    sizes: Dict[int, Tuple[int, int]], batch_size: int, max_tokens: Optional[int]
-) -> Iterator[List[int]]:
-    """The places of the sentences of each batch, the longest first: if the memory is too small, that
-    shows at once. ``sizes`` are tokens and streams by place."""
-    batch: List[int] = []
-    largest = 0
-    for place in sorted(sizes, key=lambda place: -sizes[place][0]):
-        tokens, streams = sizes[place]
-        cost = max(largest, tokens * streams)
-        full = max_tokens is not None and cost * (len(batch) + 1) > max_tokens
-        if batch and (full or len(batch) == batch_size):
-            yield batch
-            batch, cost = [], tokens * streams
-        batch.append(place)
-        largest = cost
-    if batch:
-        yield batch
+def _check_limits(**limits: Optional[int]) -> None:
+    for name, number in limits.items():
+        if number is not None and not (isinstance(number, int) and number > 0):
+            raise UserError(f"{name} is a whole number from 1, not {number!r}", name)
 
 
 def _file(path: str) -> str:

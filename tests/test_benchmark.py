@@ -93,19 +93,20 @@ def test_operations_of_products_and_of_fused_attention():
 def allocating(mebibytes: int):
     """Needs that much, after it has had twice as much and given it back."""
     torch.ones(2 * mebibytes * MIB, dtype=torch.uint8)
-    return lambda: torch.ones(mebibytes * MIB, dtype=torch.uint8), CPU
+    return [lambda: torch.ones(mebibytes * MIB, dtype=torch.uint8)] * 2, CPU
 
 
 def test_peak_memory():
-    assert MEASURING.peak_memory(allocating, 64) == pytest.approx(64 * MIB, rel=0.1)
+    assert MEASURING.peak_memory(allocating, 64) == pytest.approx([64 * MIB] * 2, rel=0.1)
 
 
 @pytest.mark.parametrize("part", ["models", "growth"])
 def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
     """At a size at which figures mean nothing."""
-    monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 2])
+    monkeypatch.setattr(BENCHMARK, "GROWTH", [1, 2, 12])
+    monkeypatch.setattr(BENCHMARK, "MOST_EVERYWHERE", 2)
     monkeypatch.setattr(BENCHMARK, "LENGTH", 19)
-    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: MIB)
+    monkeypatch.setattr(BENCHMARK, "peak_memory", lambda *arguments: 3 * [MIB])
     words, recipe, _ = BENCHMARK.DATA["prop, 5 symbols"]
     monkeypatch.setattr(BENCHMARK, "DATA", {"prop, 5 symbols": (words, recipe, 4)})
     sizes = ["--batch-size", "3", "--repetitions", "1", "--threads", "1"]
@@ -124,5 +125,8 @@ def test_parts_report_what_they_measure(part, tmp_path, monkeypatch):
         assert own["operations"]["literal"] > own["operations"]["package"] > 0
         assert "| beam 25 " in report
     else:
-        assert found["growth"]["training"]["seconds"].keys() == {"1", "2"}
-        assert "One formula of 19 tokens" in report
+        for job in ("encoder", "training", "beam 3", "memory"):
+            assert found["growth"][job]["package"].keys() == {"1", "2"}
+            assert found["growth"][job]["own places"].keys() == {"1", "2", "12"}
+        assert "One formula of at least 19 tokens" in report
+        assert (tmp_path / "growth.png").stat().st_size > 10_000

@@ -13,6 +13,7 @@ from fairseq import options
 
 import sit_fairseq
 from sit_fairseq import commands
+from sit_fairseq.models import fairseq_language_model  # noqa: F401  registers it
 
 TRACKED = subprocess.run(
     ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -27,7 +28,10 @@ PARSERS = {
     "fairseq-train": options.get_training_parser,
     "fairseq-generate": options.get_generation_parser,
     "fairseq-interactive": lambda task: options.get_interactive_generation_parser(task),
+    "fairseq-eval-lm": options.get_eval_lm_parser,
 }
+
+TASKS = {"stream_translation", "symbol_language_modeling"}
 
 
 def anchors(path: Path):
@@ -83,7 +87,7 @@ def test_commands_can_be_read(name, monkeypatch):
                 answers = words[:1] == ["answer"]
                 (called.parse_intermixed_args(words[1:]) if answers else parser.parse_args(words))
             else:
-                task = "stream_translation" if "stream_translation" in words else "translation"
+                task = next(filter(TASKS.__contains__, words), "translation")
                 parser = PARSERS[command](task)
                 if command == "fairseq-train":
                     words = ["--arch", "transformer", *words]  # unless another one is given

@@ -17,7 +17,8 @@ Cases = Dict[str, Callable[[], object]]
 
 
 def interleaved(cases: Cases, repetitions: int, device: torch.device) -> Dict[str, float]:
-    """Times several things in turn.
+    """Times several things in turn; one thread on a CPU by its own time, which other work on the
+    machine does not lengthen.
 
     Args:
         cases: what to time, by name; each is called once before, for what the first use costs.
@@ -27,16 +28,18 @@ def interleaved(cases: Cases, repetitions: int, device: torch.device) -> Dict[st
     Returns:
         The median seconds of each.
     """
+    alone = device.type == "cpu" and torch.get_num_threads() == 1
+    clock = time.process_time if alone else time.perf_counter
     finish = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     seconds: Dict[str, List[float]] = {name: [] for name in cases}
     for repetition in tqdm(range(repetitions + 1), unit=" rounds", leave=False):
         for name, case in cases.items():
             finish()
-            started = time.perf_counter()
+            started = clock()
             case()
             finish()
             if repetition:
-                seconds[name].append(time.perf_counter() - started)
+                seconds[name].append(clock() - started)
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 
@@ -97,27 +100,31 @@ def _status(name: str) -> Optional[int]:
         return None
 
 
-def peak_memory(prepare: Callable[..., Any], *args: Any) -> Optional[int]:
-    """The most bytes that a case needs beyond what it was prepared with; None if it cannot be told.
+def peak_memory(prepare: Callable[..., Any], *args: Any) -> List[Optional[int]]:
+    """The most bytes that each of some cases needs beyond what all were prepared with; None if it
+    cannot be told.
 
     Measured in a process of its own, since memory that was freed is not given back.
 
     Args:
-        prepare: a function of a module; it returns the case and its device.
+        prepare: a function of a module; it returns the cases, those that need least first, and their
+            device.
         args: its arguments.
     """
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(_peak_memory, (prepare, torch.get_num_threads(), args))
 
 
-def _peak_memory(prepare: Callable[..., Any], threads: int, args: Any) -> Optional[int]:
+def _peak_memory(prepare: Callable[..., Any], threads: int, args: Any) -> List[Optional[int]]:
     be_quiet()
     torch.set_num_threads(threads)
-    case, device = prepare(*args)
-    memory = PeakMemory(device)
-    memory.reset()
-    case()
-    return memory.bytes()
+    cases, device = prepare(*args)
+    memory, found = PeakMemory(device), []
+    for case in cases:
+        memory.reset()
+        case()
+        found.append(memory.bytes())
+    return found
 
 
 def be_quiet() -> None:

@@ -11,7 +11,8 @@ of one run mean anything. Parts:
 
 - ``models``: training, validation and generation on formulas of up to 35 tokens; operations
 - ``memory``: the peak of training
-- ``growth``: time and memory against the number of symbols in a sentence
+- ``growth``: time and memory against the number of symbols in a sentence, with streams everywhere and
+  with ``--stream-places own``; also drawn, as ``growth.png``
 """
 
 import argparse
@@ -22,6 +23,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
@@ -30,8 +32,9 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 
 import torch  # noqa: E402
 from measuring import Cases, be_quiet, interleaved, operations, peak_memory  # noqa: E402
-from subjects import KINDS, Subject  # noqa: E402
+from subjects import KINDS, PLACES, Subject  # noqa: E402
 
+from sit_fairseq.evaluation.plots import new_figure, save_png  # noqa: E402
 from sit_fairseq.evaluation.result_file import markdown_table  # noqa: E402
 
 MIB = 2**20
@@ -42,7 +45,8 @@ DATA = {
     "prop, 10 symbols": (["prop", "--symbols", "10"], "prop", 20),
     "ltl, 5 symbols": (["ltl", "--symbols", "5"], "ltl", 30),
 }
-GROWTH, LENGTH = [1, 2, 5, 10, 20, 50, 100], 199
+# Numbers of symbols in one formula, whose streams are everywhere up to some number; its tokens at least.
+GROWTH, LENGTH, MOST_EVERYWHERE = [1, 2, 5, 10, 30, 100, 300, 1000], 199, 100
 
 
 class Bench:
@@ -168,7 +172,7 @@ def training_case(options: List[str], size: int):
     subject = Subject(*options)
     subject.train(subject.batches(2, 1))
     batches = subject.batches(size, 1)
-    return lambda: subject.train(batches), subject.device
+    return [lambda: subject.train(batches)], subject.device
 
 
 def _mebibytes(size: Optional[int]) -> str:
@@ -181,7 +185,7 @@ def compare_memory(bench: Bench) -> None:
     rows = [["peak of training, MiB", *KINDS, "package / literal"]]
     for name in DATA:
         sizes = found[name] = {
-            kind: peak_memory(training_case, bench.options(kind, name), bench.args.batch_size)
+            kind: peak_memory(training_case, bench.options(kind, name), bench.args.batch_size)[0]
             for kind in KINDS
         }
         package, literal = sizes["package"], sizes["literal"]
@@ -190,11 +194,11 @@ def compare_memory(bench: Bench) -> None:
     bench.table("Memory beyond the model", rows)
 
 
-def _formula(symbols: int, length: int) -> List:
-    """A formula of an odd length and the least depth, in which all of so many symbols occur, with an
-    answer of 20 tokens."""
+def _formula(symbols: int) -> List:
+    """A formula of the least depth, in which all of so many symbols occur, with an answer of 20
+    tokens."""
     names, rng = [f"p{number}" for number in range(symbols)], random.Random(1)
-    leaves = [names[number % symbols] for number in range(length // 2 + 1)]
+    leaves = [names[number % symbols] for number in range(max(LENGTH // 2 + 1, symbols))]
     rng.shuffle(leaves)
 
     def over(leaves: List[str]) -> str:
@@ -206,38 +210,76 @@ def _formula(symbols: int, length: int) -> List:
     return [(over(leaves), " ".join(f"{names[number % symbols]} 1" for number in range(10)))]
 
 
-def _job(subject: Subject, job: str) -> Callable[[List], None]:
-    if job == "training":
-        return subject.train
-    search = subject.generator(3, 20)
-    return lambda batches: subject.generate(search, batches)
+def _counts(kind: str) -> List[int]:
+    return [n for n in GROWTH if kind == "own places" or n <= MOST_EVERYWHERE]
 
 
-def growth_case(options: List[str], job: str, symbols: int):
-    """A case for :func:`peak_memory`: one formula, to train on or to answer."""
+def growth_cases(options: List[str]):
+    """Cases for :func:`peak_memory`: training steps on one formula."""
     subject = Subject(*options)
-    case = _job(subject, job)
-    case([subject.sentences(_formula(2, 9))])
-    batch = [subject.sentences(_formula(symbols, LENGTH))]
-    return lambda: case(batch), subject.device
+    subject.train([subject.sentences(_formula(1))])
+    batches = [[subject.sentences(_formula(count))] for count in _counts(options[0])]
+    return [partial(subject.train, batch) for batch in batches], subject.device
 
 
 def measure_growth(bench: Bench) -> None:
     """Time and memory against the number of symbols in a sentence."""
-    options, jobs = bench.options("package", "prop, 5 symbols"), ("training", "beam 3")
-    subject = Subject(*options)
-    found = bench.found["growth"] = {}
-    rows = [["symbols", *(f"{job}, {unit}" for job in jobs for unit in ("ms", "MiB"))]]
-    rows += [[count] for count in GROWTH]
-    for job in jobs:
-        case = _job(subject, job)
-        batches = {count: [subject.sentences(_formula(count, LENGTH))] for count in GROWTH}
-        seconds = bench.time({str(n): lambda b=b: case(b) for n, b in batches.items()})
-        memory = {str(n): peak_memory(growth_case, options, job, n) for n in GROWTH}
-        for row, count in zip(rows[1:], map(str, GROWTH)):
-            row += [f"{1000 * seconds[count]:.0f}", _mebibytes(memory[count])]
-        found[job] = {"seconds": seconds, "bytes": memory}
-    bench.table(f"One formula of {LENGTH} tokens, answers of 20 tokens", rows)
+    options = {kind: bench.options(kind, "prop, 5 symbols") for kind in PLACES}
+    for of_kind in options.values():
+        of_kind[1] = "tiny"
+    found = bench.found["growth"] = {"encoder": {}, "training": {}, "beam 3": {}, "memory": {}}
+    cases: Dict[str, Cases] = {job: {} for job in ("encoder", "training", "beam 3")}
+    for kind in PLACES:
+        subject = Subject(*options[kind])
+        search = subject.generator(3, 20)
+        for count in _counts(kind):
+            batch = [subject.sentences(_formula(count))]
+            cases["encoder"][f"{kind} {count}"] = partial(subject.encode, batch)
+            cases["training"][f"{kind} {count}"] = partial(subject.train, batch)
+            cases["beam 3"][f"{kind} {count}"] = partial(subject.generate, search, batch)
+    for job, of_job in cases.items():
+        seconds = bench.time(of_job)
+        for kind in PLACES:
+            found[job][kind] = {n: seconds[f"{kind} {n}"] for n in _counts(kind)}
+    for kind in PLACES:
+        found["memory"][kind] = dict(zip(_counts(kind), peak_memory(growth_cases, options[kind])))
+    rows = [["symbols", *(f"{job}, {PLACES[kind]}" for job in found for kind in PLACES)]]
+    for count in GROWTH:
+        cells = [(job, of_kind.get(count, "")) for job in found for of_kind in found[job].values()]
+        rows.append([count, *(_cell(job, value) for job, value in cells)])
+    bench.table(
+        f"One formula of at least {LENGTH} tokens, answers of 20 tokens: milliseconds, and MiB of "
+        "training",
+        rows,
+    )
+    _draw_growth(found, bench.args.result)
+
+
+def _cell(job: str, value: Any) -> str:
+    if value == "":
+        return value
+    return _mebibytes(value) if job == "memory" else f"{1000 * value:.0f}"
+
+
+def _draw_growth(found: Dict[str, Dict], folder: Path) -> None:
+    """Draws the times and the memory."""
+    units = {"encoder": "s", "training": "s", "beam 3": "s", "memory": "GiB"}
+    titles = {"training": "training step", "beam 3": "answer, beam 3", "memory": "training, memory"}
+    figure = new_figure(7.0, 5.0)
+    for place, (job, of_kind) in enumerate(found.items(), start=1):
+        axes, unit = figure.add_subplot(2, 2, place), 2**30 if job == "memory" else 1
+        for (kind, values), style in zip(of_kind.items(), ("o--", "s-")):
+            known = {n: value / unit for n, value in values.items() if value}
+            axes.plot(list(known), list(known.values()), style, label=PLACES[kind])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_title(titles.get(job, job), fontsize="medium")
+        axes.set_ylabel(units[job])
+        axes.grid(alpha=0.3)
+        axes.legend(title="--stream-places" if place == 1 else None)
+        if place > 2:
+            axes.set_xlabel("different symbols")
+    save_png(figure, str(folder / "growth.png"))
 
 
 PARTS = {"models": compare_models, "memory": compare_memory, "growth": measure_growth}

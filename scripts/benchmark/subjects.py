@@ -15,6 +15,8 @@ from sit_fairseq.models import fairseq_adapter  # noqa: F401, registers the mode
 Sample = Dict[str, Any]
 
 KINDS = ("package", "literal", "stock")
+# The places of its streams, for each kind that is the package.
+PLACES = {"package": "all", "own places": "own"}
 # Table "Hyperparameter choices": the paper's baselines, as fairseq's transformer takes them.
 _STOCK = {
     "prop": {"embed-dim": 132, "ffn-embed-dim": 512, "layers": 6, "attention-heads": 6},
@@ -28,7 +30,10 @@ def _options(kind: str, recipe: str) -> List[str]:
         words += ["--arch", f"symbol_invariant_transformer_{recipe}"]
         # Formulas of 35 tokens are up to 34 deep, more than the 64 channels of ltl hold.
         words += ["--tree-depth", "40"] if recipe == "ltl" else []
-        return [*words, "--criterion", "adacos" if kind == "package" else "cross_entropy"]
+        if kind not in PLACES:
+            return [*words, "--criterion", "cross_entropy"]
+        words += ["--stream-places", PLACES[kind], "--max-source-positions", "4096"]
+        return [*words, "--criterion", "adacos"]
     words = ["--task", "translation", "--arch", "transformer", "--share-all-embeddings"]
     for side in ("encoder", "decoder"):
         words += [f"--{side}-{name}={size}" for name, size in _STOCK[recipe].items()]
@@ -39,9 +44,10 @@ class Subject:
     """A model with random weights under fairseq's trainer.
 
     Args:
-        kind: ``package``; ``literal``, the paper's algorithms as they are written; or ``stock``,
-            fairseq's transformer with the size of the paper's baselines.
-        recipe: whose sizes, ``prop`` or ``ltl``.
+        kind: ``package``; ``own places``, the same with ``--stream-places own``; ``literal``, the
+            paper's algorithms as they are written; or ``stock``, fairseq's transformer with the size
+            of the paper's baselines.
+        recipe: whose sizes, ``prop`` or ``ltl``; or ``tiny``, of the package alone.
         data: a folder of fairseq-preprocess.
         device: ``cpu`` or ``cuda``.
         dtype: ``float32``; ``float16``, as fairseq trains in it; or ``bfloat16``, by autocast.
@@ -116,6 +122,13 @@ class Subject:
         self.model.train()
         for sample in batches:
             self.model(**sample["net_input"])
+
+    @torch.no_grad()
+    def encode(self, batches: Sequence[Sample]) -> None:
+        """The encoder alone, without gradients."""
+        self.model.eval()
+        for sample in batches:
+            self.model.encode(sample["net_input"]["src_tokens"])
 
     def validate(self, batches: Sequence[Sample]) -> None:
         """The teacher-forced loss of each batch."""

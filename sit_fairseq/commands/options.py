@@ -27,7 +27,10 @@ def main(args: argparse.Namespace) -> None:
     from fairseq.registry import REGISTRIES
     from fairseq.tasks import TASK_DATACLASS_REGISTRY
 
-    from sit_fairseq.models import fairseq_adapter  # noqa: F401  registers all
+    from sit_fairseq.models import (  # noqa: F401  register all
+        fairseq_adapter,
+        fairseq_language_model,
+    )
 
     registries = {
         "task": TASK_DATACLASS_REGISTRY,

@@ -5,6 +5,8 @@ import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.model import Model
+from sit_fairseq.models.language_model import LanguageModelConfig
+from sit_fairseq.models.loading import config_of
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files, read_sentences
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
@@ -77,7 +79,10 @@ def write_folder(
     """
     task, dictionary = state["cfg"]["task"], "".join(f"{token} 1\n" for token in tokens)
     files = dict(texts or {})
-    files.update((f"dict.{task[side]}.txt", dictionary) for side in ("source_lang", "target_lang"))
+    sides = [f".{task[side]}" for side in ("source_lang", "target_lang")]
+    files.update(
+        (f"dict{side}.txt", dictionary) for side in ([""] if is_text(state["cfg"]) else sides)
+    )
     name = "model.pt" if texts is None else checkpoints.WEIGHTS
     paths = [os.path.join(folder, file) for file in (name, *files)]
     with partial_files(*paths) as (weights, *partials):
@@ -89,6 +94,11 @@ def write_folder(
             with open(partial, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
     return paths[0]
+
+
+def is_text(cfg: Dict[str, Any]) -> bool:
+    """Whether options of a checkpoint are those of a language model."""
+    return config_of(cfg["model"]) is LanguageModelConfig
 
 
 def card(cfg: Dict[str, Any], pattern: str, folders: Sequence[str], tags: str = TAGS) -> str:

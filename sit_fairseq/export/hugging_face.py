@@ -47,7 +47,7 @@ from sit_fairseq.symbols.tokens import TokenTable
 
 logger = logging.getLogger(__name__)
 
-_IGNORED = -100  # the label of what no loss counts, by convention
+IGNORED = -100  # the label of what no loss counts, by convention
 
 # What transformers passes to generate() and no answer depends on.
 _WITHOUT_EFFECT = {"labels", "decoder_attention_mask", "use_cache", "early_stopping"}
@@ -55,8 +55,6 @@ _WITHOUT_EFFECT |= {"transformers_version", "_from_model_config"}
 # What it passes beside options of a GenerationConfig, for searches that we do not have.
 _PASSED = {"logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus"}
 _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assistant_tokenizer"}
-# What it says of lengths with the first </s>, and how ours are called.
-_LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
 
 class SymbolInvariantConfig(PreTrainedConfig):
@@ -77,11 +75,11 @@ class SymbolInvariantConfig(PreTrainedConfig):
     eos_token_id: int = EOS
     decoder_start_token_id: int = EOS
 
-    def model_options(self) -> ModelConfig:
+    def model_options(self, kind: Any = ModelConfig) -> Any:
         """The options of the model alone."""
         given = (self.cfg or {}).get("model", {})
-        names = {field.name for field in fields(ModelConfig)}
-        return ModelConfig(**{name: value for name, value in given.items() if name in names})
+        names = {field.name for field in fields(kind)}
+        return kind(**{name: value for name, value in given.items() if name in names})
 
 
 class _Names(TokenTable):
@@ -115,12 +113,14 @@ class Answers(ModelOutput):
     reasons: Optional[List[Optional[str]]] = None
 
 
-class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
-    """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
+class SymbolInvariantModel(PreTrainedModel):
+    """What models over the ids of :class:`SymbolTokenizer` have in common."""
 
     config_class = SymbolInvariantConfig
     base_model_prefix = "core"
     _keep_in_fp32_modules_strict = ["output_scale"]
+    # What transformers says of lengths with the first </s>, and how ours are called.
+    _lengths = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
     def __init__(self, config: SymbolInvariantConfig) -> None:
         super().__init__(config)
@@ -128,7 +128,7 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         names = task.get("fresh_names") or (config.cfg or {}).get("model", {}).get("fresh_names")
         with torch.device("cpu"):  # tables of the vocabulary are no weights, which come later
             self._dictionary = _Names()
-            vocabulary = make_vocabulary(options, self._dictionary, ARITY, names)
+            vocabulary = self._vocabulary(options, names)
             saved = {
                 "base_tokens": text_buffer("\n".join(config.tokens or ()) or "\n"),
                 "symbols": text_buffer(config.symbols),
@@ -138,10 +138,16 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             if config.symbol_rows is not None:
                 saved["symbol_rows"] = text_buffer(config.symbol_rows)
             vocabulary.load_state_dict(saved)
-            seed = task.get("seed", 1)
-            self.core = SymbolInvariantTransformer(options, vocabulary, seed)
+            self.core = self._core(options, vocabulary, task.get("seed", 1))
         self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
         self.post_init()
+
+    def _vocabulary(self, options: Any, names: Optional[str]) -> Any:
+        """See :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`."""
+        return make_vocabulary(options, self._dictionary, ARITY, names)
+
+    def _core(self, options: Any, vocabulary: Any, seed: int) -> torch.nn.Module:
+        return SymbolInvariantTransformer(options, vocabulary, seed)
 
     def _init_weights(self, module: torch.nn.Module) -> None:
         """The model has drawn its weights; of tables that no file holds transformers keeps sizes."""
@@ -155,6 +161,97 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         given = state_dict or self.state_dict()
         weights = {name.removeprefix("core."): value.clone() for name, value in given.items()}
         super().save_pretrained(folder, state_dict=weights, **options)
+
+    @classmethod
+    def can_generate(cls) -> bool:
+        """It can, so that transformers gives it a ``generation_config``."""
+        return True
+
+    def _chosen(
+        self, config: Optional[GenerationConfig], options: Dict[str, Any]
+    ) -> Dict[str, Any]:
+        """The options of :meth:`_answer` among those of a configuration and those given."""
+        usual = GenerationConfig().to_dict()
+        if config is None:
+            config = self.generation_config
+            # Trainers write what is usual into the configuration of a model.
+            usual.update(getattr(config, "_get_default_generation_params", dict)())
+        said = {n: value for n, value in config.to_dict().items() if value != usual.get(n)}
+        ours, chosen = self._answer.__kwdefaults__, {}
+        for given in (said, options):
+            given = {name: value for name, value in given.items() if value is not None}
+            for name, new in self._lengths.items():
+                if name in given:
+                    given.setdefault(new, max(given.pop(name) - 1, 1))
+            chosen.update(given)
+        for name, value in list(chosen.items()):
+            if name in ours:
+                continue
+            own = getattr(self.config, name, None) if name.endswith("_token_id") else None
+            known = name in usual or name in _PASSED
+            if name not in _WITHOUT_EFFECT and not (
+                known and (not value or value in (usual.get(name), own, [own]))
+            ):
+                shown = " ".join(repr(value).split())[:80]
+                raise ValueError(f"generate has no {name}={shown}; it has {', '.join(ours)}")
+            del chosen[name]
+        return chosen
+
+    @contextlib.contextmanager
+    def _names(self) -> Iterator[None]:
+        """The dictionary learns the names of one call, and forgets them at its end."""
+        with self._dictionary.names_of_one_call():
+            try:
+                yield
+            finally:
+                self._dictionary.spelled.clear()
+
+    def _read(
+        self,
+        ids: Tensor,
+        mask: Optional[Tensor] = None,
+        longest: Optional[int] = None,
+        limited: bool = True,
+    ) -> Tensor:
+        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
+        of sources."""
+        if not isinstance(ids, Tensor) or ids.dim() != 2 or not len(ids) or ids.is_floating_point():
+            raise ValueError("ids are a tensor (B, L) of whole numbers, of one sentence or more")
+        if mask is not None and mask.shape != ids.shape:
+            raise ValueError("attention_mask needs the shape of input_ids")
+        longest = longest or self.core.reader.cfg.max_positions
+        rows = []
+        for number, row in enumerate(ids.tolist()):
+            kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
+            words = self._spelling.read([i for i in kept if i != PAD])
+            self._dictionary.spelled.update(
+                (word, sort) for word, sort in words if sort is not None
+            )
+            rows.append([self._dictionary.index(word) for word, _ in words])
+            if limited and len(rows[-1]) > longest:
+                raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
+        return padded(rows)
+
+    def _spell(self, found: List[List[Hypothesis]], count: int) -> Answers:
+        """As many answers to each sentence, as ids."""
+        rows, scores = [], []
+        for nbest in found:
+            for answer in nbest[:count]:
+                words = [self._dictionary[index] for index in answer.tokens.tolist()]
+                rows.append([EOS, *(number for word in words for number in self._ids(word))])
+                scores.append(float(answer.score))
+            rows += [[EOS]] * (count - len(nbest))
+            scores += [-math.inf] * (count - len(nbest))
+        sequences = padded(rows).to(self.device)
+        return Answers(sequences, torch.tensor(scores, device=self.device))
+
+    def _ids(self, word: str) -> List[int]:
+        known = word in self._spelling.rows
+        return self._spelling.ids(word, None if known else self._dictionary.sort(word))
+
+
+class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
+    """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
 
     def forward(
         self,
@@ -184,18 +281,13 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             if labels is None:
                 previous = self._read_targets(decoder_input_ids, len(names)).to(names.device)
                 return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
-            right = labels.masked_fill(labels.eq(_IGNORED), PAD)
+            right = labels.masked_fill(labels.eq(IGNORED), PAD)
             targets = self._read_targets(right, len(names)).to(names.device)
             previous = F.pad(targets, (1, -1), value=EOS)
             logits = self.core.decode(previous, source)
             right = source.slots.targets(targets)
             loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
-
-    @classmethod
-    def can_generate(cls) -> bool:
-        """It can, so that transformers gives it a ``generation_config``."""
-        return True
 
     @torch.no_grad()
     def generate(
@@ -242,36 +334,6 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
             raise ValueError("generate needs input_ids")
         chosen = self._chosen(generation_config, options)
         return self._answer(sources, attention_mask, decoder_input_ids, **chosen)
-
-    def _chosen(
-        self, config: Optional[GenerationConfig], options: Dict[str, Any]
-    ) -> Dict[str, Any]:
-        """The options of :meth:`_answer` among those of a configuration and those given."""
-        usual = GenerationConfig().to_dict()
-        if config is None:
-            config = self.generation_config
-            # Trainers write what is usual into the configuration of a model.
-            usual.update(getattr(config, "_get_default_generation_params", dict)())
-        said = {n: value for n, value in config.to_dict().items() if value != usual.get(n)}
-        ours, chosen = self._answer.__kwdefaults__, {}
-        for given in (said, options):
-            given = {name: value for name, value in given.items() if value is not None}
-            for name, new in _LENGTHS.items():
-                if name in given:
-                    given.setdefault(new, max(given.pop(name) - 1, 1))
-            chosen.update(given)
-        for name, value in list(chosen.items()):
-            if name in ours:
-                continue
-            own = getattr(self.config, name, None) if name.endswith("_token_id") else None
-            known = name in usual or name in _PASSED
-            if name not in _WITHOUT_EFFECT and not (
-                known and (not value or value in (usual.get(name), own, [own]))
-            ):
-                shown = " ".join(repr(value).split())[:80]
-                raise ValueError(f"generate has no {name}={shown}; it has {', '.join(ours)}")
-            del chosen[name]
-        return chosen
 
     def _answer(
         self,
@@ -370,63 +432,11 @@ class SymbolInvariantForSeq2SeqLM(PreTrainedModel):
         accepted = [one.verdict is Verdict.satisfied for one in found]
         return [one.nbest for one in found], torch.tensor(accepted)
 
-    @contextlib.contextmanager
-    def _names(self) -> Iterator[None]:
-        """The dictionary learns the names of one call, and forgets them at its end."""
-        with self._dictionary.names_of_one_call():
-            try:
-                yield
-            finally:
-                self._dictionary.spelled.clear()
-
     def _read_targets(self, ids: Tensor, count: int) -> Tensor:
         targets = self._read(ids, longest=self.core.max_decoder_positions())
         if len(targets) != count or not targets.size(1):
             raise ValueError(f"{count} sentences need as many targets, with some token")
         return targets
-
-    def _read(
-        self,
-        ids: Tensor,
-        mask: Optional[Tensor] = None,
-        longest: Optional[int] = None,
-        limited: bool = True,
-    ) -> Tensor:
-        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
-        of sources."""
-        if not isinstance(ids, Tensor) or ids.dim() != 2 or not len(ids) or ids.is_floating_point():
-            raise ValueError("ids are a tensor (B, L) of whole numbers, of one sentence or more")
-        if mask is not None and mask.shape != ids.shape:
-            raise ValueError("attention_mask needs the shape of input_ids")
-        longest = longest or self.core.encoder.cfg.max_positions
-        rows = []
-        for number, row in enumerate(ids.tolist()):
-            kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
-            words = self._spelling.read([i for i in kept if i != PAD])
-            self._dictionary.spelled.update(
-                (word, sort) for word, sort in words if sort is not None
-            )
-            rows.append([self._dictionary.index(word) for word, _ in words])
-            if limited and len(rows[-1]) > longest:
-                raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
-        return _padded(rows)
-
-    def _spell(self, found: List[List[Hypothesis]], count: int) -> Answers:
-        """As many answers to each sentence, as ids."""
-        rows, scores = [], []
-        for nbest in found:
-            for answer in nbest[:count]:
-                words = [self._dictionary[index] for index in answer.tokens.tolist()]
-                rows.append([EOS, *(number for word in words for number in self._ids(word))])
-                scores.append(float(answer.score))
-            rows += [[EOS]] * (count - len(nbest))
-            scores += [-math.inf] * (count - len(nbest))
-        sequences = _padded(rows).to(self.device)
-        return Answers(sequences, torch.tensor(scores, device=self.device))
-
-    def _ids(self, word: str) -> List[int]:
-        known = word in self._spelling.rows
-        return self._spelling.ids(word, None if known else self._dictionary.sort(word))
 
 
 class _Function:
@@ -445,6 +455,6 @@ class _Function:
         return [Verdict.satisfied if one else Verdict.violated for one in accepted]
 
 
-def _padded(rows: List[List[int]]) -> Tensor:
+def padded(rows: List[List[int]]) -> Tensor:
     width = max(map(len, rows))
     return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])

@@ -77,6 +77,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
             another one to ``from_pretrained`` for names of another form, with the same sorts.
         sorts: the names of the sorts.
         pieces: the scores of SentencePiece pieces, for models of plain text.
+        ends: whether a sentence ends in ``</s>``; prompts go on.
     """
 
     vocab_files_names: Dict[str, str] = {}
@@ -88,11 +89,12 @@ class SymbolTokenizer(PreTrainedTokenizer):
         symbols: str = "[a-z]",
         sorts: Sequence[str] = ("",),
         pieces: Optional[Dict[str, float]] = None,
+        ends: bool = True,
         **options: Any,
     ) -> None:
         if not isinstance(symbols, str):
             raise ValueError(f"symbols is a regular expression, not {symbols!r}")
-        self._pattern, self._pieces = SymbolPattern(symbols), pieces
+        self._pattern, self._pieces, self._ends = SymbolPattern(symbols), pieces, ends
         if self._pattern.sorts != list(sorts):
             raise ValueError(
                 f"the sorts of {symbols!r} must be {', '.join(sorts) or 'without name'}"
@@ -103,6 +105,7 @@ class SymbolTokenizer(PreTrainedTokenizer):
         self._names = list(self._vocabulary)
         special = dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), SPECIAL_TOKENS))
         given = {"tokens": list(tokens), "symbols": symbols, "sorts": list(sorts), "pieces": pieces}
+        given["ends"] = ends
         super().__init__(**{**special, **options, **given})
 
     @property
@@ -153,8 +156,8 @@ class SymbolTokenizer(PreTrainedTokenizer):
         raise ValueError(f"a sentence has {len(ids) + 1} ids, more than max_length; leave it out")
 
     def build_inputs_with_special_tokens(self, ids: List[int], pair: Any = None) -> List[int]:
-        """A sentence ends in ``</s>``."""
-        return [*ids, EOS]
+        """A sentence ends in ``</s>``, but for prompts."""
+        return [*ids, EOS] if self._ends else ids
 
     def _decode(self, token_ids: Any, skip_special_tokens: bool = False, **unused: Any) -> str:
         ids = [token_ids] if isinstance(token_ids, int) else list(map(int, token_ids))

@@ -18,13 +18,13 @@ from sit_fairseq.symbols.streams import Streams
 
 
 @dataclass(frozen=True)
-class _OneSentence(Streams):
+class OneSentence(Streams):
     """The streams of one sentence, repeated and averaged by torch's own operators."""
 
     @classmethod
     def of(
         cls, slots: Tensor, hypotheses: int = 1, sorts: Optional[Tensor] = None
-    ) -> "_OneSentence":
+    ) -> "OneSentence":
         """The layout of (S,) slots and their (S,) sorts."""
         return cls(
             num_slots=(slots >= 0).sum().view(1),
@@ -38,6 +38,8 @@ class _OneSentence(Streams):
 
     def sort_of(self, slot: Tensor) -> Tensor:
         """The sort of slots, or of any numbers where there is none."""
+        if self.sorts is None:
+            return torch.zeros_like(slot)
         return self.sorts[slot.clamp(min=0, max=self.slot.size(0) - 1)]
 
     def row_of(self, slot: Tensor) -> Tensor:
@@ -137,7 +139,7 @@ class SentenceEncoder(nn.Module):
             For each cross-attention of the pattern its keys and values, (L, 2, T, S, C) to streams
             (CP) and (L, 2, T, C) to their aggregated view (CA).
         """
-        decoder, streams = self.model.decoder, _OneSentence.of(slots, sorts=sorts)
+        decoder, streams = self.model.decoder, OneSentence.of(slots, sorts=sorts)
         canonical = tokens.unsqueeze(0)
         prepared = None if tree is None else tree.unsqueeze(0)
         source, *tables = self.model.tables()
@@ -184,7 +186,7 @@ class SentenceDecoder(nn.Module):
             (K, V + S) log-probabilities of the canonical ids, then the caches with P + 1 entries.
         """
         decoder, pattern = self.model.decoder, self.model.decoder.cfg.pattern
-        streams = _OneSentence.of(slots, tokens.size(0), sorts)
+        streams = OneSentence.of(slots, tokens.size(0), sorts)
 
         def entries(stored: Tensor) -> _Entries:
             return _Entries(streams, decoder.cfg.num_heads, stored)

@@ -5,13 +5,14 @@ tables.
 """
 
 from copy import deepcopy
-from typing import Any, Union
+from typing import Optional, Union
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.attention import Rotary, StreamSelfAttention, ViewAttention
+from sit_fairseq.symbols.rows import Places
 
 
 class _RotaryTable(nn.Module):
@@ -26,16 +27,27 @@ class _RotaryTable(nn.Module):
         self.register_buffer("cos", torch.cat((cos, cos), dim=1))
         self.register_buffer("sin", torch.cat((-sin, sin), dim=1))
 
-    def forward(self, x: Tensor, offset: Union[int, Tensor] = 0) -> Tensor:
-        """Rotates (..., T, D), of which the vector at index t has position ``offset + t``."""
-        positions = torch.arange(x.size(-2)) + offset
+    def forward(self, x: Tensor, offset: Union[int, Tensor, Places] = 0) -> Tensor:
+        """Rotates (..., T, D), of which the vector at index t has position ``offset + t``, or its
+        place."""
+        if isinstance(offset, Places):
+            positions = offset.position.unsqueeze(1)
+        else:
+            positions = torch.arange(x.size(-2)) + offset
         swapped = torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1)
         return x * self.cos[positions] + swapped * self.sin[positions]
 
 
-def _kernel(queries: Tensor, keys: Tensor, values: Tensor, **unmasked: Any) -> Tensor:
+def _kernel(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    mask: Optional[Tensor] = None,
+    causal: bool = False,
+) -> Tensor:
     """Attends by torch's operator, whatever the lengths."""
-    return F.scaled_dot_product_attention(queries, keys, values)
+    return F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal)
 
 
 def plain_copy(model: nn.Module) -> nn.Module:

@@ -9,14 +9,22 @@ from typing import Any, Dict, List, Optional, Sequence
 import sit_fairseq
 from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.checkpoint_folders import TAGS, card, small_checkpoint, write_folder
+from sit_fairseq.export.checkpoint_folders import (
+    TAGS,
+    card,
+    is_text,
+    small_checkpoint,
+    write_folder,
+)
 from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
-from sit_fairseq.symbols.saved_tokens import buffer_text
+from sit_fairseq.symbols.saved_tokens import buffer_text, vocabulary_prefix
 
 _TOKENIZER, _PIECES = "tokenizer_config.json", "spm.model"
-_MODEL, _TOKENS = "export.hugging_face", "export.hugging_face_tokens"
+_MODEL, _TEXT_MODEL = "export.hugging_face", "export.hugging_face_text"
+_TOKENS = "export.hugging_face_tokens"
 _GRAMMARS = "export.grammars"
 
 _IMPORT = re.compile(r"^from sit_fairseq\.([\w.]+) import", flags=re.MULTILINE)
@@ -48,9 +56,29 @@ sentence and an answer) with `verify_beams=[3, 25]`, and what else its docstring
 reads the folder too.
 """
 
+_USE_OF_TEXTS = """
+## Use
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+folder = "."  # this one, or its name on the Hub
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+inputs = tokenizer([{sentence!r}], padding=True, return_tensors="pt")
+print(tokenizer.batch_decode(model.generate(**inputs, num_beams=3), skip_special_tokens=True))
+```
+
+needs torch, transformers and safetensors alone; the code is in this folder. Symbols are what the pattern
+`{pattern}` matches; `AutoTokenizer.from_pretrained(…, symbols=REGEX)` lets them have other names. `generate` has
+`num_return_sequences`, `do_sample`, `temperature`, `top_k`, `top_p` and what else its docstring says. fairseq
+with sit_fairseq reads the folder too.
+"""
+
 
 def export_transformers(checkpoint: str, folder: str) -> str:
-    """Writes a folder for ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` of transformers.
+    """Writes a folder for ``AutoTokenizer`` of transformers, and ``AutoModelForSeq2SeqLM``, or
+    ``AutoModelForCausalLM`` of a language model.
 
     Its card is the ``README.md`` that it has, or else the one beside the checkpoint; the pieces of
     ``spm.model`` there become those of the tokenizer.
@@ -65,26 +93,28 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     beside = os.path.dirname(checkpoint)
     sorts, domain = SymbolPattern(pattern).sorts, small["cfg"]["task"].get("domain")
     grammar = domain if domain in GRAMMARS else None
-    known = {"tokens": tokens, "symbols": pattern}
+    known, text = {"tokens": tokens, "symbols": pattern}, is_text(small["cfg"])
+    prompts = {"ends": False, "padding_side": "left"} if text else {}
     contents = {
         checkpoints.CONFIG: _json({**_config(small, len(tokens), sorts, grammar), **known}),
-        _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known}),
+        _TOKENIZER: _json({**_tokenizer(sorts, os.path.join(beside, _PIECES)), **known, **prompts}),
         checkpoints.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
-        **source_files(grammar),
+        **source_files(grammar, _TEXT_MODEL if text else _MODEL),
     }
     return write_folder(folder, small, tokens, contents)
 
 
-def source_files(grammar: Optional[str]) -> Dict[str, str]:
+def source_files(grammar: Optional[str], model: str = _MODEL) -> Dict[str, str]:
     """The text of the modules that the model needs, by the names of their files in one flat folder:
     transformers follows relative imports in one folder alone.
 
     Args:
         grammar: the domain whose grammar is among them; None for none.
+        model: the module of the model.
     """
     package = Path(sit_fairseq.__file__).parent
     files: Dict[str, str] = {}
-    waiting = [_MODEL]
+    waiting = [model, _TOKENS]
     while waiting:
         module = waiting.pop()
         name = _flat(module)
@@ -116,15 +146,21 @@ def _config(
     small: Dict[str, Any], num_tokens: int, sorts: List[str], grammar: Optional[str]
 ) -> Dict[str, Any]:
     """The entries of ``config.json`` beside the tokens."""
-    prefix, weights = "encoder.embed_tokens.vocabulary.", small["model"]
+    weights = small["model"]
+    prefix = vocabulary_prefix(weights)
     rows = weights.get(prefix + "symbol_rows")
-    module = _MODEL.split(".")[-1]
+    kind = {} if not is_text(small["cfg"]) else {"model_type": TEXT_KIND}
+    config, place, auto = "SymbolInvariantConfig", _MODEL, "Seq2SeqLM"
+    if kind:
+        config, place, auto = "SymbolInvariantTextConfig", _TEXT_MODEL, "CausalLM"
+    module = place.split(".")[-1]
     return {
         **checkpoints.hub_config(small["cfg"]),
-        "architectures": ["SymbolInvariantForSeq2SeqLM"],
+        **kind,
+        "architectures": [f"SymbolInvariantFor{auto}"],
         "auto_map": {
-            "AutoConfig": f"{module}.SymbolInvariantConfig",
-            "AutoModelForSeq2SeqLM": f"{module}.SymbolInvariantForSeq2SeqLM",
+            "AutoConfig": f"{module}.{config}",
+            f"AutoModelFor{auto}": f"{module}.SymbolInvariantFor{auto}",
         },
         "dtype": "float32",
         "grammar": grammar,
@@ -166,7 +202,7 @@ def _card(
     formula, or else the first base tokens."""
     tags = TAGS.replace("library_name: sit_fairseq", "library_name: transformers")
     text = card(cfg, pattern, folders, tags)
-    if "AutoModelForSeq2SeqLM" in text:
+    if "AutoModelFor" in text:
         return text
     asked = re.search(r"echo '([^']+)'", text)
     arity = {} if grammar is None else arity_of(grammar)
@@ -174,7 +210,8 @@ def _card(
     formula = [operator, *"abc"[: arity.get(operator, 0)]]
     sentence = asked[1] if asked else " ".join(formula if formula[1:] else tokens[:3])
     constrained = "" if grammar is None else "`constrained=True`, "
-    use = _USE.format(
+    use = _USE_OF_TEXTS if is_text(cfg) else _USE
+    use = use.format(
         sentence=sentence, pattern=" ".join(pattern.splitlines()), constrained=constrained
     )
     return text.rstrip("\n") + "\n" + use

@@ -55,6 +55,11 @@ class DecoderOptions:
     decoder_normalize_before: bool = option(False, "layer norm before each decoder sub-layer")
     decoder_positions: str = option("rope", "rope (rotary), sinusoidal, learned, none")
     no_decoder_final_norm: bool = option(False, "no layer norm after a pre-norm decoder")
+    position_gaps: int = option(
+        0,
+        "in training, spread up to this many places at random over the gaps of a sentence, so that "
+        "positions are as large as in longer ones; validation and answers have no gaps",
+    )
     aggregated_normalize_before: bool = option(
         False, "layer norm before aggregated self-attention in a post-norm model too"
     )
@@ -114,11 +119,6 @@ class ModelConfig(DecoderOptions):
     decoder_attention_heads: Optional[int] = option(
         None, "decoder attention heads (default: the encoder's)"
     )
-    position_gaps: int = option(
-        0,
-        "in training, spread up to this many places at random over the gaps of a sentence, so that "
-        "positions are as large as in longer ones; validation and answers have no gaps",
-    )
     share_embeddings: str = option(
         "all", "one matrix (all), one for each side (decoder), or a third for the output (none)"
     )
@@ -139,7 +139,6 @@ def check(cfg: ModelConfig) -> None:
     """
     check_decoder(cfg, _CHOICES)
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
-    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
     refuse(
         cfg.position_gaps > 0
         and cfg.encoder_positions in ("tree", "none")
@@ -193,6 +192,7 @@ def check_decoder(cfg: DecoderOptions, choices: Mapping[str, Sequence[str]]) -> 
     refuse(
         fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
     )
+    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
 
 
 def check_one_stream(cfg: DecoderOptions, pattern: "AttentionPattern", enough: str) -> None:

@@ -20,7 +20,7 @@ from sit_fairseq.models.language_model import (
     make_vocabulary,
 )
 from sit_fairseq.models.loading import TEXT_KIND
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.tasks.symbol_language_modeling import SymbolLanguageModelingTask
 
 
 @dataclass
@@ -43,7 +43,7 @@ class SymbolInvariantTransformerLanguageModel(
     def build_model(cls, cfg: SymbolInvariantLanguageModelConfig, task):
         """Builds the model for the dictionary of a ``symbol_language_modeling`` task."""
         check(cfg)
-        if not isinstance(task.source_dictionary, StreamDictionary):
+        if not isinstance(task, SymbolLanguageModelingTask):
             raise UserError(
                 "language models with symbols need a dictionary that knows them; pass --task "
                 "symbol_language_modeling"
@@ -52,18 +52,23 @@ class SymbolInvariantTransformerLanguageModel(
         return cls(cfg, make_vocabulary(cfg, task.source_dictionary, names))
 
     def forward(
-        self, src_tokens: Tensor, src_lengths: Optional[Tensor] = None, **unused: Any
+        self,
+        src_tokens: Tensor,
+        src_lengths: Optional[Tensor] = None,
+        src_places: Optional[Tensor] = None,
+        **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
         """Computes logits of the token after each one.
 
         Args:
             src_tokens: (B, T) dictionary indices of texts, each after ``</s>``.
             src_lengths: (B,) lengths, not needed.
+            src_places: (B, T) positions of the tokens; None for 0, 1, ...
 
         Returns:
             (B, T, V_n + R) logits over canonical ids, and nothing else.
         """
-        return super().forward(src_tokens), {}
+        return super().forward(src_tokens, src_places), {}
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
         """The (B, T) target in canonical ids, as criterions compare it with the output."""

@@ -27,6 +27,7 @@ from sit_fairseq.models.decoder import StreamDecoder
 from sit_fairseq.models.own_places import RowDecoder
 from sit_fairseq.models.recency import RecencyDecoder
 from sit_fairseq.symbols.fresh import fresh_numbers
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -107,6 +108,11 @@ def check(cfg: LanguageModelConfig) -> None:
     check_one_stream(cfg, side.pattern, "DP")
     number = sum(fresh_numbers(cfg.fresh_symbols).values())
     refuse(
+        cfg.position_gaps > 0 and cfg.decoder_positions == "none",
+        "gaps in positions need some that count tokens",
+        "position_gaps decoder_positions",
+    )
+    refuse(
         number < 1 and cfg.symbol_embedding != "fixed",
         f"texts hold symbols, of which {number} are too few",
         "fresh_symbols",
@@ -181,18 +187,21 @@ class SymbolInvariantLanguageModel(nn.Module):
         slots = Slots(self.vocabulary, tokens.new_empty(len(tokens), 0))
         return slots.encode(tokens) if tokens.size(1) else tokens
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, places: Optional[Tensor] = None) -> Tensor:
         """Computes logits of the token after each one.
 
         Args:
             tokens: (B, T) dictionary indices of texts, each after ``</s>``, padded on the right.
+            places: (B, T) their positions; None for 0, 1, ...
 
         Returns:
             (B, T, V_n + R) logits over canonical ids; ``-inf`` for symbols that are neither in the
             text so far nor the next new one.
         """
         context = self.context(len(tokens))
-        return self.decoder(self.read(tokens.to(context.slots.names.device)), context)
+        device = context.slots.names.device
+        at = 0 if places is None else Places.of(places, device)
+        return self.decoder(self.read(tokens.to(device)), context, at)
 
     def targets(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """The canonical ids of (B, T) targets, the dictionary indices after each of (B, T) tokens;

@@ -95,7 +95,9 @@ class LastLayer:
             view = _View(self.view[part.sequences])
             return self.layer(_pick(x, row[part.rows]), view, memory)
 
-        most = max(1, MOST_AT_ONCE // (self.x.size(2) * row.size(1) * streams.hypotheses))
+        each = row.size(1) * streams.hypotheses  # positions of a stream, or of what it reads
+        each = each if of_source is None else max(each, of_source.size(1))
+        most = max(1, MOST_AT_ONCE // (self.x.size(2) * each))
         parts = streams.parts(most)
         if len(parts) == 1:
             return of_part(self.x, parts[0])

@@ -94,6 +94,17 @@ def config_of(options: Mapping[str, Any]) -> Type[DecoderOptions]:
     return LanguageModelConfig if text else ModelConfig
 
 
+def options_of(model: AnyModel) -> Dict[str, Any]:
+    """The options of a model, with the sizes of its decoder, as checkpoints have them."""
+    decoder, text = model.decoder.cfg, isinstance(model, SymbolInvariantLanguageModel)
+    sizes = {"embed_dim": decoder.embed_dim, "ffn_embed_dim": decoder.ffn_dim}
+    sizes.update(layers=decoder.num_layers, attention_heads=decoder.num_heads)
+    kind = LanguageModelConfig if text else ModelConfig
+    own = {field.name: getattr(decoder.options, field.name) for field in fields(kind)}
+    own.update({f"decoder_{name}": size for name, size in sizes.items()})
+    return {"_name": TEXT_KIND if text else KIND, **own}
+
+
 def make_model(
     cfg: DecoderOptions,
     tokens: TokenTable,

@@ -262,7 +262,6 @@ def _embed(
     actual = num_base + 2 * streams.sort_of(canonical - num_base)
     actual, read = actual.gather(1, token), canonical.gather(1, token)
     x = table.look_up(torch.where(read < num_base, read, actual + (~rows.own).long()))
-    one_each = Streams.of_slots(torch.zeros(canonical.size(0), dtype=torch.long)).to(x.device)
     nothing = x.new_zeros(*canonical.shape, x.size(2))
-    x = x + pick(side.embed_positions(nothing, one_each, prepared, rows.token_places), token)
+    x = x + pick(side.embed_positions(nothing, rows, prepared, rows.token_places), token)
     return dropout(side.layernorm_embedding(x), side.cfg.options.dropout if side.training else 0.0)

@@ -6,7 +6,7 @@ The numbers say which symbol is meant, and the code of a text tells its canonica
 Shapes as in :mod:`sit_fairseq.symbols.streams`; P new tokens of a step.
 """
 
-from typing import Tuple
+from typing import Tuple, Union
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from torch import Tensor
 from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.context import Context
 from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
@@ -23,10 +24,10 @@ class RecencyDecoder(StreamDecoder):
     Canonical ids come in and logits over canonical ids go out.
     """
 
-    def forward(self, canonical: Tensor, source: Context) -> Tensor:
+    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
         """Computes logits for all positions, see :class:`StreamDecoder`."""
         codes, numbers = by_last_use(canonical, self.embed_tokens.vocabulary)
-        return self._named(super().forward(codes, source), numbers)
+        return self._named(super().forward(codes, source, places), numbers)
 
     @torch.no_grad()
     def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:

@@ -145,6 +145,10 @@ class Rows:
         moved = {n: v.to(device, **options) for n, v in vars(self).items() if n not in kept}
         return replace(self, **moved)
 
+    def expand(self, x: Tensor) -> Tensor:
+        """(B, ...) as it is: all rows of a sequence share it."""
+        return x
+
     @property
     def token_places(self) -> Union[int, Places]:
         """The positions of the tokens, or that of the first one where there are no gaps."""

@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from string import ascii_letters
-from typing import Callable, Iterable, Iterator, List, Optional, Sequence
+from typing import Iterable, Iterator, List, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -29,6 +29,12 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_ONE_CALL.release,
         after_in_child=_ONE_CALL.release,
     )
+
+
+def refuse(fault: Optional[str], sentence: str) -> None:
+    """Raises an UnansweredError if there is a fault, words that follow "the sentence"."""
+    if fault is not None:
+        raise UnansweredError(f"the sentence {fault}", sentence)
 
 
 class TokenTable:
@@ -184,26 +190,17 @@ class TokenTable:
         faults = (word_fault(w, w in self or self.is_symbol(w), self.pattern) for w in words)
         return next(filter(None, faults), None)
 
-    def read(
-        self, sentence: str, unreadable: Optional[Callable[[Tensor], Optional[str]]] = None
-    ) -> Tensor:
+    def read(self, sentence: str) -> Tensor:
         """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
 
         Args:
             sentence: tokens separated by spaces.
-            unreadable: a model's; it says whether the model can read such tokens.
 
         Raises:
-            UnansweredError: it is empty, a token is neither a base token nor a symbol, or the model
-                cannot read it.
+            UnansweredError: it is empty, or a token is neither a base token nor a symbol.
         """
-        fault, tokens = self.fault(sentence.split()), None
-        if fault is None:
-            tokens = self.encode([sentence])[0]
-            fault = None if unreadable is None else unreadable(tokens)
-        if fault is not None:
-            raise UnansweredError(f"the sentence {fault}", sentence)
-        return tokens
+        refuse(self.fault(sentence.split()), sentence)
+        return self.encode([sentence])[0]
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:

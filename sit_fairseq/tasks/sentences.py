@@ -18,6 +18,7 @@ from torch import Tensor
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.saved_tokens import without_embedding
+from sit_fairseq.symbols.tokens import refuse
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
@@ -213,7 +214,9 @@ class Sentences:
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
-                tokens = self._dictionary.read(text, getattr(self._model, "unreadable", None))
+                tokens = self._dictionary.read(text)
+                if self._model is not None:
+                    refuse(self._model.unreadable(tokens), line)
                 length, number = tokens.numel(), self._streams(tokens)
                 reason = excess(length, number, max_tokens)
                 if length > self.longest:
@@ -223,8 +226,7 @@ class Sentences:
                     )
                 elif self._model is None and len(self._dictionary) > known:
                     reason = f"holds {without_embedding(self._dictionary.symbols[known:])}"
-                if reason is not None:
-                    raise UnansweredError(f"the sentence {reason}", line)
+                refuse(reason, line)
             except (UnicodeEncodeError, UserError) as error:
                 reason = getattr(error, "reason", str(error))
                 if isinstance(error, UnicodeEncodeError):
@@ -244,8 +246,7 @@ class Sentences:
         UnansweredError for the first sentence at fault."""
         for source in pairs.src if self._model is not None else ():
             fault = self._dictionary.fault(self._words(source)) or self._model.unreadable(source)
-            if fault is not None:
-                raise UnansweredError(f"the sentence {fault}", self._dictionary.string(source))
+            refuse(fault, self._dictionary.string(source))
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:

@@ -83,12 +83,16 @@ class StreamTask:
         """Builds the model; one that is to be trained has symbols."""
         self._trains = not from_checkpoint
         model = super().build_model(cfg, from_checkpoint)
+        self.check_model(model)
         mark_embeddings(model)
         self._sentences = Sentences(self.source_dictionary, self._sentences.longest, model)
         if self._trains:
             self._log_dictionary()
             self._sentences.require_symbols()
         return model
+
+    def check_model(self, model) -> None:
+        """Raises a UserError if a model is not for the task; any is by default."""
 
     def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
@@ -259,7 +263,7 @@ def _are_ours(models: Sequence[Any]) -> bool:
 
 def _position_gaps(model) -> int:
     """The option of a model, wrapped or not; 0 for fairseq's own."""
-    side = getattr(getattr(model, "encoder", None), "cfg", None)
+    side = getattr(getattr(model, "decoder", None), "cfg", None)
     return getattr(getattr(side, "options", None), "position_gaps", 0)
 
 

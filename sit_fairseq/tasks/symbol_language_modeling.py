@@ -63,15 +63,13 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
             dictionary.set_pattern(args.symbols)
         return dictionary, dictionary
 
-    def build_model(self, cfg, from_checkpoint: bool = False):
-        """Builds the model, a language model with symbols."""
-        model = super().build_model(cfg, from_checkpoint)
+    def check_model(self, model) -> None:
+        """Refuses models that know no symbols."""
         if not isinstance(model, SymbolInvariantLanguageModel):
             raise UserError(
                 "symbol_language_modeling is for models that know symbols; pass --arch "
                 "symbol_invariant_transformer_lm, with --symbol-embedding fixed for a plain model"
             )
-        return model
 
     def load_dataset(self, split: str, epoch: int = 1, combine: bool = False, **kwargs) -> None:
         """Loads a split and checks every block of it; a UserError if one is at fault."""

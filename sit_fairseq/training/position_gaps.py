@@ -4,7 +4,7 @@ After randomised positions (Ruoss et al. 2023, arXiv 2305.16843). Shapes: B sent
 source and target, M atoms.
 """
 
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Tuple, Union
 
 import numpy
 import torch
@@ -35,21 +35,23 @@ class PositionGaps:
         self._base = torch.empty(0, dtype=torch.bool)
 
     def spread(
-        self, sample: Dict[str, Any], update: int, most: int, longest: Tuple[int, int]
+        self, sample: Dict[str, Any], update: int, most: int, longest: Union[int, Tuple[int, int]]
     ) -> Dict[str, Any]:
         """A copy of a fairseq sample whose ``net_input`` has ``src_places`` and ``target_places``.
 
         Args:
-            sample: of B pairs; sources may be padded on either side.
+            sample: of B pairs, whose sources may be padded on either side, or of B texts.
             update: the number of updates before it.
             most: the most places to spread over a sentence.
-            longest: the most tokens that the model reads of a source and of a target.
+            longest: the most tokens that the model reads of a source and of a target, or of a text.
 
         Returns:
             the sample with sources padded on the right, and the (B, U) and (B, T) positions of the
             tokens on the CPU. They increase along each sentence; those of padding say nothing.
         """
         given, pad = sample["net_input"], self.dictionary.pad()
+        if "prev_output_tokens" not in given:
+            return self._spread_text(sample, update, most, longest)
         tokens = given["src_tokens"], given["prev_output_tokens"]
         # At once, as each copy waits for a GPU.
         copied = torch.cat((sample["id"].unsqueeze(1), *tokens), 1).cpu()
@@ -70,6 +72,15 @@ class PositionGaps:
             "src_places": _places(sources, shifts[rows, atoms - 1], pad),
             "target_places": _places(targets, of_target, pad),
         }
+        return {**sample, "net_input": net_input}
+
+    def _spread_text(self, sample: Dict[str, Any], update: int, most: int, longest: int):
+        tokens, pad = sample["net_input"]["src_tokens"].cpu(), self.dictionary.pad()
+        atoms = self._atoms(tokens)
+        room = numpy.minimum(most, longest - tokens.ne(pad).sum(1).numpy())
+        shifts = draw_shifts(self.seed, update, sample["id"].cpu().numpy(), room, atoms[:, -1])
+        shifts = shifts[numpy.arange(len(shifts))[:, None], atoms - 1]
+        net_input = {**sample["net_input"], "src_places": _places(tokens, shifts, pad)}
         return {**sample, "net_input": net_input}
 
     def _atoms(self, tokens: Tensor) -> numpy.ndarray:

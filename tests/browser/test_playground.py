@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 from browser.web_driver import Browser
 from constrained_export import ConstrainedModel
 
@@ -15,9 +16,12 @@ from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, random_formula
 from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.export.onnx_files import write
+from sit_fairseq.model import Model
 
-PAGE = Path(__file__).parents[2] / "examples" / "playground"
-PICTURES = Path(__file__).parents[2] / "outputs" / "playground"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "examples" / "playground"
+PICTURES = ROOT / "outputs" / "playground"
 
 # Both runtimes compute in float32, in another order.
 TOLERANCE = 1e-5
@@ -47,15 +51,42 @@ while (models.dataset.state !== "done") await new Promise((next) => setTimeout(n
 _CHOOSE = "document.querySelector(`[value=${given[0]}]`).click();" + _WAIT
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
+_ANSWER = """
+const [folder, texts] = given;
+const { ExportedModel } = await import("./search.js");
+const { readFormula } = await import("./reader.js");
+const model = await ExportedModel.load(folder);
+const found = [];
+for (const text of texts) found.push(await model.answer(readFormula(text, false)));
+return found;
+"""
+
+
+class _Files(http.server.SimpleHTTPRequestHandler):
+    """The page's, and those of another folder under ``exported``."""
+
+    def __init__(self, *given, exported, **options):
+        self.exported = exported
+        super().__init__(*given, **options)
+
+    def translate_path(self, path) -> str:
+        folder, _, name = path.rpartition("/")
+        return str(self.exported / name) if folder == "/exported" else super().translate_path(path)
+
     def log_message(self, *arguments) -> None:
         """Nothing."""
 
 
 @pytest.fixture(scope="module")
-def browser():
+def exported(tmp_path_factory):
+    """A folder that the server has, too."""
+    return tmp_path_factory.mktemp("exported")
+
+
+@pytest.fixture(scope="module")
+def browser(exported):
     """A browser that shows the page, which a plain file server gives it."""
-    handler = functools.partial(_Quiet, directory=PAGE)
+    handler = functools.partial(_Files, directory=PAGE, exported=exported)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
         try:
@@ -175,6 +206,22 @@ def test_a_temporal_answer_is_written_for_people(browser, ltl):
     assert "for ever: " in shown(browser, ".run .answer", "textContent")
     verdict = shown(browser, ".run .verdict", "textContent")
     assert verdict == "satisfied: true whatever else happens"
+
+
+def test_a_model_with_own_places_is_answered_with_as_in_python(browser, exported):
+    """The shipped weights, computed so."""
+    state = torch.load(ROOT / "checkpoints" / "prop" / "model.pt", weights_only=True)
+    state["cfg"]["model"]["stream_places"] = "own"
+    torch.save(state, exported / "model.pt")
+    write(Model.load(str(exported / "model.pt")).core, str(exported), "prop")
+    model = ConstrainedModel(exported, GRAMMARS["prop"](), symbols=r"\S+")
+    rng = random.Random(1)
+    formulas = [" ".join(random_formula(rng, n, "abcdefgh")) for n in range(1, 41, 2)]
+    for formula, found in zip(formulas, browser.run(_ANSWER, "exported", formulas)):
+        answer, names = model.answer(formula, max_length=40), found["names"]
+        text = " ".join(names[t] if isinstance(t, int) else t for t in found["tokens"])
+        assert text == answer.text
+        assert found["score"] == pytest.approx(answer.score, abs=TOLERANCE)
 
 
 def test_the_keyboard_reaches_everything(browser):

@@ -70,3 +70,10 @@ def test_two_ranks_train_like_one_with_two_batches_per_update(data, tmp_path, ca
     assert len(expected) == 9
     assert len({size for _, _, size in expected}) > 1, "the last update of an epoch is smaller"
     assert started + resumed == expected
+
+
+def test_two_ranks_train_own_places_like_one(data, tmp_path, caplog):
+    words = ("--symbols", "[a-z]", "--stream-places", "own", "--batch-size", 6, "--max-update", 3)
+    expected = one_rank(data, tmp_path / "one", caplog, *words)
+    assert two_ranks(data, tmp_path / "two", *words) == expected
+    assert len(expected) == 3

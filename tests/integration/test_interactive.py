@@ -39,7 +39,7 @@ def balanced(depth: int) -> str:
 LINES = {
     "": "the sentence is empty",
     "& a b": None,
-    "& a Z3": "unknown token 'Z3'",
+    "& a Z3": "the sentence holds the unknown token 'Z3'",
     "& a": "the sentence is not one formula in prefix notation",
     "! z": None,
     "& a b </s>": "the sentence holds </s>, a token of fairseq's own",

@@ -236,3 +236,13 @@ def test_impossible_columns_have_no_probability():
     model = build(STREAMS["DP-DA-all-linear"])
     logits = model(read(model)[0])
     assert bool((logits[..., [0, 1, 3]] == -math.inf).all())
+
+
+@pytest.mark.parametrize("options", [STREAMS["DP-DA-own-cosine"], BASELINES["recency"]])
+def test_positions_may_be_given(options):
+    """Those without gaps are the usual ones."""
+    model = build(options)
+    tokens = read(model)[0]
+    usual, places = model(tokens), torch.arange(tokens.size(1)).expand_as(tokens)
+    torch.testing.assert_close(model(tokens, places), usual, rtol=1e-12, atol=1e-12)
+    assert not torch.allclose(model(tokens, 3 * places), usual)

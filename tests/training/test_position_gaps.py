@@ -187,3 +187,14 @@ def test_gaps_without_positions_that_count_are_refused():
             make_model(position_gaps=9, encoder_positions=positions, decoder_positions="none")
     with pytest.raises(UserError, match="-1 places cannot be spread"):
         make_model(position_gaps=-1)
+
+
+def test_texts_are_spread_alike_whatever_their_symbols_are_called():
+    dictionary, found = make_dictionary(), []
+    for lines in (["& a b | a c 0", "! d"], ["& h e | h b 0", "! a"]):
+        tokens = shift(dictionary, encode(dictionary, lines))
+        sample = {"id": torch.arange(2), "net_input": {"src_tokens": tokens}}
+        found.append(PositionGaps(dictionary, 1).spread(sample, 3, 40, 200)["net_input"])
+    places = found[0]["src_places"]
+    assert torch.equal(places, found[1]["src_places"]) and int(places.max()) > tokens.size(1)
+    assert bool((places[0].diff() > 0).all())

@@ -17,6 +17,9 @@ from sit_fairseq.domains.planning.strips import (
 from sit_fairseq.domains.solver import Solved, Solver
 from sit_fairseq.errors import UserError
 
+# The most states that the model is asked about before it is asked whether there is a plan at all.
+_FIRST = 200
+
 _UNVERIFIED: Mapping[Optional[bool], str] = {
     True: "the search found no plan, though one exists",
     None: "the search found no plan, and whether one exists is unknown",
@@ -42,15 +45,16 @@ class PlanSolver(Solver):
         sit answer planning domain.pddl problem.pddl
         sit answer planning domain.pddl problems/*.pddl --output plans
 
-    The domain is known by its structure, whatever the file calls predicates, actions and types, and
-    in whatever order it defines them: Blocksworld with four operators, Depots, Gripper, Logistics or
-    Visitall. ``-v`` says what corresponds. PDDL is read as far as it is STRIPS with types, equality
-    after ``not``, and action costs, which are left out.
+    The domain is known by its structure: Blocksworld with four operators, Depots, Gripper, Logistics
+    or Visitall, whatever the file calls predicates, actions and types. ``-v`` says what corresponds.
+    PDDL is read as far as it is STRIPS with types, equality after ``not``, and action costs, which
+    are left out.
 
     The model gives the next action, which is executed, and so on. Each plan has been executed from
-    the first state to the goal, in the domain of the file. An action stands on a line, ``(unstack b1
-    b2)``, under the name of the problem. Instead of a plan there may be *no plan exists*, which is
-    proved; or *not verified*, if the search found none; or why the file cannot be read.
+    the first state to the goal, in the domain of the file. An action stands on a line, such as
+    ``(unstack b1 b2)``, under the name of the problem. Instead of a plan there may be *no plan
+    exists*, which is proved; or *not verified*, if the search found none; or why the file cannot be
+    read.
 
     The exit status is 0 if every problem has its plan or can have none, and 1 otherwise.
     """
@@ -64,25 +68,27 @@ class PlanSolver(Solver):
             raise UserError("name a file with a domain, and then files with problems of it")
         domain, *self.problems = paths
         read = read_domain(read_text(domain), domain)
-        self._tasks: List[Union[_Task, str]] = []
+        self._tasks: List[Union[_Task, Solved]] = []
         for path in self.problems:
+            status = "cannot be read"
             try:
                 by = by_kind(read_problem(read_text(path), path, read))
+                status = "cannot be answered"
                 self._tasks.append(_Task(*by, match(*by, domain)))
             except UserError as error:
-                self._tasks.append(str(error))
+                self._tasks.append(Solved(status, reason=str(error)))
 
     def about(self, place: int) -> str:
         """Which known domain it is, and what corresponds."""
         task = self._tasks[place]
-        return task if isinstance(task, str) else str(task.known)
+        return task.reason if isinstance(task, Solved) else str(task.known)
 
     def right(self, place: int, text: str) -> bool:
         """Whether a text is a plan, an action a line, that can be executed and reaches the goal."""
         task = self._tasks[place]
         lines = text.split("\n") if text else []
         plan = [tuple(line[1:-1].split()) for line in lines]
-        if isinstance(task, str) or [written(action) for action in plan] != lines:
+        if isinstance(task, Solved) or [written(action) for action in plan] != lines:
             return False
         return execute(task.domain, task.problem, plan) is None
 
@@ -92,8 +98,8 @@ class PlanSolver(Solver):
         left: Dict[int, _Task] = {}
         for place in places:
             task = self._tasks[place]
-            if isinstance(task, str):
-                yield place, Solved("cannot be read", reason=task)
+            if isinstance(task, Solved):
+                yield place, task
                 continue
             goal = beyond_reach(task.domain, task.problem)
             if goal is not None:
@@ -117,10 +123,11 @@ class PlanSolver(Solver):
         from sit_fairseq.domains.planning.solving import PlanSearch, solve
 
         possible: Dict[int, Optional[bool]] = {}
-        for width in beams:
+        quick = PlanSearch(width=beams[0], budget=_FIRST)
+        for search in (quick, *(PlanSearch(width=width) for width in beams)):
             asked = list(left)
             problems = [(left[p].known.domain, left[p].known.problem) for p in asked]
-            for at, found in solve(ask, problems, PlanSearch(width=width)):
+            for at, found in solve(ask, problems, search):
                 place, task = asked[at], left[asked[at]]
                 text = None if found.plan is None else task.plan(found.plan)
                 if text is not None and self.right(place, text):

@@ -31,14 +31,15 @@ def problems_in(folder: str) -> Iterator[Tuple[Path, Match]]:
         text = read_text(str(path))
         if not re.search(r"\(\s*define\s*\(\s*problem\b", text, re.IGNORECASE):
             continue
-        place = _domain_file(path)
+        place = domain_file(path)
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
         read = read_problem(text, str(path), domains[place])
         yield path, match(*by_kind(read), str(path))
 
 
-def _domain_file(path: Path) -> Path:
+def domain_file(path: Path) -> Path:
+    """The file of the domain of a problem; a UserError if there is none."""
     for folder in path.absolute().parents:
         found = sorted(folder.glob("*domain*.pddl"))
         if found:

@@ -47,7 +47,7 @@ def read_text(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}")
+        raise UserError(f"{path}: {error.strerror}")
 
 
 def read_domain(text: str, name: str) -> PddlDomain:

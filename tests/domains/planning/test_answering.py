@@ -89,6 +89,16 @@ def test_a_file_that_cannot_be_read_leaves_the_others_answered(solve):
     assert found[1].status == "verified"
 
 
+def test_an_unknown_domain_is_said_to_be_unknown(solve):
+    texts = (
+        "(define (domain d) (:predicates (p)))",
+        "(define (problem p) (:domain d) (:init) (:goal (p)))",
+    )
+    _, found = solve(*texts)
+    assert found[0].status == "cannot be answered"
+    assert "is no domain that is known by its structure: these are blocksworld" in found[0].reason
+
+
 def test_a_model_is_not_asked_of_domains_that_it_lacks(solve):
     _, found = solve(BLOCKS, blocks("on b c"), knows=("gripper",))
     assert found[0].status == "cannot be answered"

@@ -1,0 +1,114 @@
+"""Folders of language models for transformers."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from command_line import sit
+from conftest import make_dictionary
+from texts import SORTS, make_language_model
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.export.onnx_files import export_onnx
+from sit_fairseq.model import Model
+from sit_fairseq.search.hypotheses import SearchOptions
+from sit_fairseq.search.strategies import Sampling
+
+KINDS = {
+    "streams": {},
+    "own places": dict(stream_places="own"),
+    "sorts": dict(fresh_symbols="odd=3,even=3"),
+    "recency": dict(symbol_embedding="recency", stream_attention="DP"),
+}
+PROMPTS = ["& a b | a", "! d d", "0 1 0 1 0 1"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def exported(request, tmp_path_factory):
+    """A model in Python, and tokenizer and model of transformers."""
+    torch.manual_seed(1)
+    folder = tmp_path_factory.mktemp("text")
+    dictionary = make_dictionary(pattern=SORTS if request.param == "sorts" else "[a-z]")
+    core = make_language_model(dictionary, **KINDS[request.param]).float()
+    Model([core]).save(str(folder / "model.pt"))
+    sit("export", folder / "model.pt", folder / "out", "--transformers")
+    trusted = dict(trust_remote_code=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder / "out", **trusted)
+    model = AutoModelForCausalLM.from_pretrained(folder / "out", **trusted).eval()
+    return Model.load(str(folder / "out")), tokenizer, model, folder
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam", "samples"])
+def test_generate_continues_as_ours(exported, search):
+    ours, tokenizer, model, _ = exported
+    width, sampling, options = {
+        "greedy": (1, None, {}),
+        "beam": (3, None, dict(num_beams=3, num_return_sequences=3)),
+        "samples": (2, Sampling(5, 0.9), dict(do_sample=True, top_k=5, top_p=0.9)),
+    }[search]
+    if search == "samples":
+        options["num_return_sequences"] = 2
+    inputs = tokenizer(PROMPTS, padding=True, return_tensors="pt")
+    torch.manual_seed(1)
+    found = model.generate(**inputs, max_new_tokens=7, return_dict_in_generate=True, **options)
+    torch.manual_seed(1)
+    # Samples are drawn for the prompts of a batch in their order.
+    expected = ours.complete(PROMPTS, width, 7, sampling, search=SearchOptions(nbest=width))
+    if search == "samples":
+        order = sorted(range(3), key=lambda place: -len(PROMPTS[place].split()))
+        inputs = tokenizer([PROMPTS[place] for place in order], padding=True, return_tensors="pt")
+        torch.manual_seed(1)
+        found = model.generate(**inputs, max_new_tokens=7, return_dict_in_generate=True, **options)
+        expected = [expected[place] for place in order]
+    new = found.sequences[:, inputs["input_ids"].size(1) :]
+    texts = tokenizer.batch_decode(new, skip_special_tokens=True)
+    assert texts == [text for one in expected for text in (one.text, *one.others)]
+    scores = torch.tensor([one.score for one in expected])
+    torch.testing.assert_close(found.sequences_scores[::width], scores)
+    whole = tokenizer.batch_decode(found.sequences, skip_special_tokens=True)
+    assert all(text.startswith(PROMPTS[0]) for text in whole[:1] if search != "samples")
+
+
+def test_logits_and_loss_are_those_of_the_core(exported):
+    ours, tokenizer, model, _ = exported
+    inputs = tokenizer(PROMPTS, padding=True, return_tensors="pt")
+    labels = inputs["input_ids"].masked_fill(inputs["attention_mask"].eq(0), -100)
+    found = model(**inputs, labels=labels)
+    tokens = ours._tokens.encode(PROMPTS)
+    shifted = torch.cat((torch.full((3, 1), 2), tokens[:, :-1]), 1)
+    logits = ours.core(shifted)
+    real = tokens.ne(1) & tokens.ne(2)
+    assert torch.equal(found.logits[:, :-1][real[:, :-1]], logits[:, :-1][real[:, :-1]])
+    targets = ours.core.targets(shifted, tokens).masked_fill(~real, 1)
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=1)
+    torch.testing.assert_close(found.loss, loss)
+    last = labels.clone()
+    last[:, :-1] = -100
+    assert model(**inputs, labels=last).loss > 0 and model(**inputs).loss is None
+
+
+def test_fairseqs_files_and_the_card_are_there(exported):
+    _, _, _, folder = exported
+    assert (folder / "out" / "dict.txt").read_text().startswith("! 1\n")
+    card = (folder / "out" / "README.md").read_text()
+    assert "AutoModelForCausalLM" in card and not re.search("Seq2Seq", card)
+
+
+def test_what_cannot_be_used_is_one_sentence(exported):
+    ours, tokenizer, model, folder = exported
+    inputs = tokenizer(PROMPTS[:1], return_tensors="pt")
+    for options, message in (
+        (dict(num_beams=2, do_sample=True), "samples have no beam"),
+        (dict(num_return_sequences=2), "a beam of 1 has no 2 continuations"),
+        (dict(penalty_alpha=0.5), "generate has no penalty_alpha"),
+        (dict(labels=None, inputs=None, input_ids=None), "needs input_ids"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.generate(**{**inputs, **options})
+    assert model.generate(**inputs, generation_config=GenerationConfig(max_length=6)).size(1) <= 7
+    with pytest.raises(ValueError, match="labels need the shape"):
+        model(**inputs, labels=inputs["input_ids"][:, :2])
+    with pytest.raises(UserError, match="a language model cannot be exported to ONNX"):
+        export_onnx(str(folder / "model.pt"), str(folder / "onnx"))
