@@ -8,7 +8,7 @@ from random import Random
 import pytest
 import torch
 
-from examples.code import pieces
+from examples.code import cost, pieces
 from examples.code.functions import renamed
 from examples.code.measure import by_kind, measure
 from examples.code.misuse import measure_misuse, problem_of
@@ -166,3 +166,13 @@ class Judging:
 def test_misuse_counts_how_often_the_right_name_is_the_most_probable(bits, accuracy):
     found = measure_misuse(Judging(*bits), LINES)
     assert found == {"number": 3, "accuracy": accuracy, "chance": 0.5}
+
+
+def test_only_models_of_symbols_cost_more_with_more_symbols():
+    texts = [cost.text_of(number, Random(1)) for number in (2, 4)]
+    assert [len(PATTERN.symbols(text)) for text in texts] == [2, 4]
+    found = {name: [cost.cost(one, t) for t in texts] for name, one in cost.MODELS.items()}
+    plain, own, every = found.values()
+    assert plain[0] == plain[1]
+    for number in (0, 1):  # operations, and bytes
+        assert plain[0][number] < own[0][number] < own[1][number] < every[1][number]

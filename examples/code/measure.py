@@ -9,7 +9,7 @@ stands first, a *use* is one where it stands again.
 import argparse
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List
+from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from examples.code.functions import TESTS, VARIANTS
 from examples.code.model import CodeModel, Word
@@ -52,8 +52,13 @@ def measure(model: CodeModel, lines: List[str]) -> Dict[str, Any]:
     return {**by_kind(word for words in found for word in words), "by_names": by_names}
 
 
-def main(measure: Callable[[CodeModel, List[str]], Any], description: str) -> None:
-    """Reads the command line, measures a model on each test under all names, and writes the result."""
+def main(
+    measure: Callable[[CodeModel, List[str]], Any],
+    description: str,
+    variants: Sequence[str] = VARIANTS,
+) -> None:
+    """Reads the command line, measures a model on each test, with names as written and as variants
+    have them, and writes the result."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -66,7 +71,7 @@ def main(measure: Callable[[CodeModel, List[str]], Any], description: str) -> No
     result: Dict[str, Dict[str, Any]] = {test: {} for test in TESTS}
     files = [pieces, args.path]
     for test in TESTS:
-        for variant in ("written", *VARIANTS):
+        for variant in ("written", *variants):
             files.append(args.data / (test if variant == "written" else f"{test}.{variant}"))
             result[test][variant] = measure(model, read_sentences(str(files[-1]))[:FUNCTIONS])
     hashes = {str(file): sha256_of_file(str(file)) for file in files}

@@ -14,7 +14,7 @@ from examples.code.measure import main
 from examples.code.model import CodeModel
 from examples.code.words import PATTERN
 
-FUNCTIONS = 200  # of each test
+FUNCTIONS = 100  # of each test
 
 
 def problem_of(line: str, rng: Random) -> List[str]:
@@ -56,4 +56,4 @@ def measure_misuse(model: CodeModel, lines: Sequence[str]) -> Dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(measure_misuse, __doc__)
+    main(measure_misuse, __doc__, ["unseen"])

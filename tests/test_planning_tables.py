@@ -1,0 +1,47 @@
+"""The command of the tables of examples/planning, without a model."""
+
+import sys
+
+import pytest
+from domains.planning.problems import PROBLEMS
+from domains.planning.test_recipe import BLOCKS, TOWER
+
+from examples.planning import tables
+from sit_fairseq.domains.planning.known import known_domains
+
+HARD = "instances/blocksworld_hard"
+
+
+@pytest.fixture
+def planbench(tmp_path):
+    """A folder as PlanBench has it, with one problem."""
+    (tmp_path / "p" / HARD / "generated").mkdir(parents=True)
+    (tmp_path / "p" / HARD / "generated_domain.pddl").write_text(BLOCKS)
+    (tmp_path / "p" / HARD / "generated/instance-1.pddl").write_text(TOWER)
+    return tmp_path / "p"
+
+
+def run(monkeypatch, planbench, out, *more):
+    words = ["random", "--planbench", planbench, "--out", out, *more]
+    monkeypatch.setattr(sys, "argv", ["tables", *map(str, words)])
+    tables.main()
+
+
+def test_sets_that_are_there_are_measured_once(monkeypatch, planbench, tmp_path, capsys):
+    for _ in range(2):
+        run(monkeypatch, planbench, tmp_path / "out")
+        printed = capsys.readouterr().out
+        assert "| Blocksworld Hard, 110 | **100.0** (1 of 1) | DeepSeek R1" in printed
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["hard_110.json"]
+        (planbench / HARD / "generated/instance-1.pddl").unlink(missing_ok=True)
+    with pytest.raises(SystemExit, match="hard_110.json was measured with other options"):
+        run(monkeypatch, planbench, tmp_path / "out", "--budget", 7)
+
+
+def test_first_actions_are_compared_with_all_that_the_rule_allows():
+    task = known_domains()["gripper"], PROBLEMS["gripper"]
+    picks = [("pick", "b1", "r1", "left"), ("pick", "b1", "r1", "right")]
+    assert all(tables.first_is_good(*task, action) for action in picks)
+    assert not tables.first_is_good(*task, ("pick", "b2", "r1", "left"))
+    assert not tables.first_is_good(*task, None)
+    assert tables.rule_length(*task)[0] == 3
