@@ -126,6 +126,7 @@ STEPS = {
     "copying": ["model", "figures", "shipped"],
     "conversion": ["model"],
     "gaps": ["model"],
+    "places": ["copying"],
 }
 
 
@@ -175,7 +176,7 @@ def test_a_command_that_fails_is_not_done(tmp_path):
 @pytest.mark.parametrize(
     "words, reason",
     [
-        (["none"], "no task none, but conversion, copying, gaps, ltl, prop"),
+        (["none"], "no task none, but conversion, copying, gaps, ltl, places, prop"),
         (["prop", "huge"], "no scale huge, but mini, medium, paper, tiny"),
         (["prop", "mini", "none"], "no step none, but model, results, ablation"),
         (["prop", "mini", "model", "lables=spot"], "prop has no value lables"),
