@@ -109,6 +109,7 @@ OURS = {
         "max_source_positions": "a limit",
         "max_target_positions": "a limit",
         "stream_places": "ours",
+        "position_gaps": "ours",
         "symbol_code_dim": "of the random embedding alone",
         "no_encoder_final_norm": "of pre-norm models alone",
         "no_decoder_final_norm": "of pre-norm models alone",

@@ -223,7 +223,7 @@ def test_modules_are_equivariant_under_permuted_slots():
         embedded.append(x)
         encoded.append(model.encoder.layers[0](x, positions, Sequences(streams)))
         aggregated.append(positions.aggregate(encoded[-1]))
-        views = model.decoder.layers[0].project_encoder(encoded[-1:])
+        views = model.decoder.layers[0].project_encoder(encoded[-1:], [0])
         memory = Sequences(streams, None, True, ("CP",), views)
         decoded.append(model.decoder.layers[0](x, positions, memory))
         logits.append(table.project(decoded[-1], streams))
@@ -242,8 +242,8 @@ def test_control_bias_by_name_fails():
     model = make_model(dictionary).eval()
     favoured, encode_rightly = dictionary.index("a"), model.encode
 
-    def favour(tokens):
-        source = encode_rightly(tokens)
+    def favour(*tokens):
+        source = encode_rightly(*tokens)
         streams, names = source.streams, source.slots.names
         chosen = names[streams.sentence].gather(1, streams.slot.unsqueeze(1)).eq(favoured)
         return replace(source, states=source.states + 0.1 * chosen.unsqueeze(2))

@@ -103,7 +103,10 @@ def test_a_grammar_of_ones_own(model):
     [
         ("ltl", "ltl does not suit this model.*it lacks .*change --constrained"),
         ("auto", "no domain.* name a grammar: --constrained prop"),
-        ("unknown", "no domain 'unknown'; known are copying, ltl, prop.*change --constrained"),
+        (
+            "unknown",
+            "no domain 'unknown'; known are copying, ltl, planning, prop.*change --constrained",
+        ),
         ("pytest:raises", "pytest:raises is no object and no subclass of .*; change --constrained"),
     ],
 )
