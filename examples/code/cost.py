@@ -1,4 +1,4 @@
-"""What a language model of symbols costs beside a plain one, by the symbols of a text.
+"""Counts operations of a language model of symbols and of a plain one, by the symbols of a text.
 
     python -m examples.code.cost
 

@@ -41,7 +41,7 @@ def by_kind(words: Iterable[Word]) -> Dict[str, Any]:
 
 
 def measure(model: CodeModel, lines: List[str]) -> Dict[str, Any]:
-    """What a model knows of functions: :func:`by_kind`, and so by the number of local names."""
+    """Measures a model on functions: :func:`by_kind`, for all and by the number of local names."""
     found = list(model.read(lines))
     groups: Dict[str, List[Word]] = defaultdict(list)
     for line, words in zip(lines, found):

@@ -24,7 +24,7 @@ FIRST, USE, OTHER = "first", "use", "other"
 
 
 class Word(NamedTuple):
-    """What a model says of a word where it stands, given all words before it."""
+    """The prediction of a model for a word where it stands, given all words before it."""
 
     kind: str
     right: bool  # each of its tokens is the most probable one
@@ -54,7 +54,7 @@ class CodeModel:
         return cls(core, speller)
 
     def read(self, lines: Sequence[str]) -> Iterator[List[Word]]:
-        """What the model says of the words of functions, in order."""
+        """The predictions of the model for the words of functions, in order."""
         for start in range(0, len(lines), _BATCH):
             yield from self._batch([line.split() for line in lines[start : start + _BATCH]])
 

@@ -1,4 +1,4 @@
-"""Which tokens of a Python function are its local names: parameters and local variables.
+"""Finds the local names among the tokens of a Python function: parameters and local variables.
 
 A local name may be renamed wherever it stands in its function, and the function computes the same.
 So attributes, keyword names of calls, globals, builtins, names in the body of a class, and names
