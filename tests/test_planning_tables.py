@@ -1,12 +1,13 @@
 """The command of the tables of examples/planning, without a model."""
 
+import json
 import sys
 
 import pytest
 from domains.planning.problems import PROBLEMS
 from domains.planning.test_recipe import BLOCKS, TOWER
 
-from examples.planning import tables
+from examples.planning import growth, tables
 from sit_fairseq.domains.planning.known import known_domains
 
 HARD = "instances/blocksworld_hard"
@@ -45,3 +46,15 @@ def test_first_actions_are_compared_with_all_that_the_rule_allows():
     assert not tables.first_is_good(*task, ("pick", "b2", "r1", "left"))
     assert not tables.first_is_good(*task, None)
     assert tables.rule_length(*task)[0] == 3
+
+
+def test_growth_counts_plans_of_the_same_problems_by_the_number_of_blocks(monkeypatch, tmp_path):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        words = ["--path", "random", "--result", path, "--problems", 4, "--blocks", 2, 9]
+        monkeypatch.setattr(sys, "argv", ["growth", *map(str, words)])
+        growth.main()
+    assert paths[0].read_text() == paths[1].read_text()
+    found = json.loads(paths[0].read_text())["result"]["blocks"]
+    assert found["2"]["share"] == 1 and found["9"]["share"] < 1
+    assert found["9"]["problems"] == 4 and 1 <= found["9"]["calls"] <= 45
