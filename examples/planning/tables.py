@@ -35,6 +35,15 @@ from sit_fairseq.storage.files import replacing
 _R1, _O1, _GPT4O = "DeepSeek R1 (board, 2025)", "o1-preview (board, 2024)", "GPT-4o (board, 2024)"
 _SYMT = ("PlanGPT 117 M", "SymTED 16 M", "state-centric 1 M")
 
+# Blocksworld of 3 to 5 blocks with names as published, Mystery's, and random ones, on the board.
+NAMES: Dict[str, Tuple[float, float, Optional[float]]] = {
+    _R1: (99.1, 54.1, 25.8),
+    _O1: (97.8, 52.8, 37.3),
+    "o1-mini (board, 2024)": (56.6, 19.1, 3.5),
+    "Llama 3.1 405B (board, 2024)": (62.6, 0.8, None),
+    _GPT4O: (35.5, 0.0, None),
+}
+
 # Sets: what they are called, the folder, and published shares.
 SETS: Dict[str, Tuple[str, str, Dict[str, float]]] = {
     "blocksworld_600": (
