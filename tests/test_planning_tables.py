@@ -39,6 +39,13 @@ def test_sets_that_are_there_are_measured_once(monkeypatch, planbench, tmp_path,
         run(monkeypatch, planbench, tmp_path / "out", "--budget", 7)
 
 
+def test_plans_of_obfuscated_problems_are_compared_up_to_names():
+    one = {"sentences": ["s", "t", "u"], "plans": {"0": [["a", "x", "y"]], "1": [["a", "x", "x"]]}}
+    two = {"sentences": ["t", "v", "s"], "plans": {"0": [["a", "p", "q"]], "2": [["a", "q", "p"]]}}
+    assert tables.equal_plans(one, two) == (2, 1)
+    assert tables.equal_plans(one, one) == (3, 3)
+
+
 def test_first_actions_are_compared_with_all_that_the_rule_allows():
     task = known_domains()["gripper"], PROBLEMS["gripper"]
     picks = [("pick", "b1", "r1", "left"), ("pick", "b1", "r1", "right")]
