@@ -20,4 +20,8 @@ make gripper --sizes gripper --size 48000 --seed 14 --exclude "$data/valid"
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" --validpref "$data/short" --destdir "$out/new"; mv "$out/new" "$out/bin"; }
 fairseq-hydra-train --config-dir "$PWD/examples/planning" --config-name planning common.user_dir="$PWD/sit_fairseq" \
     task.data="$out/bin" checkpoint.save_dir="$out/model" hydra.run.dir="$out"
-python -m examples.planning.tables "$out/model/checkpoint_best.pt" --planbench "$planbench" --symt "$symt" --out "$out/results"
+tables() { python -m examples.planning.tables "$out/model/checkpoint_best.pt" --symt "$symt" "$@"; }
+tables --planbench "$planbench" --out "$out/results"
+[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"
+tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
+python -m examples.planning.figures "$out"
