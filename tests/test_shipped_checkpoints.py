@@ -24,7 +24,7 @@ QUESTIONS = {
     "ltl": ("ltl", "--max-length", 8),
     "copy": ("copy", "--symbols", 8, "--min-length", 1, "--max-length", 12),
     "binding": list(terms(10, 42, (1, 3), (0, 3), 3)),
-    "planning": ("planning", "--sizes", "blocksworld=3"),
+    "planning": ("planning", "--sizes", "blocksworld=3", "depots=2", "gripper=2"),
     "entities": list(sentences(10, 42, UNSEEN, 1, 4)),
 }
 SEMANTICS = {"converted": "prop", "binding": "alpha", "entities": "exact"}

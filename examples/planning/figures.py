@@ -63,7 +63,7 @@ def draw_growth(folder: Path, random: Optional[Path], path: Path) -> None:
     axes.set_xticks(sizes)
     axes.set_ylim(-3, 112)
     axes.set_yticks(range(0, 101, 20))
-    axes.legend(fontsize="small", loc="center right")
+    figure.legend(fontsize="small", loc="outside right center")
     save_png(figure, str(path))
 
 

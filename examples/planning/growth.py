@@ -25,7 +25,7 @@ from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.model import Model
 from sit_fairseq.storage.files import sha256_of_file
 
-BLOCKS = (*range(3, 16), 20)
+BLOCKS = (*range(3, 11), 12, 15, 20)
 _STATES = 5  # that the model is asked about, for each block of a problem
 _ACTIONS = 3
 
@@ -58,7 +58,7 @@ def main() -> None:
     add = parser.add_argument
     add("--path", required=True, metavar="MODEL", help="the checkpoint, or random")
     add("--result", required=True, metavar="FILE", help="the JSON file to write")
-    add("--problems", type=at_least(1), default=50, help="problems of each size")
+    add("--problems", type=at_least(1), default=30, help="problems of each size")
     add("--blocks", type=at_least(1), nargs="+", default=BLOCKS, help="numbers of blocks")
     args = parser.parse_args()
     files, ask = {}, random_actions
