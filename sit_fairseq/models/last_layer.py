@@ -107,7 +107,7 @@ class LastLayer:
         """The positions of tokens and of queries, see :class:`Sequences`."""
         position = self.rows.token_places
         if not isinstance(position, int):
-            position = position._replace(position=position.position[part.sequences])
+            position = replace(position, position=position.position[part.sequences])
         return {"position": position, "places": over_streams(position, part.layout)}
 
     def step(self, cache: Any, number: int, row: Tensor) -> Tensor:

@@ -80,9 +80,7 @@ class RowDecoder(StreamDecoder):
         past = Rows.in_pairs(canonical, *self._columns(streams))
         rows = past.last(new.size(1))
         x = _embed(self, new, rows, context.target_table, streams)
-        seen = past.seen(rows.stream, rows.position)
-        memory = RowMemory(rows, seen, rows.earlier, cache=cache)
-        memory = memory.with_sources(cache, self.cfg.pattern.cross)
+        memory = cache.memory(past, rows).with_sources(cache, self.cfg.pattern.cross)
         for number, views in enumerate(cache.views):
             x = self.layers[number](x, rows, replace(memory, layer=number, views=views))
         number = len(cache.views)
@@ -172,18 +170,60 @@ class RowSequences:
 
 @dataclass(frozen=True)
 class RowMemory(RowSequences):
-    """The same in a step, whose keys and values are stored."""
+    """The same in a step, whose keys and values are stored.
 
-    cache: Any = None
+    Attributes:
+        self_attn: the entries of rows.
+        aggregated_attn: the entries of the aggregated view.
+        layer: the number of the layer.
+    """
+
+    self_attn: Any = None
+    aggregated_attn: Any = None
     layer: int = 0
+
+    @classmethod
+    def of(cls, cache: Any, past: Rows, rows: Rows) -> "RowMemory":
+        """What the last rows see of the pairs of all tokens so far."""
+        seen = dict(seen=past.seen(rows.stream, rows.position), seen_view=rows.earlier)
+        return cls(rows, **seen, self_attn=cache.self_attn, aggregated_attn=cache.aggregated_attn)
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the rows that each row sees, earlier ones too."""
-        return self.cache.self_attn.attend(self.layer, queries, kernel, new, self.seen)
+        return self.self_attn.attend(self.layer, queries, kernel, new, self.seen)
 
     def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the aggregated view of each sequence, earlier tokens too."""
-        return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
+        return self.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
+
+
+@dataclass(frozen=True)
+class PairMemory(RowMemory):
+    """The same where a step reads one token: each of its two rows sees one entry a position."""
+
+    @classmethod
+    def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":
+        """What the last two rows see of the pairs of all tokens so far."""
+        own, view = cache.self_attn, cache.aggregated_attn
+        entries = own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
+        return cls(
+            *(rows, None, None),
+            self_attn=own.seen_by(entries.view(-1, view.entries.size(1))),
+            aggregated_attn=view.seen_by(view.entries.repeat_interleave(2, 0)),
+        )
+
+    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the rows that each row sees, earlier ones too."""
+        return self._attend(self.self_attn, queries, new, kernel)
+
+    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        """Attends to the aggregated view of each sequence, earlier tokens too."""
+        return self._attend(self.aggregated_attn, queries, new, kernel)
+
+    def _attend(self, entries: Any, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
+        each = queries.transpose(1, 2).reshape(-1, queries.size(1), 1, queries.size(3))
+        attended = entries.attend(self.layer, each, kernel, new)
+        return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
 
 
 class RowCache(KeyValueCache):
@@ -219,6 +259,11 @@ class RowCache(KeyValueCache):
     def streams(self) -> Streams:
         """The layout of the step."""
         return self.context.streams
+
+    def memory(self, past: Rows, rows: Rows) -> RowMemory:
+        """What the last rows see of the pairs of all tokens so far."""
+        one = rows.token.size(1) == 1
+        return (PairMemory if one else RowMemory).of(self, past, rows)
 
     def _append(self, new: Tensor) -> None:
         count = torch.arange(new.size(0), device=new.device)
