@@ -190,11 +190,16 @@ class RowMemory(RowSequences):
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the rows that each row sees, earlier ones too."""
-        return self.self_attn.attend(self.layer, queries, kernel, new, self.seen)
+        return self._attend(self.self_attn, queries, kernel, new, self.seen)
 
     def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the aggregated view of each sequence, earlier tokens too."""
-        return self.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
+        return self._attend(self.aggregated_attn, queries, kernel, new, self.seen_view)
+
+    def _attend(
+        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
+    ) -> Tensor:
+        return entries.attend(self.layer, queries, kernel, new, seen)
 
 
 @dataclass(frozen=True)
@@ -212,16 +217,10 @@ class PairMemory(RowMemory):
             aggregated_attn=view.seen_by(view.entries.repeat_interleave(2, 0)),
         )
 
-    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the rows that each row sees, earlier ones too."""
-        return self._attend(self.self_attn, queries, new, kernel)
-
-    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the aggregated view of each sequence, earlier tokens too."""
-        return self._attend(self.aggregated_attn, queries, new, kernel)
-
-    def _attend(self, entries: Any, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        each = queries.transpose(1, 2).reshape(-1, queries.size(1), 1, queries.size(3))
+    def _attend(
+        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
+    ) -> Tensor:
+        each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)  # a sequence of its own
         attended = entries.attend(self.layer, each, kernel, new)
         return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
 
