@@ -105,9 +105,19 @@ def test_words_are_of_three_kinds(speller, kind):
 
 @pytest.mark.parametrize("kind", ["streams", "canonical", "recency"])
 def test_names_change_nothing(speller, kind):
-    read = of_kind(speller, kind).read
+    core = of_kind(speller, kind)._core
     for lines in renamed(LINES, LINES, Random(1)).values():
-        assert lines != LINES and list(read(lines)) == list(read(LINES))
+        found = [CodeModel(core, speller).read(one) for one in (lines, LINES)]
+        assert lines != LINES and found[0] == found[1]
+
+
+def test_texts_that_differ_by_names_alone_are_computed_once(speller):
+    reader, calls = CodeModel(of_kind(speller, "streams")._core, speller), []
+    handle = reader._core.register_forward_hook(lambda *call: calls.append(call))
+    for lines in (LINES, *renamed(LINES, LINES, Random(1)).values()):
+        reader.read(lines)
+    handle.remove()
+    assert len(calls) == 1
 
 
 def test_a_plain_model_spells_names(speller):
@@ -131,6 +141,32 @@ def test_a_new_name_of_a_model_that_knows_names_is_any_that_has_not_stood(spelle
         new = sum(float(logits[row_of(name)]) for name in pieces.NAMES if name not in text[:at])
         assert words[word].kind == FIRST
         assert words[word].bits == pytest.approx(-math.log2(new), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "target, odds, right, summed",
+    [
+        ("$v0", {"$v0": 3, "$v1": 2, "$v2": 2}, True, 3),  # a use: unused names count each alone
+        ("$v0", {"$v0": 2, "$v1": 3, "$v2": 1}, False, 2),
+        ("$v1", {"$v0": 2, "$v1": 1, "$v2": 3}, True, 4),  # a first: any unused name is right
+        ("$v1", {"$v0": 3, "$v1": 2, "$v2": 2}, False, 4),
+        ("def", {"def": 3, "$v1": 2, "$v2": 2}, True, 3),
+    ],
+)
+def test_a_model_that_knows_names_is_right_where_greedy_decoding_is(
+    speller, target, odds, right, summed
+):
+    reader = of_kind(speller, "fixed")
+    tokens = reader._core.vocabulary.row_tokens
+    row_of = {**reader._rows, "def": tokens.index(speller.word("def")[0])}.get
+    log_probs = torch.full((1, 1, len(tokens)), -math.inf)
+    for token, odd in odds.items():
+        log_probs[..., row_of(token)] = math.log(odd / sum(odds.values()))
+    read, targets = torch.tensor([[row_of("$v0")]]), torch.tensor([[row_of(target)]])
+    assert reader._judge(log_probs, read, targets) == (
+        [[right]],
+        [[pytest.approx(-math.log2(summed / sum(odds.values())), abs=1e-5)]],
+    )
 
 
 def test_numbers_are_summed_by_kind_and_number_of_names(speller):
@@ -159,7 +195,7 @@ class Judging:
         self._bits = cycle(bits)
 
     def read(self, lines):
-        return ([Word(OTHER, True, next(self._bits))] for _ in lines)
+        return [[Word(OTHER, True, next(self._bits))] for _ in lines]
 
 
 @pytest.mark.parametrize("bits, accuracy", [((1, 2), 1), ((2, 1), 0), ((1, 1), 0)])

@@ -1,12 +1,13 @@
 """The command of the tables of examples/planning, without a model."""
 
+import json
 import sys
 
 import pytest
 from domains.planning.problems import PROBLEMS
 from domains.planning.test_recipe import BLOCKS, TOWER
 
-from examples.planning import tables
+from examples.planning import figures, growth, rename, tables
 from sit_fairseq.domains.planning.known import known_domains
 
 HARD = "instances/blocksworld_hard"
@@ -38,6 +39,13 @@ def test_sets_that_are_there_are_measured_once(monkeypatch, planbench, tmp_path,
         run(monkeypatch, planbench, tmp_path / "out", "--budget", 7)
 
 
+def test_plans_of_obfuscated_problems_are_compared_up_to_names():
+    one = {"sentences": ["s", "t", "u"], "plans": {"0": [["a", "x", "y"]], "1": [["a", "x", "x"]]}}
+    two = {"sentences": ["t", "v", "s"], "plans": {"0": [["a", "p", "q"]], "2": [["a", "q", "p"]]}}
+    assert tables.equal_plans(one, two) == (2, 1)
+    assert tables.equal_plans(one, one) == (3, 3)
+
+
 def test_first_actions_are_compared_with_all_that_the_rule_allows():
     task = known_domains()["gripper"], PROBLEMS["gripper"]
     picks = [("pick", "b1", "r1", "left"), ("pick", "b1", "r1", "right")]
@@ -45,3 +53,51 @@ def test_first_actions_are_compared_with_all_that_the_rule_allows():
     assert not tables.first_is_good(*task, ("pick", "b2", "r1", "left"))
     assert not tables.first_is_good(*task, None)
     assert tables.rule_length(*task)[0] == 3
+
+
+def test_growth_counts_plans_of_the_same_problems_by_the_number_of_blocks(monkeypatch, tmp_path):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        words = ["--path", "random", "--result", path, "--problems", 4, "--blocks", 2, 9]
+        monkeypatch.setattr(sys, "argv", ["growth", *map(str, words)])
+        growth.main()
+    assert paths[0].read_text() == paths[1].read_text()
+    found = json.loads(paths[0].read_text())["result"]["blocks"]
+    assert found["2"]["share"] == 1 and found["9"]["share"] < 1
+    assert found["9"]["problems"] == 4 and 1 <= found["9"]["calls"] <= 45
+
+
+def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, tmp_path):
+    """And no word of a copy is one of the file but those of PDDL."""
+    monkeypatch.setattr(sys, "argv", ["rename", str(planbench), str(tmp_path / "copy")])
+    rename.main()
+    rows = []
+    for folder in (planbench, tmp_path / "copy"):
+        run(monkeypatch, folder, tmp_path / "out" / folder.name)
+        row = json.loads((tmp_path / "out" / folder.name / "hard_110.json").read_text())
+        rows.append([row["sentences"], [[one[0] for one in row["plans"]["0"]]]])
+    assert rows[0] == rows[1]
+    words = [
+        {word.strip("()") for file in folder.rglob("*.pddl") for word in file.read_text().split()}
+        for folder in (planbench, tmp_path / "copy")
+    ]
+    assert {word for word in words[0] & words[1] if word[:1].isalpha()} == {
+        *("define", "domain", "problem", "and", "not")
+    }
+
+
+def test_figures_are_drawn_of_what_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["figures", str(tmp_path)])
+    figures.main()
+    assert not list(tmp_path.iterdir())
+    for name, share in (("Proposed", 1.0), ("Plain", 0.5)):
+        path = tmp_path / "runs/x" / name / "seed1/growth.json"
+        path.parent.mkdir(parents=True)
+        blocks = {"3": {"share": 1.0}, "9": {"share": share}}
+        path.write_text(json.dumps({"result": {"blocks": blocks}}))
+    for file in ("results/blocksworld_600", "results/mystery_600", "renamed/blocksworld_600"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{file}.json").write_text(json.dumps({"verified": 3, "problems": 4}))
+    figures.main()
+    for name in ("growth.png", "names.png"):
+        assert (tmp_path / name).stat().st_size > 10_000

@@ -2,8 +2,8 @@
 
     python -m examples.code.measure outputs/code/data --path MODEL --result R.json
 
-reads the first functions of each test of ``functions.py``, under all their names. A *first* is a place where a local name
-stands first, a *use* is one where it stands again.
+reads the functions of each test of ``functions.py``, under all their names. A *first* is a place where
+a local name stands first, a *use* is one where it stands again.
 """
 
 import argparse
@@ -19,7 +19,6 @@ from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import write_result
 from sit_fairseq.storage.files import read_sentences, sha256_of_file
 
-FUNCTIONS = 300  # of each test
 NAMES = (2, 3), (4, 6), (7, 9), (10, 12), (13, 16)  # functions are also counted by these numbers
 
 
@@ -42,7 +41,7 @@ def by_kind(words: Iterable[Word]) -> Dict[str, Any]:
 
 def measure(model: CodeModel, lines: List[str]) -> Dict[str, Any]:
     """Measures a model on functions: :func:`by_kind`, for all and by the number of local names."""
-    found = list(model.read(lines))
+    found = model.read(lines)
     groups: Dict[str, List[Word]] = defaultdict(list)
     for line, words in zip(lines, found):
         names = len(PATTERN.symbols(line.split()))
@@ -73,7 +72,7 @@ def main(
     for test in TESTS:
         for variant in ("written", *variants):
             files.append(args.data / (test if variant == "written" else f"{test}.{variant}"))
-            result[test][variant] = measure(model, read_sentences(str(files[-1]))[:FUNCTIONS])
+            result[test][variant] = measure(model, read_sentences(str(files[-1])))
     hashes = {str(file): sha256_of_file(str(file)) for file in files}
     content = {"result": result, "files": hashes, "versions": versions(), "undecided": 0}
     write_result(args.result, content)

@@ -14,7 +14,7 @@ from examples.code.measure import main
 from examples.code.model import CodeModel
 from examples.code.words import PATTERN
 
-FUNCTIONS = 100  # of each test
+FUNCTIONS = 300  # of each test
 
 
 def problem_of(line: str, rng: Random) -> List[str]:
@@ -45,7 +45,7 @@ def measure_misuse(model: CodeModel, lines: Sequence[str]) -> Dict[str, Any]:
     """
     rng = Random(1)
     problems = list(filter(None, (problem_of(line, rng) for line in lines)))[:FUNCTIONS]
-    read = model.read([line for problem in problems for line in problem])
+    read = iter(model.read([line for problem in problems for line in problem]))
     right = 0
     for problem in problems:
         bits = [sum(word.bits for word in next(read)) for _ in problem]

@@ -2,11 +2,18 @@
 
 Models of symbols are asked for a new name where one stands first, not for its letters. Models without
 local names in their dictionary read and spell them like other words.
+
+A model that knows names, as alpha-renaming has it, spreads what it expects of a new name over all that
+have not stood before. Any of them is a good choice, so that:
+
+- *Bits* of a first are those of the sum of their probabilities.
+- A word is *right* if the most probable token is the right one, of which each name counts alone. That is
+  what greedy decoding writes. At a first, any name is right that has not stood before.
 """
 
 import math
 from random import Random
-from typing import Iterator, List, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -46,6 +53,7 @@ class CodeModel:
         # Names that have rows, of a model that knows no others.
         rows = enumerate(vocabulary.row_tokens)
         self._rows = {token: row for row, token in rows if PATTERN.is_symbol(token)}
+        self._known: Dict[bytes, Tuple[List[List[bool]], List[List[float]]]] = {}
 
     @classmethod
     def load(cls, path: str, speller: Speller) -> "CodeModel":
@@ -53,27 +61,58 @@ class CodeModel:
         core, _ = load_model(path, lambda domain: {})
         return cls(core, speller)
 
-    def read(self, lines: Sequence[str]) -> Iterator[List[Word]]:
-        """The predictions of the model for the words of functions, in order."""
-        for start in range(0, len(lines), _BATCH):
-            yield from self._batch([line.split() for line in lines[start : start + _BATCH]])
-
-    @torch.no_grad()
-    def _batch(self, functions: List[List[str]]) -> List[List[Word]]:
+    def read(self, lines: Sequence[str]) -> List[List[Word]]:
+        """The predictions of the model for the words of functions."""
+        functions = [line.split() for line in lines]
         spelled = [self._spell(words) for words in functions]
         texts = [" ".join(token for word in words for token in word) for words in spelled]
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place].split()))
+        found: Dict[int, List[Word]] = {}
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            numbers = self._batch([texts[place] for place in places])
+            for place, right, bits in zip(places, *numbers):
+                found[place] = list(_words_of(functions[place], spelled[place], right, bits))
+        return [found[place] for place in range(len(lines))]
+
+    @torch.no_grad()
+    def _batch(self, texts: List[str]) -> Tuple[List[List[bool]], List[List[float]]]:
+        """Whether each token of texts is the most probable one, and its bits."""
         with self._tokens.names_of_one_call():
             tokens = self._tokens.encode(texts)
             before = torch.cat((torch.full_like(tokens[:, :1], self._tokens.eos()), tokens), 1)
             before = before[:, :-1]
-            log_probs = self._core(before).log_softmax(2)
-            targets = self._core.targets(before, tokens)
+            read, targets = self._core.read(before), self._core.targets(before, tokens)
+            # All that the model sees. Texts that differ by names alone are computed once.
+            key = read.numpy().tobytes() + targets.numpy().tobytes()
+            if key not in self._known:
+                log_probs = self._core(before).log_softmax(2)
+                self._known[key] = self._judge(log_probs, read, targets)
+        return self._known[key]
+
+    def _judge(
+        self, log_probs: Tensor, read: Tensor, targets: Tensor
+    ) -> Tuple[List[List[bool]], List[List[float]]]:
+        """Whether each of (B, T) targets is the most probable one, and its bits.
+
+        Args:
+            log_probs: (B, T, V).
+            read: (B, T) the row of the token before each target.
+            targets: (B, T) rows.
+        """
+        best = log_probs.argmax(2)
         if self._fixed and self._rows:
-            log_probs, targets = self._new_names_as_one(log_probs, before, targets)
+            # Names that have not stood before become one target, after all others.
+            rows = torch.tensor(list(self._rows.values()))
+            unused = read.unsqueeze(2).eq(rows).cumsum(1).eq(0)
+            new = log_probs[..., rows].masked_fill(~unused, -math.inf).logsumexp(2, keepdim=True)
+            log_probs = torch.cat((log_probs, new), 2)
+            best, targets = (
+                one.masked_fill((one.unsqueeze(2).eq(rows) & unused).any(2), log_probs.size(2) - 1)
+                for one in (best, targets)
+            )
         bits = -log_probs.gather(2, targets.unsqueeze(2)).squeeze(2) / math.log(2)
-        right = log_probs.argmax(2).eq(targets)
-        numbers = zip(functions, spelled, right.tolist(), bits.tolist())
-        return [list(_words_of(*one)) for one in numbers]
+        return best.eq(targets).tolist(), bits.tolist()
 
     def _spell(self, words: List[str]) -> List[List[str]]:
         """The tokens of each word, for this model."""
@@ -87,28 +126,6 @@ class CodeModel:
         # Not by calling it, as a name of the function may be one of the model's.
         named = [renaming.mapping.get(word, word) for word in words]
         return self._speller.spell(named, names_too=False)
-
-    def _new_names_as_one(
-        self, log_probs: Tensor, before: Tensor, targets: Tensor
-    ) -> Tuple[Tensor, Tensor]:
-        """Adds up the probabilities of all names that have not stood before.
-
-        Args:
-            log_probs: (B, T, V).
-            before: (B, T) the token before each target, in dictionary indices.
-            targets: (B, T) rows.
-
-        Returns:
-            (B, T, V + 1) with one column for a new name, and the (B, T) targets, V for a new name.
-        """
-        rows = torch.tensor(list(self._rows.values()))
-        used = self._core.read(before).unsqueeze(2).eq(rows).cumsum(1).gt(0)
-        of_names = log_probs[..., rows]
-        new = of_names.masked_fill(used, -math.inf).logsumexp(2, keepdim=True)
-        log_probs = log_probs.index_copy(2, rows, of_names.masked_fill(~used, -math.inf))
-        is_new = (targets.unsqueeze(2).eq(rows) & ~used).any(2)
-        targets = targets.masked_fill(is_new, log_probs.size(2))
-        return torch.cat((log_probs, new), 2), targets
 
 
 def _words_of(

@@ -7,7 +7,7 @@ out=${3:+$(realpath -m "$3")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
-python -c "import pddl" 2>/dev/null || pip install --quiet '.[planning]'
+python -c "import pddl" 2>/dev/null || pip install --quiet --no-build-isolation --editable '.[planning]'
 make() { [ -e "$data/$1.tgt" ] || sit generate planning "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
 make valid --size 1000 --seed 2
 make blocks --sizes blocksworld --size 150000 --seed 10 --exclude "$data/valid"
@@ -20,4 +20,8 @@ make gripper --sizes gripper --size 48000 --seed 14 --exclude "$data/valid"
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" --validpref "$data/short" --destdir "$out/new"; mv "$out/new" "$out/bin"; }
 fairseq-hydra-train --config-dir "$PWD/examples/planning" --config-name planning common.user_dir="$PWD/sit_fairseq" \
     task.data="$out/bin" checkpoint.save_dir="$out/model" hydra.run.dir="$out"
-python -m examples.planning.tables "$out/model/checkpoint_best.pt" --planbench "$planbench" --symt "$symt" --out "$out/results"
+tables() { python -m examples.planning.tables "$out/model/checkpoint_best.pt" --symt "$symt" "$@"; }
+tables --planbench "$planbench" --out "$out/results"
+[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"
+tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
+python -m examples.planning.figures "$out"

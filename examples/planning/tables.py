@@ -35,6 +35,15 @@ from sit_fairseq.storage.files import replacing
 _R1, _O1, _GPT4O = "DeepSeek R1 (board, 2025)", "o1-preview (board, 2024)", "GPT-4o (board, 2024)"
 _SYMT = ("PlanGPT 117 M", "SymTED 16 M", "state-centric 1 M")
 
+# Blocksworld of 3 to 5 blocks with names as published, Mystery's, and random ones, on the board.
+NAMES: Dict[str, Tuple[float, float, Optional[float]]] = {
+    _R1: (99.1, 54.1, 25.8),
+    _O1: (97.8, 52.8, 37.3),
+    "o1-mini (board, 2024)": (56.6, 19.1, 3.5),
+    "Llama 3.1 405B (board, 2024)": (62.6, 0.8, None),
+    _GPT4O: (35.5, 0.0, None),
+}
+
 # Sets: what they are called, the folder, and published shares.
 SETS: Dict[str, Tuple[str, str, Dict[str, float]]] = {
     "blocksworld_600": (
@@ -53,6 +62,16 @@ SETS: Dict[str, Tuple[str, str, Dict[str, float]]] = {
         {_R1: 53.6, _O1: 23.65},
     ),
     "logistics_286": ("Logistics, 286", "planbench:logistics/generated_basic", {}),
+    "logistics_deceptive": (
+        "Logistics, 286, misleading names",
+        "planbench:obfuscated_deceptive_logistics/generated_basic",
+        {},
+    ),
+    "logistics_random": (
+        "Logistics, 286, random names",
+        "planbench:obfuscated_randomized_logistics/generated_basic",
+        {},
+    ),
     "depots_501": ("Depots, 501", "planbench:depots/generated_basic", {}),
     "symt_blocks": (
         "SymT blocks, 9 to 17 objects",
@@ -74,6 +93,13 @@ SETS: Dict[str, Tuple[str, str, Dict[str, float]]] = {
         "symt:logistics/test-extrapolation",
         dict(zip(_SYMT, (0, 0, 0))),
     ),
+}
+
+# Sets that are others in other names.
+OBFUSCATED = {
+    "mystery_600": "blocksworld_600",
+    "logistics_deceptive": "logistics_286",
+    "logistics_random": "logistics_286",
 }
 
 Task = Tuple[PlanningDomain, Problem]
@@ -134,6 +160,23 @@ def measure(tasks: List[Task], ask: Any, options: PlanSearch) -> Dict[str, Any]:
     }
 
 
+def equal_plans(row: Dict[str, Any], other: Dict[str, Any]) -> Tuple[int, int]:
+    """How many of one set's problems that another has too, and how many of them have its plan up to
+    the names of objects, or have none as there."""
+    places = {text: place for place, text in enumerate(other["sentences"])}
+    pairs = [(at, places[text]) for at, text in enumerate(row["sentences"]) if text in places]
+
+    def form(plans: Dict[str, Any], place: int) -> List[List[Any]]:
+        numbers: Dict[str, int] = {}
+        return [
+            [name, *(numbers.setdefault(one, len(numbers)) for one in objects)]
+            for name, *objects in plans.get(str(place)) or ()
+        ]
+
+    equal = sum(form(row["plans"], a) == form(other["plans"], b) for a, b in pairs)
+    return len(pairs), equal
+
+
 def tasks_of(place: str, args: argparse.Namespace) -> Optional[List[Task]]:
     """The problems of a set, or a sample of them; None if its folder was not named."""
     source, _, pattern = place.partition(":")
@@ -179,6 +222,14 @@ def table(rows: Dict[str, Dict[str, Any]]) -> Iterator[str]:
         seconds = f"{row['seconds']:.2f} ({row['rule_seconds']:.4f})"
         cells = [SETS[name][0], percent(row, "first"), lengths, f"{row['calls']:.0f}", seconds]
         yield f"| {' | '.join(cells)} |"
+    for name, plain in OBFUSCATED.items():
+        if name in rows and plain in rows:
+            shared, equal = equal_plans(rows[name], rows[plain])
+            yield ""
+            yield (
+                f"{SETS[name][0]}: of {shared} problems that are also in {SETS[plain][0]}, {equal} "
+                "have the same plan, action by action."
+            )
 
 
 def _asked(args: argparse.Namespace) -> Any:

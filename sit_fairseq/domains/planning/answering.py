@@ -7,6 +7,7 @@ from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
 from sit_fairseq.domains.planning.proofs import beyond_reach, has_plan
+from sit_fairseq.domains.planning.sentences import wanted
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -111,10 +112,11 @@ class PlanSolver(Solver):
         from sit_fairseq.domains.planning.solving import ModelActions  # imports torch
 
         model = load()
-        unknown = {p for p, t in left.items() if t.known.domain.name not in model.base_tokens}
-        for place in unknown:
-            name = left.pop(place).known.domain.name
-            yield place, Solved("cannot be answered", reason=f"the model was not trained on {name}")
+        for place, task in list(left.items()):
+            fault = _unlearnt(task.known, model.base_tokens)
+            if fault is not None:
+                del left[place]
+                yield place, Solved("cannot be answered", reason=fault)
         yield from self._search(left, ModelActions(model), beams)
 
     def _search(
@@ -142,6 +144,15 @@ class PlanSolver(Solver):
         for place, task in left.items():
             more = {"domain": task.known.domain.name}
             yield place, Solved("not verified", reason=_UNVERIFIED[possible[place]], more=more)
+
+
+def _unlearnt(known: Match, tokens: Sequence[str]) -> Optional[str]:
+    """Why a model that knows only these tokens cannot be asked; None if it can."""
+    if known.domain.name not in tokens:
+        return f"the model was not trained on {known.domain.name}"
+    names = {atom[0] for atom in known.problem.goal}
+    new = sorted(known.predicates[name][0] for name in names if wanted(name) not in tokens)
+    return f"the model was trained on no goal with {' or '.join(new)}" if new else None
 
 
 def _none(reason: str, task: _Task) -> Solved:

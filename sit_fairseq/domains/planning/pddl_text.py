@@ -80,10 +80,11 @@ class PddlText:
                     raise self._refuse_at(section.start(1) + word.start(), reason)
 
     def _parsed(self, plain: str, kind: str):
+        parser = _parser(kind)  # says so if lark is missing
         from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
         try:
-            return _parser(kind).parse(plain)
+            return parser.parse(plain)
         except UnexpectedCharacters as error:
             at = error.pos_in_stream
         except UnexpectedToken as error:

@@ -2,10 +2,9 @@
 
 import argparse
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from random import Random
-from typing import FrozenSet, List, Mapping, Sequence, Tuple
+from typing import List, Mapping, Sequence, Set, Tuple
 
 from sit_fairseq.datasets.labelling import Label
 from sit_fairseq.datasets.options import option
@@ -77,25 +76,27 @@ class PlanningRecipe(Recipe):
 
     per_chunk = 500
 
+    def __post_init__(self) -> None:
+        self._without = _keys(self.without)  # the processes get them with the recipe
+
     def draw(self, rng: Random) -> List[str]:
         name, sizes = rng.choice(list(self.sizes))
         domain = known_domains()[name]
         problem = SAMPLERS[name][0](rng.choice(sizes), rng)
         state = random_state(domain, problem, rng)
-        if problem_key(domain, state, problem.goal) in _keys(tuple(self.without)):
+        if problem_key(domain, state, problem.goal) in self._without:
             return []
         return sentence(domain, state, problem.goal, rng)
 
 
-@lru_cache(maxsize=1)
-def _keys(folders: Tuple[str, ...]) -> FrozenSet[int]:
+def _keys(folders: Sequence[str]) -> Set[int]:
     """The keys of the first states and goals of all problems in some folders."""
     keys = set()
     for _, found in chain.from_iterable(map(problems_in, folders)):
         names = naming(found.domain, found.problem)
         state, goal = (renamed(a, names) for a in (found.problem.initial, found.problem.goal))
         keys.add(problem_key(found.domain, state, goal))
-    return frozenset(keys)
+    return keys
 
 
 LABELS: Mapping = {"good": good_label}

@@ -12,11 +12,11 @@ Left out is what the other atoms say: ``clear``, ``handempty``, ``available``, a
 visited; ``connected`` is written once for both directions, as ``linked``.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import lru_cache
 from hashlib import blake2b
 from random import Random
-from typing import Dict, FrozenSet, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Set, Tuple
 
 from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem, State
@@ -53,10 +53,15 @@ def sort_of(name: str) -> str:
     return name.rstrip("0123456789")
 
 
+def wanted(predicate: str) -> str:
+    """The word for a predicate in atoms of the goal that do not hold yet."""
+    return f"{predicate}{_WANTED}"
+
+
 def atoms_of(domain: PlanningDomain, state: State, goal: State) -> List[Atom]:
     """The atoms of a sentence, each with its mark, sorted."""
     implied = _IMPLIED.get(domain.name, ())
-    found = [(f"{a[0]}{_WANTED}", *a[1:]) for a in goal if a not in state]
+    found = [(wanted(a[0]), *a[1:]) for a in goal if a not in state]
     for atom in state:
         if atom in goal:
             if atom[0] != "visited":
@@ -134,7 +139,7 @@ def _implied(name: str, state: Set[Atom], objects: Mapping[str, str]) -> Set[Ato
     return set()
 
 
-def colours(kinds: Mapping[str, str], atoms: Sequence[Atom], rounds: int = 3) -> Dict[str, int]:
+def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) -> Dict[str, int]:
     """Numbers for objects that do not depend on their names (Weisfeiler and Leman 1968).
 
     An object begins as its sort; in each round it learns the atoms that it is in and the numbers of
@@ -148,6 +153,15 @@ def colours(kinds: Mapping[str, str], atoms: Sequence[Atom], rounds: int = 3) ->
             for place, name in enumerate(names):
                 seen[name].append(_number((place, shape)))
         numbers = {name: _number((n, tuple(sorted(seen[name])))) for name, n in numbers.items()}
+    return numbers
+
+
+def _refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Dict[str, int]:
+    """:func:`colours` after as many rounds as tell more objects apart."""
+    numbers, known = colours(kinds, atoms, 0), 0
+    while known < len(set(numbers.values())):
+        known = len(set(numbers.values()))
+        numbers = colours(numbers, atoms, 1)
     return numbers
 
 
@@ -172,14 +186,21 @@ def _number(value: object) -> int:
 def naming(domain: PlanningDomain, problem: Problem) -> Dict[str, str]:
     """The names that objects have in sentences, by their names in the problem.
 
-    They depend on the part that an object has in the problem, and on the order of the file between
-    objects that look alike.
+    They depend on the part that an object has in the problem. Of objects that look alike the first
+    of the file is marked, which may tell others apart, and so on: where they are alike, it does not
+    matter which was marked, so that the order of the file has no part either.
     """
-    goal = ((f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal)
-    numbers = colours(problem.sorts, [*problem.initial, *goal])
+    goal = ((wanted(a[0]), *a[1:]) for a in problem.goal)
+    atoms = [*problem.initial, *goal]
+    numbers = _refined(problem.sorts, atoms)
+    while len(set(numbers.values())) < len(numbers):
+        sizes = Counter(numbers.values())
+        alike = min(number for number, size in sizes.items() if size > 1)
+        one = next(name for name in problem.sorts if numbers[name] == alike)
+        numbers = _refined({**numbers, one: _number((alike, "marked"))}, atoms)
     count: Dict[str, int] = defaultdict(int)
     names = {}
-    for name in sorted(problem.sorts, key=lambda name: numbers[name]):  # stable
+    for name in sorted(problem.sorts, key=lambda name: numbers[name]):
         kind = problem.sorts[name]
         count[kind] += 1
         names[name] = f"{kind}{count[kind]}"

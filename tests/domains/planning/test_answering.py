@@ -10,8 +10,11 @@ from sit_fairseq.domains.planning import solving
 from sit_fairseq.domains.planning.answering import PlanSolver
 from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.policies import good_actions
-from sit_fairseq.domains.planning.sentences import read_sentence
+from sit_fairseq.domains.planning.sentences import read_sentence, wanted
 from sit_fairseq.errors import UserError
+
+# What a model of all domains knows.
+WORDS = {*known_domains(), *(wanted(p) for one in known_domains().values() for p in one.predicates)}
 
 
 def rules(sentences):
@@ -29,7 +32,7 @@ def solve(tmp_path, monkeypatch):
     each problem."""
     monkeypatch.setattr(solving, "ModelActions", lambda model: model.actions)
 
-    def call(domain, *problems, actions=rules, knows=tuple(known_domains())):
+    def call(domain, *problems, actions=rules, knows=WORDS):
         texts = {"domain.pddl": domain, **{f"p{at}.pddl": text for at, text in enumerate(problems)}}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
@@ -103,6 +106,16 @@ def test_a_model_is_not_asked_of_domains_that_it_lacks(solve):
     _, found = solve(BLOCKS, blocks("on b c"), knows=("gripper",))
     assert found[0].status == "cannot be answered"
     assert found[0].reason == "the model was not trained on blocksworld"
+
+
+def test_a_model_is_not_asked_for_goals_of_a_kind_that_it_lacks(solve):
+    author = Author(1, typed=False)
+    author.domain(known_domains()["blocksworld"])
+    _, found = solve(BLOCKS, blocks("on b c"), blocks("holding b"), knows=("blocksworld", "on?"))
+    assert found[0].status == "verified"
+    assert found[1].status == "cannot be answered"
+    name = author.names["predicate", "holding"]
+    assert found[1].reason == f"the model was trained on no goal with {name}"
 
 
 def test_a_wrong_plan_is_not_right(solve):

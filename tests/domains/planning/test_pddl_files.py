@@ -1,8 +1,11 @@
 """Files in PDDL: what is read, and what is said of what cannot be."""
 
+import sys
+
 import pytest
 
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
+from sit_fairseq.domains.planning.pddl_text import _parser
 from sit_fairseq.domains.planning.strips import Operator
 from sit_fairseq.errors import UserError
 
@@ -51,6 +54,14 @@ def test_a_problem_is_read_in_the_names_that_its_file_defines():
     assert problem.sorts == sorts
     assert problem.initial == {("empty",), ("in", "C1", "V"), ("heavy", "Home")}
     assert problem.goal == {("in", "C1", "V"), ("empty",)}
+
+
+def test_a_library_that_is_missing_is_named_with_what_brings_it(monkeypatch):
+    for name in ("lark", "lark.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    _parser.cache_clear()
+    with pytest.raises(UserError, match="lark.*planning"):
+        read_domain(DOMAIN, "d.pddl")
 
 
 def test_empty_sections_and_types_without_the_requirement_are_read():

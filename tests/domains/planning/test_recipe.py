@@ -1,6 +1,9 @@
 """Data of planning: what is drawn, and what is left out."""
 
+import pickle
 import re
+import shutil
+from random import Random
 
 import pytest
 from command_line import sit
@@ -8,6 +11,7 @@ from generated import generate, read
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.planning.folders import problems_in
+from sit_fairseq.domains.planning.recipe import PlanningRecipe
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.verdict import Verdict
 
@@ -57,6 +61,19 @@ def test_problems_of_folders_are_left_out(folder, tmp_path):
         sources, _ = read(generate("planning", tmp_path / "x", *options, *more))
         lengths.append({len(source.split()) for source in sources})
     assert lengths[0] - lengths[1] == {9}  # blocksworld on ? ? ontable ? on? ? ?
+
+
+def test_folders_are_read_once_however_many_processes_draw(folder, tmp_path):
+    recipe = PlanningRecipe(sizes=[("blocksworld", (2,))], without=[str(folder)])
+    shutil.rmtree(folder)
+    copy = pickle.loads(pickle.dumps(recipe))
+    drawn = [copy.draw(Random(seed)) for seed in range(60)]
+    assert [] in drawn and any(drawn)
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match="^there is no folder .*nowhere$"):
+        sit("generate", "planning", tmp_path / "x", "--without", tmp_path / "nowhere")
 
 
 def test_the_domain_of_a_problem_is_the_nearest(folder):

@@ -74,6 +74,22 @@ def test_the_key_and_the_sentence_of_a_renamed_problem_are_the_same(name):
     assert len(keys) == len(written) == 1
 
 
+@pytest.mark.parametrize("name", DOMAINS)
+def test_the_order_of_objects_in_a_file_has_no_part_in_sentences(name):
+    """In problems with objects that are alike, and with some that look so in their surroundings."""
+    rng = Random(4)
+    draw, sizes = SAMPLERS[name]
+    problems = [PROBLEMS[name], *(draw(rng.choice(sizes), rng) for _ in range(20))]
+    for problem in problems:
+        written = set()
+        for _ in range(4):
+            objects = rng.sample(list(problem.sorts.items()), len(problem.sorts))
+            names = naming(DOMAINS[name], Problem(dict(objects), problem.initial, problem.goal))
+            state, goal = renamed(problem.initial, names), renamed(problem.goal, names)
+            written.add(tuple(sentence(DOMAINS[name], state, goal, Random(0))))
+        assert len(written) == 1
+
+
 def test_keys_tell_different_problems_apart():
     rng, keys = Random(1), set()
     for size in (5, 6, 7):
