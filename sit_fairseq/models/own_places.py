@@ -1,7 +1,8 @@
 """Encoder and decoder of ``--stream-places own``: a symbol has a stream of its own where it stands.
 
 All layers but the last of the decoder compute :class:`~sit_fairseq.symbols.rows.Rows`: a token has
-two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` has the last one.
+two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` computes the last
+one.
 
 Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, P new tokens of a step, H heads,
 D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
@@ -116,7 +117,7 @@ class RowDecoder(StreamDecoder):
 
 @dataclass(frozen=True)
 class RowSequences:
-    """What the rows of sequences see in a layer, as :class:`Sequences` has it.
+    """What rows attend to in a layer; :class:`Sequences` is the same for streams.
 
     Attributes:
         rows: the rows that attend.
@@ -170,7 +171,7 @@ class RowSequences:
 
 @dataclass(frozen=True)
 class RowMemory(RowSequences):
-    """The same in a step, whose keys and values are stored.
+    """What rows attend to in a step of a search, which stores keys and values.
 
     Attributes:
         self_attn: the entries of rows.
@@ -204,7 +205,7 @@ class RowMemory(RowSequences):
 
 @dataclass(frozen=True)
 class PairMemory(RowMemory):
-    """The same where a step reads one token: each of its two rows sees one entry a position."""
+    """The same for a step of one token: each of its two rows sees one entry of each token."""
 
     @classmethod
     def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from sit_fairseq.symbols.streams import Streams
 
-# In the place of a slot: no symbol with a column stands there; the stream of nobody.
+# Instead of a slot: no symbol with a column stands there; a row of the background.
 _NONE, _BACKGROUND = -2, -1
 
 
@@ -29,7 +29,7 @@ class Places:
     Attributes:
         position: (B, L).
         end: a number above all of them.
-        found: what was looked up for them, kept for the layers that follow.
+        found: what a layer has looked up for them, for the layers after it.
     """
 
     position: Tensor
