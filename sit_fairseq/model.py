@@ -39,6 +39,7 @@ from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
+from sit_fairseq.symbols.fresh import fresh_numbers
 from sit_fairseq.symbols.tokens import refuse
 
 # Files of weights that a folder may hold, in the order of preference.
@@ -98,6 +99,7 @@ class Model:
         *others: str,
         symbols: Optional[str] = None,
         fresh_names: Optional[str] = None,
+        fresh_symbols: Union[None, int, str] = None,
         device: Union[str, torch.device] = "cpu",
     ) -> "Model":
         """Loads a checkpoint of fairseq-train, or a folder that ``sit export`` wrote.
@@ -109,6 +111,9 @@ class Model:
                 each sort; None for that of training. Names may then have another form.
             fresh_names: the names of symbols that an answer holds and its source lacks, separated
                 by commas; None for those of training.
+            fresh_symbols: how many symbols an answer may hold that its source lacks, or a text of a
+                language model; of named sorts ``variable=12,function=4``. None for that of
+                training; models of streams may exceed it.
             device: where to compute, ``cpu`` or ``cuda`` for example.
 
         Raises:
@@ -118,6 +123,8 @@ class Model:
         for name, text in (("symbols", symbols), ("fresh_names", fresh_names)):
             if not isinstance(text, (str, type(None))):
                 raise UserError(f"{name} is a text, not {text!r}", name)
+        if fresh_symbols is not None:
+            fresh_numbers(fresh_symbols)
         try:
             torch.zeros(1, device=device).item()
         except (RuntimeError, AssertionError, TypeError) as error:
@@ -125,7 +132,7 @@ class Model:
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
         files = map(_file, (path, *others))
-        loaded = [load_model(file, arity_of, symbols, fresh_names) for file in files]
+        loaded = [load_model(file, arity_of, symbols, fresh_names, fresh_symbols) for file in files]
         model = cls([model.to(device) for model, _ in loaded], loaded[0][1]["task"].get("domain"))
         model._cfg = loaded[0][1]
         return model

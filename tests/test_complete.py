@@ -74,6 +74,19 @@ def test_prompts_that_cannot_be_read_cost_none_of_the_others_its_continuation():
     assert third.text == model.complete(["& a b | a"], max_length=5)[0].text
 
 
+def test_a_loaded_model_reads_more_symbols_than_its_training_had_and_is_saved_so(tmp_path):
+    build().save(str(tmp_path / "model.pt"))
+    more = Model.load(str(tmp_path / "model.pt"), fresh_symbols=9)
+    more.save(str(tmp_path / "more.pt"))
+    again = Model.load(str(tmp_path / "more.pt"))
+    assert (more.fresh_symbols, again.fresh_symbols) == (9, 9)
+    found = [model.complete(["a b c d e f g"], max_length=5)[0] for model in (more, again)]
+    assert found[0].text and found[0] == found[1]
+    for wrong in (-1, True, "x", "odd=3"):
+        with pytest.raises(UserError, match="fresh symbols"):
+            Model.load(str(tmp_path / "model.pt"), fresh_symbols=wrong)
+
+
 def test_names_of_new_symbols_are_those_that_are_given_and_of_their_sort():
     dictionary = make_dictionary(pattern=SORTS)
     core = make_language_model(dictionary, "m,o,n,p,k", fresh_symbols="odd=3,even=2").float()

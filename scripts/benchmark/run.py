@@ -11,6 +11,7 @@ of one run mean anything. Parts:
 
 - ``models``: training, validation and generation on formulas of up to 35 tokens; operations
 - ``memory``: the peak of training
+- ``places``: streams everywhere and ``--stream-places own``, on formulas as in ``examples/formulas``
 - ``growth``: time and memory against the number of symbols in a sentence, with streams everywhere and
   with ``--stream-places own``; also drawn, as ``growth.png``
 """
@@ -45,6 +46,15 @@ DATA = {
     "prop, 10 symbols": (["prop", "--symbols", "10"], "prop", 20),
     "ltl, 5 symbols": (["ltl", "--symbols", "5"], "ltl", 30),
 }
+# The same for streams everywhere beside those at the places of their symbols.
+PLACED = {
+    f"{kind}, {recipe}": (["prop", *words.split()], recipe, 20)
+    for recipe in ("tiny", "prop")
+    for kind, words in {
+        "written": "--style people --symbols 16 --max-length 64",
+        "random": "--symbols 12 --distinct-symbols 4-12",
+    }.items()
+}
 # Numbers of symbols in one formula, whose streams are everywhere up to some number; its tokens at least.
 GROWTH, LENGTH, MOST_EVERYWHERE = [1, 2, 5, 10, 30, 100, 300, 1000], 199, 100
 
@@ -71,7 +81,8 @@ class Bench:
         folder = self._folder / name.replace(", ", "-").replace(" ", "-")
         if not folder.is_dir():
             text = f"{folder}.text"
-            words = ["sit_fairseq", "generate", DATA[name][0][0], text, *DATA[name][0][1:]]
+            first, *others = {**DATA, **PLACED}[name][0]
+            words = ["sit_fairseq", "generate", first, text, *others]
             self._run(*words, "--size", "1000", "--seed", "1")
             words = ["fairseq_cli.preprocess", "--source-lang", "src", "--target-lang", "tgt"]
             self._run(*words, "--joined-dictionary", "--trainpref", text, "--destdir", str(folder))
@@ -83,7 +94,13 @@ class Bench:
 
     def options(self, kind: str, name: str) -> List[str]:
         """The arguments of a subject for a set of data."""
-        return [kind, DATA[name][1], self.data(name), self.args.device, self.args.dtype]
+        return [
+            kind,
+            {**DATA, **PLACED}[name][1],
+            self.data(name),
+            self.args.device,
+            self.args.dtype,
+        ]
 
     def time(self, cases: Cases) -> Dict[str, float]:
         """The median seconds of several things, which take turns: a slow minute meets all."""
@@ -194,6 +211,24 @@ def compare_memory(bench: Bench) -> None:
     bench.table("Memory beyond the model", rows)
 
 
+def compare_places(bench: Bench) -> None:
+    """Training and generation with streams everywhere, and at the places of their symbols."""
+    size, found = bench.args.batch_size, bench.found.setdefault("places", {})
+    rows = [["formulas, model", *(f"{job}, own / all" for job in ("training", "beam 3"))]]
+    for name, (_, _, answer) in PLACED.items():
+        cases: Dict[str, Cases] = {"training": {}, "beam 3": {}}
+        for kind in PLACES:
+            subject = Subject(*bench.options(kind, name))
+            batches = subject.batches(size, bench.args.batches)
+            search = subject.generator(3, answer)
+            cases["training"][kind] = partial(subject.train, batches)
+            cases["beam 3"][kind] = partial(subject.generate, search, batches)
+        found[name] = {job: bench.time(of_job) for job, of_job in cases.items()}
+        ratios = (seconds["own places"] / seconds["package"] for seconds in found[name].values())
+        rows.append([name, *(f"{ratio:.2f}" for ratio in ratios)])
+    bench.table(f"Places of streams: batches of {size}", rows)
+
+
 def _formula(symbols: int) -> List:
     """A formula of the least depth, in which all of so many symbols occur, with an answer of 20
     tokens."""
@@ -282,7 +317,12 @@ def _draw_growth(found: Dict[str, Dict], folder: Path) -> None:
     save_png(figure, str(folder / "growth.png"))
 
 
-PARTS = {"models": compare_models, "memory": compare_memory, "growth": measure_growth}
+PARTS = {
+    "models": compare_models,
+    "memory": compare_memory,
+    "places": compare_places,
+    "growth": measure_growth,
+}
 
 
 def _machine(args: argparse.Namespace) -> Dict[str, Any]:

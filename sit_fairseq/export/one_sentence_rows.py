@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from sit_fairseq.export.one_sentence import OneSentence
 from sit_fairseq.models.attention import Kernel, KeysValues, attend_folded
 from sit_fairseq.models.context import Context, EncodedSource
+from sit_fairseq.models.own_places import RowMemory
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.rows import Rows
 from sit_fairseq.symbols.slots import Slots
@@ -105,6 +106,10 @@ class _Step:
     def advance(self, canonical: Tensor) -> Tensor:
         """The tokens to read, the last ones."""
         return canonical[:, -1:]
+
+    def memory(self, past: Rows, rows: Rows) -> RowMemory:
+        """What the last rows see of the pairs of all tokens so far."""
+        return RowMemory.of(self, past, rows)
 
 
 class RowSentenceEncoder(nn.Module):

@@ -198,10 +198,16 @@ class Rotary(nn.Module):
         if size < end or self._cos.dtype != x.dtype or self._cos.device != x.device:
             with torch.inference_mode(False):  # what is kept may be trained with later
                 self._build(size if end <= size else max(end, 2 * size), x)
-        if placed:
-            tables = (F.embedding(offset.position, t).unsqueeze(1) for t in (self._cos, self._sin))
-            return _Rotate.apply(x, *tables)
-        return _Rotate.apply(x, self._cos[offset:end], self._sin[offset:end])
+        if not placed:
+            cos, sin = self._cos[offset:end], self._sin[offset:end]
+        elif (self.head_dim, x.dtype) in offset.found:
+            cos, sin = offset.found[self.head_dim, x.dtype]
+        else:
+            cos, sin = (
+                F.embedding(offset.position, t).unsqueeze(1) for t in (self._cos, self._sin)
+            )
+            offset.found[self.head_dim, x.dtype] = cos, sin
+        return _Rotate.apply(x, cos, sin) if x.requires_grad else _rotate(x, cos, sin)
 
     def _build(self, length: int, like: Tensor) -> None:
         exponent = torch.arange(0, self.head_dim, 2, dtype=torch.float64) / self.head_dim

@@ -121,7 +121,7 @@ class EncodedSource(Context):
         over = to.rows_of_streams if self.rows is None else to.sentences
         places = self.places
         if not isinstance(places, int):
-            places = places._replace(position=places.position.index_select(0, to.sentences))
+            places = replace(places, position=places.position.index_select(0, to.sentences))
         return replace(
             moved,
             states=self.states.index_select(0, over),

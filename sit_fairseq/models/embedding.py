@@ -80,6 +80,14 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
         UserError: a checkpoint has another number of rows than its tokens need.
     """
     rows, needed = embedding.weight.size(0), embedding._shape(0)[0]
+    vocabulary = embedding.vocabulary
+    if rows != needed and vocabulary.one_stream and vocabulary.fresh_symbols:
+        number = vocabulary.fresh_symbols
+        raise UserError(
+            f"the checkpoint has vectors for {number + rows - needed} numbers of symbols, not for the "
+            f"{number} of fresh_symbols; keep the fresh_symbols of training, which only a model of "
+            "streams may exceed"
+        )
     if rows != needed:
         raise UserError(
             f"the checkpoint is damaged: its embedding has {rows} rows, but its tokens and symbols "

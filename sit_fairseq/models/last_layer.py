@@ -53,7 +53,7 @@ class LastLayer:
 
         Args:
             memory: what rows see, see :class:`~sit_fairseq.models.own_places.RowSequences`.
-            stores: whether it keeps what is attended to.
+            stores: whether ``memory`` keeps keys and values for later steps.
         """
         ready, seen = None, x
         if layer.self_attn is not None:
@@ -107,7 +107,7 @@ class LastLayer:
         """The positions of tokens and of queries, see :class:`Sequences`."""
         position = self.rows.token_places
         if not isinstance(position, int):
-            position = position._replace(position=position.position[part.sequences])
+            position = replace(position, position=position.position[part.sequences])
         return {"position": position, "places": over_streams(position, part.layout)}
 
     def step(self, cache: Any, number: int, row: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ class LastLayer:
 
 @dataclass(frozen=True)
 class _View:
-    """The aggregated view, whatever the streams."""
+    """Hands a layer of streams the aggregated view of the rows."""
 
     x: Tensor
 
@@ -145,7 +145,7 @@ class _View:
 
 @dataclass(frozen=True)
 class StreamMemory:
-    """What the streams of the last layer see in a step: the entries of rows, and nothing is stored.
+    """What streams of the last layer attend to in a step: the entries of rows. It stores nothing.
 
     Attributes:
         position: of the first query.

@@ -43,6 +43,7 @@ def load_model(
     arity_of: Callable[[Optional[str]], Mapping[str, int]],
     symbols: Optional[str] = None,
     fresh_names: Optional[str] = None,
+    fresh_symbols: Union[None, int, str] = None,
 ) -> Tuple[AnyModel, Dict[str, Any]]:
     """Builds the model of a checkpoint.
 
@@ -52,6 +53,8 @@ def load_model(
         symbols: pattern of the symbols; None for the pattern of training.
         fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for the names of
             training, if the pattern is that of training.
+        fresh_symbols: see :func:`~sit_fairseq.symbols.fresh.fresh_numbers`; None for that of
+            training.
 
     Returns:
         The model, and the options to write it with, see :func:`portable`.
@@ -65,6 +68,8 @@ def load_model(
     if not str(given.get("_name")).startswith(KIND):
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     weights = state["model"]
+    if fresh_symbols is not None:
+        given["fresh_symbols"] = fresh_symbols
     try:
         cfg = plain_config(given, config_of(given))
         fault = damage({**given, **vars(cfg)}, weights, streams=True) or _wrong_task(task)

@@ -1,7 +1,8 @@
 """Encoder and decoder of ``--stream-places own``: a symbol has a stream of its own where it stands.
 
 All layers but the last of the decoder compute :class:`~sit_fairseq.symbols.rows.Rows`: a token has
-two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` has the last one.
+two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` computes the last
+one.
 
 Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, P new tokens of a step, H heads,
 D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
@@ -80,9 +81,7 @@ class RowDecoder(StreamDecoder):
         past = Rows.in_pairs(canonical, *self._columns(streams))
         rows = past.last(new.size(1))
         x = _embed(self, new, rows, context.target_table, streams)
-        seen = past.seen(rows.stream, rows.position)
-        memory = RowMemory(rows, seen, rows.earlier, cache=cache)
-        memory = memory.with_sources(cache, self.cfg.pattern.cross)
+        memory = cache.memory(past, rows).with_sources(cache, self.cfg.pattern.cross)
         for number, views in enumerate(cache.views):
             x = self.layers[number](x, rows, replace(memory, layer=number, views=views))
         number = len(cache.views)
@@ -118,7 +117,7 @@ class RowDecoder(StreamDecoder):
 
 @dataclass(frozen=True)
 class RowSequences:
-    """What the rows of sequences see in a layer, as :class:`Sequences` has it.
+    """What rows attend to in a layer; :class:`Sequences` is the same for streams.
 
     Attributes:
         rows: the rows that attend.
@@ -172,18 +171,59 @@ class RowSequences:
 
 @dataclass(frozen=True)
 class RowMemory(RowSequences):
-    """The same in a step, whose keys and values are stored."""
+    """What rows attend to in a step of a search, which stores keys and values.
 
-    cache: Any = None
+    Attributes:
+        self_attn: the entries of rows.
+        aggregated_attn: the entries of the aggregated view.
+        layer: the number of the layer.
+    """
+
+    self_attn: Any = None
+    aggregated_attn: Any = None
     layer: int = 0
+
+    @classmethod
+    def of(cls, cache: Any, past: Rows, rows: Rows) -> "RowMemory":
+        """What the last rows see of the pairs of all tokens so far."""
+        seen = dict(seen=past.seen(rows.stream, rows.position), seen_view=rows.earlier)
+        return cls(rows, **seen, self_attn=cache.self_attn, aggregated_attn=cache.aggregated_attn)
 
     def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the rows that each row sees, earlier ones too."""
-        return self.cache.self_attn.attend(self.layer, queries, kernel, new, self.seen)
+        return self._attend(self.self_attn, queries, kernel, new, self.seen)
 
     def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
         """Attends to the aggregated view of each sequence, earlier tokens too."""
-        return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new, self.seen_view)
+        return self._attend(self.aggregated_attn, queries, kernel, new, self.seen_view)
+
+    def _attend(
+        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
+    ) -> Tensor:
+        return entries.attend(self.layer, queries, kernel, new, seen)
+
+
+@dataclass(frozen=True)
+class PairMemory(RowMemory):
+    """The same for a step of one token: each of its two rows sees one entry of each token."""
+
+    @classmethod
+    def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":
+        """What the last two rows see of the pairs of all tokens so far."""
+        own, view = cache.self_attn, cache.aggregated_attn
+        entries = own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
+        return cls(
+            *(rows, None, None),
+            self_attn=own.seen_by(entries.view(-1, view.entries.size(1))),
+            aggregated_attn=view.seen_by(view.entries.repeat_interleave(2, 0)),
+        )
+
+    def _attend(
+        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
+    ) -> Tensor:
+        each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)  # a sequence of its own
+        attended = entries.attend(self.layer, each, kernel, new)
+        return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
 
 
 class RowCache(KeyValueCache):
@@ -219,6 +259,11 @@ class RowCache(KeyValueCache):
     def streams(self) -> Streams:
         """The layout of the step."""
         return self.context.streams
+
+    def memory(self, past: Rows, rows: Rows) -> RowMemory:
+        """What the last rows see of the pairs of all tokens so far."""
+        one = rows.token.size(1) == 1
+        return (PairMemory if one else RowMemory).of(self, past, rows)
 
     def _append(self, new: Tensor) -> None:
         count = torch.arange(new.size(0), device=new.device)

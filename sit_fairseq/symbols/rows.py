@@ -8,8 +8,9 @@ Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, Q queries; e
 :mod:`sit_fairseq.symbols.streams`.
 """
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional, Union
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Dict, Optional, Union
 
 import torch
 import torch.nn.functional as F
@@ -17,20 +18,23 @@ from torch import Tensor
 
 from sit_fairseq.symbols.streams import Streams
 
-# In the place of a slot: no symbol with a column stands there; the stream of nobody.
+# Instead of a slot: no symbol with a column stands there; a row of the background.
 _NONE, _BACKGROUND = -2, -1
 
 
-class Places(NamedTuple):
+@dataclass(frozen=True)
+class Places:
     """The positions of rows, or of tokens.
 
     Attributes:
         position: (B, L).
         end: a number above all of them.
+        found: what a layer has looked up for them, for the layers after it.
     """
 
     position: Tensor
     end: int
+    found: Dict[Any, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, position: Tensor, device: torch.device) -> "Places":
@@ -141,9 +145,8 @@ class Rows:
 
     def to(self, device: torch.device, **options: bool) -> "Rows":
         """The rows for tensors of a device."""
-        kept = ("first", "spread")
-        moved = {n: v.to(device, **options) for n, v in vars(self).items() if n not in kept}
-        return replace(self, **moved)
+        names = (one.name for one in fields(self) if one.name not in ("first", "spread"))
+        return replace(self, **{name: getattr(self, name).to(device, **options) for name in names})
 
     def expand(self, x: Tensor) -> Tensor:
         """(B, ...) as it is: all rows of a sequence share it."""
@@ -154,7 +157,7 @@ class Rows:
         """The positions of the tokens, or that of the first one where there are no gaps."""
         return self.first if self.spread is None else self.spread
 
-    @property
+    @cached_property
     def places(self) -> Places:
         """The positions of the rows."""
         if self.spread is None:
@@ -201,6 +204,11 @@ class Rows:
         """(B, L, C) -> (B, T, C), the aggregated view (Algorithm 2): own states at the places of
         symbols; elsewhere all streams are the background, and so is their mean."""
         return pick(x, torch.where(self.token >= 0, self.own_row, self.background))
+
+    def of_slots(self, slot: Tensor) -> Tensor:
+        """(B, Q, T) the row at each token of the streams of (B, Q) slots."""
+        at_place = self.token.unsqueeze(1) == slot.unsqueeze(2)
+        return torch.where(at_place, self.own_row.unsqueeze(1), self.background)
 
     def of_streams(self, streams: Streams, of_all: bool = False) -> Tensor:
         """(N*K, T) the row of its sequence that each stream has at each token; or the number of that

@@ -116,13 +116,18 @@ class Streams:
     def expand(self, x: Tensor) -> Tensor:
         """(B*K, ...) over hypotheses -> (N*K, ...) over streams, by repetition."""
         grouped = x.reshape(self.first.numel(), -1)
-        return _Expand.apply(grouped, self.sentence, self.num_streams).view(-1, *x.shape[1:])
+        if x.requires_grad:
+            repeated = _Expand.apply(grouped, self.sentence, self.num_streams)
+        else:
+            repeated = grouped.index_select(0, self.sentence)
+        return repeated.view(-1, *x.shape[1:])
 
     def mean(self, x: Tensor) -> Tensor:
         """(N*K, ...) over streams -> (B*K, ...) over hypotheses, by averaging. The stream of
         reserved slots counts as often as there are such slots."""
         grouped = x.reshape(self.sentence.numel(), -1)
-        total, count = _Sum.apply(grouped, self.sentence, self.num_streams), self.num_streams
+        count = self.num_streams
+        total = (_Sum.apply if x.requires_grad else _segment_sum)(grouped, self.sentence, count)
         if self.reserved is not None:
             last = grouped.index_select(0, self.first + self.num_slots)
             total = total + last * (self.reserved - 1).to(x.dtype).unsqueeze(1)

@@ -24,7 +24,7 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 logger = logging.getLogger(__name__)
 
 # Sentences that are checked at a time: many for NumPy, few for the cache of the processor.
-_BLOCK = 4096
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -168,20 +168,24 @@ def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str
 class Sentences:
     """Checks sentences, dictionary indices that end in ``</s>``, for a model, None if not yet known.
 
-    ``longest`` counts the tokens with ``</s>`` of the longest source that is wanted; ``fresh_symbols``
-    the symbols that a target may hold and its source lacks.
+    Attributes:
+        dictionary: of the sentences.
+        longest: the tokens with ``</s>`` of the longest source that is wanted.
+        fresh_symbols: how many symbols a target may hold that its source lacks.
+        vocabulary: of the model; None if it is none of ours.
+        one_stream: whether the model, if it is known, keeps one stream for all symbols.
     """
 
     def __init__(self, dictionary: StreamDictionary, longest: int, model: Any = None) -> None:
-        self._dictionary = dictionary
+        self.dictionary = dictionary
         self.longest = longest
-        self._one_stream, self.fresh_symbols = model is not None, 0
-        self._model = self._vocabulary = self._positions = None  # of ours
+        self.one_stream, self.fresh_symbols = model is not None, 0
+        self._model = self.vocabulary = self._positions = None  # of ours
         reader = getattr(model, "reader", None)
         if reader is not None:
             self.longest = min(longest, reader.cfg.max_positions)
-            self._model, self._vocabulary = model, model.vocabulary
-            self._one_stream = model.vocabulary.one_stream
+            self._model, self.vocabulary = model, model.vocabulary
+            self.one_stream = model.vocabulary.one_stream
             self.fresh_symbols = model.vocabulary.fresh_symbols
             self._positions = reader.embed_positions
         elif model is not None:
@@ -189,9 +193,9 @@ class Sentences:
 
     def require_symbols(self) -> None:
         """Raises a UserError if no token of training data is a symbol."""
-        if self._vocabulary is not None and not self._dictionary.known_symbols():
+        if self.vocabulary is not None and not self.dictionary.known_symbols():
             raise UserError(
-                f"--symbols {self._dictionary.pattern!r} matches no token of the data; give a "
+                f"--symbols {self.dictionary.pattern!r} matches no token of the data; give a "
                 "regular expression that matches the interchangeable tokens in full, for example "
                 "--symbols '[a-z]'"
             )
@@ -210,11 +214,11 @@ class Sentences:
         sentences, streams, texts = [], [], []
         refused: Dict[int, UnansweredError] = {}
         for place, line in enumerate(lines):
-            known = len(self._dictionary)
+            known = len(self.dictionary)
             try:
                 line.encode()  # Python keeps bytes that are no text as what it cannot encode
                 text = " ".join(encode(line).split())
-                tokens = self._dictionary.read(text)
+                tokens = self.dictionary.read(text)
                 if self._model is not None:
                     refuse(self._model.unreadable(tokens), line)
                 length, number = tokens.numel(), self._streams(tokens)
@@ -224,29 +228,29 @@ class Sentences:
                         f"has {length - 1} tokens, more than the {self.longest - 1} that the model "
                         "reads"
                     )
-                elif self._model is None and len(self._dictionary) > known:
-                    reason = f"holds {without_embedding(self._dictionary.symbols[known:])}"
+                elif self._model is None and len(self.dictionary) > known:
+                    reason = f"holds {without_embedding(self.dictionary.symbols[known:])}"
                 refuse(reason, line)
             except (UnicodeEncodeError, UserError) as error:
                 reason = getattr(error, "reason", str(error))
                 if isinstance(error, UnicodeEncodeError):
                     reason = "the line is no text in UTF-8"
                 refused[place] = UnansweredError(reason, line)
-                self._dictionary.forget_after(known)
+                self.dictionary.forget_after(known)
             else:
                 sentences.append(tokens)
                 streams.append(number)
                 texts.append(text)
         lengths = [tokens.numel() for tokens in sentences]
-        pairs = LanguagePairDataset(sentences, lengths, self._dictionary, left_pad_source=False)
+        pairs = LanguagePairDataset(sentences, lengths, self.dictionary, left_pad_source=False)
         return StreamPairDataset(pairs, "input", numpy.array(streams), texts), refused
 
     def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
         """Checks sources that are to be answered at once, and counts their streams; an
         UnansweredError for the first sentence at fault."""
         for source in pairs.src if self._model is not None else ():
-            fault = self._dictionary.fault(self._words(source)) or self._model.unreadable(source)
-            refuse(fault, self._dictionary.string(source))
+            fault = self.dictionary.fault(self._words(source)) or self._model.unreadable(source)
+            refuse(fault, self.dictionary.string(source))
         return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
 
     def _streams(self, sentence: Tensor) -> int:
@@ -254,7 +258,7 @@ class Sentences:
         return 1 if self._model is None else self._model.vocabulary.most_streams(sentence)
 
     def _words(self, sentence: Tensor) -> List[str]:
-        return [self._dictionary[index] for index in sentence[:-1].tolist()]
+        return [self.dictionary[index] for index in sentence[:-1].tolist()]
 
     def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams; a UserError names the first line at
@@ -262,15 +266,15 @@ class Sentences:
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
-        fresh = self._vocabulary and self._vocabulary.fresh
-        slots = fresh.numbers if fresh else [0] * len(self._dictionary.sorts)
-        sorts = sorts_of(self._dictionary)
+        fresh = self.vocabulary and self.vocabulary.fresh
+        slots = fresh.numbers if fresh else [0] * len(self.dictionary.sorts)
+        sorts = sorts_of(self.dictionary)
         needed = numpy.zeros(len(slots), dtype=int)
         too_many = None
         for first, source, target in _blocks(pairs):
             self._refuse_faults(pairs, name, first, source, target)
             for block in filter(None, (source, target)):
-                dataset.unknown += int((block.tokens == self._dictionary.unk()).sum())
+                dataset.unknown += int((block.tokens == self.dictionary.unk()).sum())
             streams, new = self._measure(sorts, source, target)
             dataset.num_streams[first : first + len(streams)] = streams
             needed = numpy.maximum(needed, new.max(0))
@@ -283,52 +287,6 @@ class Sentences:
         if dataset.unknown:
             logger.warning("%s", lost_names(dataset.unknown, name))
         return dataset
-
-    def blocks(self, blocks: Sequence[Tensor], name: str) -> Tuple[ndarray, int]:
-        """Checks the blocks of a text, each with the token before it.
-
-        Returns:
-            (n,) the streams of each, and how many tokens are ``<unk>``. A UserError names the first
-            block at fault and what to change.
-        """
-        sorts, streams, unknown = sorts_of(self._dictionary), [], 0
-        numbers = self._vocabulary.fresh.numbers if self._vocabulary.fresh else ()
-        for first in range(0, len(blocks), _BLOCK):
-            block = Block.of(blocks, first, min(first + _BLOCK, len(blocks)))
-            tokens = block.tokens
-            if (tokens < 0).any() or (tokens >= len(sorts)).any():
-                raise UserError(
-                    f"the {name} split has tokens beyond the dictionary; run fairseq-preprocess "
-                    "again, into a new folder"
-                )
-            sizes = block.ends - block.starts - 1
-            if sizes.max() > self.longest:
-                place = first + int((sizes > self.longest).argmax())
-                raise UserError(
-                    f"block {place + 1} of the {name} split has {sizes.max()} tokens, more than the "
-                    f"{self.longest} of the model",
-                    "max_target_positions tokens_per_sample",
-                )
-            unknown += int((tokens == self._dictionary.unk()).sum())
-            keys = symbols_of(block, sorts)
-            rows, kinds = keys // len(sorts), sorts[keys % len(sorts)]
-            for sort, most in enumerate(numbers):
-                count = block.count(rows[kinds == sort])
-                if count.max() > most:
-                    raise self._too_many_in(name, first + int((count > most).argmax()), count.max())
-            streams.append(block.count(rows) + 1)
-        if unknown:
-            logger.warning("%s", lost_names(unknown, name))
-        streams = numpy.concatenate(streams)
-        return numpy.ones_like(streams) if self._one_stream else streams, unknown
-
-    def _too_many_in(self, name: str, place: int, count: int) -> UserError:
-        return UserError(
-            f"block {place + 1} of the {name} split holds {count} symbols of one sort, but this model "
-            f"has {self._vocabulary.fresh.numbers}; train with more --fresh-symbols, measure with "
-            f"--model-overrides \"{{'fresh_symbols': {count}}}\", or cut shorter blocks by "
-            "--tokens-per-sample"
-        )
 
     def _refuse_faults(
         self,
@@ -347,7 +305,7 @@ class Sentences:
         faulty = [("source", damaged, self._damaged(source))]
         if target is not None:
             faulty.append(("target", damaged, self._damaged(target)))
-        if self._vocabulary is not None:
+        if self.vocabulary is not None:
             faulty.append(("source", None, self._unreadable(source)))
         found = [
             (first + int(mask.argmax()), side, cause) for side, cause, mask in faulty if mask.any()
@@ -356,7 +314,7 @@ class Sentences:
             place, side, cause = min(found, key=lambda one: one[0])
             if cause is None:
                 words = self._words(pairs.src[place])
-                fault = self._dictionary.fault(words, lost=True)
+                fault = self.dictionary.fault(words, lost=True)
                 fault = fault or self._model.unreadable(pairs.src[place])
                 cause = f"{fault}; correct or remove it"
                 if fault == self._positions.fault(words):
@@ -366,17 +324,17 @@ class Sentences:
     def _damaged(self, block: Block) -> ndarray:
         """(B,) whether a sentence of binarised data may be of another dictionary."""
         tokens = block.tokens
-        ends = block.holding(block.is_last() & (tokens == self._dictionary.eos()))
-        return ~ends | block.holding((tokens < 0) | (tokens >= len(self._dictionary)))
+        ends = block.holding(block.is_last() & (tokens == self.dictionary.eos()))
+        return ~ends | block.holding((tokens < 0) | (tokens >= len(self.dictionary)))
 
     def _unreadable(self, source: Block) -> ndarray:
         """(B,) whether the model does not read sources of a split, whatever their lengths and
         names."""
         last = source.is_last()
-        wrong = ~last & (source.tokens < self._dictionary.unk())  # <s>, <pad> and </s>
+        wrong = ~last & (source.tokens < self.dictionary.unk())  # <s>, <pad> and </s>
         if isinstance(self._positions, TreePositions):
-            indices = torch.arange(len(self._dictionary))
-            arity = self._vocabulary.arities(self._vocabulary.rows(indices)).numpy()
+            indices = torch.arange(len(self.dictionary))
+            arity = self.vocabulary.arities(self.vocabulary.rows(indices)).numpy()
             change = numpy.where(last, 0, arity.take(source.tokens, mode="clip") - 1)
             total = numpy.append(0, change.cumsum())
             # Operands that are still missing: none at </s> and after the word before it alone.
@@ -390,17 +348,17 @@ class Sentences:
     ) -> Tuple[ndarray, ndarray]:
         """(B,) the streams of pairs, and (B, G) how many symbols of each sort a target holds that its
         source lacks, given the (V,) sorts of tokens, -1 for base tokens."""
-        size, width = len(sorts), len(self._dictionary.sorts)
+        size, width = len(sorts), len(self.dictionary.sorts)
         streams = numpy.ones(len(source.ends), dtype=int)
         new = numpy.zeros((len(streams), width), dtype=int)
-        if self._one_stream and (self._vocabulary is None or self._vocabulary.produces_any_symbol):
+        if self.one_stream and (self.vocabulary is None or self.vocabulary.produces_any_symbol):
             return streams, new
         own = symbols_of(source, sorts)
         if target is not None:
             fresh = numpy.setdiff1d(symbols_of(target, sorts), own, assume_unique=True)
             places = fresh // size * width + sorts[fresh % size]
             new = numpy.bincount(places, minlength=new.size).reshape(new.shape)
-        if self._one_stream:
+        if self.one_stream:
             return streams, new
         streams = source.count(own // size)
         if not self.fresh_symbols:
@@ -413,11 +371,11 @@ class Sentences:
         self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray
     ) -> UserError:
         own = set(pairs.src[place].tolist())
-        words = [self._dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
-        symbol = next(filter(self._dictionary.is_symbol, words))
-        numbers = zip(self._dictionary.sorts, needed)
+        words = [self.dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
+        symbol = next(filter(self.dictionary.is_symbol, words))
+        numbers = zip(self.dictionary.sorts, needed)
         numbers = ",".join(f"{sort}={number}".lstrip("=") for sort, number in numbers)
-        training = "" if self._one_stream else f", or train with --fresh-symbols {numbers}"
+        training = "" if self.one_stream else f", or train with --fresh-symbols {numbers}"
         return UserError(
             f"line {place + 1} of the {name} target holds the symbol {symbol!r}, which its source "
             f"does not: it is a fresh symbol, of which this model has {self.fresh_symbols}; remove "
@@ -443,8 +401,8 @@ def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[B
     for side in sides:
         if getattr(side, "supports_prefetch", False):
             side.prefetch(range(len(side)))  # old formats give nothing otherwise
-    for first in range(0, len(pairs), _BLOCK):
-        last = min(first + _BLOCK, len(pairs))
+    for first in range(0, len(pairs), BLOCK):
+        last = min(first + BLOCK, len(pairs))
         source, target = (*(Block.of(side, first, last) for side in sides), None)[:2]
         yield first, source, target
 

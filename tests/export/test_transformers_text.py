@@ -15,6 +15,7 @@ from sit_fairseq.export.onnx_files import export_onnx
 from sit_fairseq.model import Model
 from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.strategies import Sampling
+from sit_fairseq.symbols.canonical_form import canonical_form
 
 KINDS = {
     "streams": {},
@@ -69,6 +70,29 @@ def test_generate_continues_as_ours(exported, search):
     torch.testing.assert_close(found.sequences_scores[::width], scores)
     whole = tokenizer.batch_decode(found.sequences, skip_special_tokens=True)
     assert all(text.startswith(PROMPTS[0]) for text in whole[:1] if search != "samples")
+
+
+@pytest.mark.parametrize("options", [{}, dict(num_beams=3), dict(do_sample=True)])
+def test_renamed_prompts_are_continued_by_renamed_text(exported, options):
+    _, tokenizer, model, _ = exported
+    names = dict(zip("abd", "gfh"))  # of the same sorts
+    renamed = [" ".join(names.get(token, token) for token in text.split()) for text in PROMPTS]
+    found = []
+    for prompts in (PROMPTS, renamed):
+        inputs = tokenizer(prompts, padding=True, return_tensors="pt")
+        torch.manual_seed(1)
+        ids = model.generate(**inputs, max_new_tokens=7, **options)
+        found.append(tokenizer.batch_decode(ids, skip_special_tokens=True))
+    assert found[0] != found[1]
+    for text, other in zip(*found):
+        # New symbols take names that the prompt lacks.
+        tokens, others = text.split(), other.split()
+        assert canonical(tokens) == canonical(others) and len(tokens) > 2
+
+
+def canonical(tokens):
+    symbols = filter(re.compile("[a-z]").fullmatch, dict.fromkeys(tokens))
+    return canonical_form(tokens, list(symbols))
 
 
 def test_logits_and_loss_are_those_of_the_core(exported):

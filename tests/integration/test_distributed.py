@@ -9,10 +9,28 @@ from pathlib import Path
 
 import fairseq_cli.train
 import pytest
-from command_line import PLUG_IN, ROOT, TRAINING, UNVALIDATED, preprocess_lines, run, sit
+from command_line import (
+    IN_PROCESS,
+    PLUG_IN,
+    ROOT,
+    TRAINING,
+    UNVALIDATED,
+    preprocess_lines,
+    run,
+    run_preprocess,
+    sit,
+)
+
+from sit_fairseq.models import fairseq_language_model  # noqa: F401  registers it
 
 BIN = Path(sys.executable).parent
 LOGGING = ["--log-format", "json", "--log-interval", 1, *UNVALIDATED, "--dropout", 0]
+PAIRS = (*PLUG_IN, *TRAINING, *LOGGING)
+TEXTS = (
+    *("--user-dir", ROOT / "sit_fairseq", "--task", "symbol_language_modeling"),
+    *("--sample-break-mode", "eos", "--arch", "symbol_invariant_transformer_lm_tiny"),
+    *("--criterion", "adacos", "--optimizer", "muon", "--lr", 0.003, *IN_PROCESS, *LOGGING),
+)
 
 
 def curve(entries):
@@ -20,22 +38,22 @@ def curve(entries):
     return [(entry["loss"], entry["scale"], entry["bsz"]) for entry in map(json.loads, entries)]
 
 
-def one_rank(data, directory, caplog, *arguments):
+def one_rank(data, directory, caplog, *arguments, common=PAIRS):
     """Trains in this process, accumulating two batches per update."""
     caplog.clear()
-    options = (*PLUG_IN, *TRAINING, *LOGGING, "--update-freq", 2, *arguments)
+    options = (*common, "--update-freq", 2, *arguments)
     run(fairseq_cli.train, data, "--save-dir", directory, *options)
     return curve(record.message for record in caplog.records if record.name == "train_inner")
 
 
-def two_ranks(data, directory, *arguments):
+def two_ranks(data, directory, *arguments, common=PAIRS):
     """Trains in two processes, each with every other batch."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", port]
     command += ["bash", ROOT / "examples/distributed/run.sh", data, "--save-dir", directory]
-    command += [*PLUG_IN, *TRAINING, *LOGGING, *arguments]
+    command += [*common, *arguments]
     command += ["--ddp-backend", "legacy_ddp", "--distributed-backend", "gloo"]
     result = subprocess.run(
         [*map(str, command)],
@@ -77,3 +95,15 @@ def test_two_ranks_train_own_places_like_one(data, tmp_path, caplog):
     expected = one_rank(data, tmp_path / "one", caplog, *words)
     assert two_ranks(data, tmp_path / "two", *words) == expected
     assert len(expected) == 3
+
+
+def test_two_ranks_train_a_language_model_like_one(tmp_path, caplog):
+    """Through the end of an epoch, where the second rank gets a dummy batch."""
+    lines = ["def ( a , b ) : a + b", "def ( c ) : c", "def ( a ) : a + a ; a"] * 10
+    (tmp_path / "text").write_text("".join(line + "\n" for line in lines))
+    words = ("--only-source", "--trainpref", tmp_path / "text", "--destdir", tmp_path / "bin")
+    run_preprocess(*words, "--validpref", tmp_path / "text", *TEXTS[:4])
+    words = ("--symbols", "[a-c]", "--stream-places", "own", "--batch-size", 6, "--max-update", 5)
+    expected = one_rank(tmp_path / "bin", tmp_path / "one", caplog, *words, common=TEXTS)
+    assert len(expected) == 5 and len({size for _, _, size in expected}) > 1
+    assert two_ranks(tmp_path / "bin", tmp_path / "two", *words, common=TEXTS) == expected

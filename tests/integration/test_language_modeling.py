@@ -12,6 +12,8 @@ import pytest
 import torch
 import yaml
 from command_line import IN_PROCESS, ROOT, hydra_train, printed, run, run_preprocess
+from integration.conftest import same
+from vanilla_models import load
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
@@ -115,6 +117,41 @@ def test_more_symbols_than_in_training(texts, caplog):
     with pytest.raises(UserError, match="block 1 of the test2 split holds 5 symbols .*: 5}"):
         loss(texts, "test2", caplog)
     assert float(loss(texts, "test2", caplog, "--model-overrides", "{'fresh_symbols': 5}")) > 0
+    prompts = ["def ( a , b , c , d , e ) : e + a ; return"]
+    refused, more = (Model.load(str(texts.model), fresh_symbols=number) for number in (None, 5))
+    assert "holds 5 symbols, more than the 4" in refused.complete(prompts)[0].reason
+    assert more.complete(prompts, max_length=5)[0].text
+
+
+def test_a_model_of_numbered_symbols_says_that_it_has_no_more_numbers(texts, tmp_path, caplog):
+    canonical = ("--symbol-embedding", "canonical", "--stream-attention", "DP", "--max-update", 1)
+    model = train(texts.data, tmp_path, *canonical)
+    with pytest.raises(UserError, match="; train with more --fresh-symbols, or cut shorter"):
+        loss(texts, "test2", caplog, model=model)
+    sentence = "has vectors for 4 numbers of symbols, not for the 5 of fresh_symbols; keep the"
+    with pytest.raises(UserError, match=sentence):
+        loss(texts, "test2", caplog, "--model-overrides", "{'fresh_symbols': 5}", model=model)
+    with pytest.raises(UserError, match=sentence):
+        Model.load(str(model), fresh_symbols=5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--stream-places", "own", "--optimizer", "muon", "--position-gaps", 20, "--dropout", 0),
+        ("--symbol-embedding", "fixed", "--stream-attention", "DP", "--alpha-renaming"),
+    ],
+    ids=["own places", "alpha-renaming"],
+)
+def test_a_training_resumed_within_an_epoch_is_bit_equal(texts, tmp_path, options):
+    options = (*options, "--dropout", 0, "--disable-validation", "--max-update")
+    whole = train(texts.data, tmp_path / "whole", *options, 16)
+    for updates in (5, 16):  # of 13 in an epoch
+        parts = train(texts.data, tmp_path / "parts", *options, updates)
+    found = list(map(load, (whole, parts)))
+    for part in ("model", "last_optimizer_state"):
+        assert same(*(state[part] for state in found)), part
+    assert found[1]["optimizer_history"][-1]["num_updates"] == 16
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_more_symbols_than_in_training_need_no_other_weights():
     assert logits.size(2) == models[1].vocabulary.num_base + 12
     assert bool(logits.softmax(2).isfinite().all())
     few, many = (build({**BASELINES["canonical"], "fresh_symbols": number}) for number in (2, 12))
-    with pytest.raises(UserError, match="rows"):
+    with pytest.raises(UserError, match="vectors for 2 numbers"):
         many.load_state_dict(few.state_dict())
 
 

@@ -186,7 +186,7 @@ def faulty_pairs(dictionary, rng, number):
 
 @pytest.mark.parametrize("options", [{}, ROPE, {"fresh_symbols": 1}], ids=str)
 def test_the_first_line_at_fault_is_the_first_that_is_refused_by_itself(options, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 7)
+    monkeypatch.setattr(module, "BLOCK", 7)
     dictionary, rng, first_lines = make_dictionary(), random.Random(1), set()
     sentences = make_sentences(dictionary, **options)
 
