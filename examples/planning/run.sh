@@ -10,11 +10,11 @@ out=${out:-$PWD/outputs/planning}; data=$out/data
 python -c "import pddl" 2>/dev/null || pip install --quiet --no-build-isolation --editable '.[planning]'
 make() { [ -e "$data/$1.tgt" ] || sit generate planning "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
 make valid --size 1000 --seed 2
-make blocks --sizes blocksworld --size 150000 --seed 10 --exclude "$data/valid"
-make logistics --sizes logistics --size 52000 --seed 11 --exclude "$data/valid"
-make depots --sizes depots --size 24000 --seed 12 --exclude "$data/valid"
-make visitall --sizes visitall --size 48000 --seed 13 --exclude "$data/valid"
-make gripper --sizes gripper --size 48000 --seed 14 --exclude "$data/valid"
+make blocks --sizes blocksworld --size 90000 --seed 10 --exclude "$data/valid"
+make logistics --sizes logistics --size 145000 --seed 11 --exclude "$data/valid"
+make depots --sizes depots --size 110000 --seed 12 --exclude "$data/valid"
+make visitall --sizes visitall --size 55000 --seed 13 --exclude "$data/valid"
+make gripper --sizes gripper --size 45000 --seed 14 --exclude "$data/valid"
 [ -d "$out/bin" ] || { rm -rf "$out/new"
     for s in src tgt; do cat "$data"/{blocks,logistics,depots,visitall,gripper}.$s > "$data/train.$s"; head -n 300 "$data/valid.$s" > "$data/short.$s"; done
     fairseq-preprocess -s src -t tgt --joined-dictionary --trainpref "$data/train" --validpref "$data/short" --destdir "$out/new"; mv "$out/new" "$out/bin"; }
