@@ -7,7 +7,7 @@ import pytest
 from domains.planning.problems import PROBLEMS
 from domains.planning.test_recipe import BLOCKS, TOWER
 
-from examples.planning import figures, growth, rename, tables
+from examples.planning import figures, growth, rename, tables, times
 from sit_fairseq.domains.planning.known import known_domains
 
 HARD = "instances/blocksworld_hard"
@@ -67,6 +67,16 @@ def test_growth_counts_plans_of_the_same_problems_by_the_number_of_blocks(monkey
     assert found["9"]["problems"] == 4 and 1 <= found["9"]["calls"] <= 45
 
 
+def test_models_take_turns_on_the_same_states():
+    asked = []
+    models = {name: lambda texts, name=name: asked.append((name, *texts)) for name in "ab"}
+    found = times.measure(models, 2)
+    assert list(found["a"]) == [str(size) for size in growth.BLOCKS] == list(found["b"])
+    assert all(one >= 0 for by_size in found.values() for one in by_size.values())
+    assert [name for name, _ in asked] == ["a", "b"] * (2 * len(growth.BLOCKS))
+    assert [text for _, text in asked[::2]] == [text for _, text in asked[1::2]]
+
+
 def test_copies_in_random_names_are_the_same_sentences(monkeypatch, planbench, tmp_path):
     """And no word of a copy is one of the file but those of PDDL."""
     monkeypatch.setattr(sys, "argv", ["rename", str(planbench), str(tmp_path / "copy")])
@@ -95,6 +105,8 @@ def test_figures_are_drawn_of_what_is_there(monkeypatch, tmp_path):
         path.parent.mkdir(parents=True)
         blocks = {"3": {"share": 1.0}, "9": {"share": share}}
         path.write_text(json.dumps({"result": {"blocks": blocks}}))
+    costs = {name: {"3": 15.0, "9": 16.0} for name in ("Proposed", "Plain")}
+    (tmp_path / "times.json").write_text(json.dumps({"result": costs}))
     for file in ("results/blocksworld_600", "results/mystery_600", "renamed/blocksworld_600"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / f"{file}.json").write_text(json.dumps({"verified": 3, "problems": 4}))

@@ -3,7 +3,7 @@
     python -m examples.planning.figures DIR [--random R.json]
 
 DIR is that of run.sh and growth.sh. ``--random`` is a file of ``examples.planning.growth --path
-random``, a dashed line.
+random``, a dashed line. Below plans are the times of ``examples.planning.times``.
 """
 
 import argparse
@@ -34,13 +34,15 @@ def shares(path: Path) -> Dict[int, float]:
 
 
 def draw_growth(folder: Path, random: Optional[Path], path: Path) -> None:
-    """Draws the means of seeds by the number of blocks, and the ranges of seeds."""
+    """Draws the means and ranges of seeds by the number of blocks, and below them the times."""
     runs: Dict[str, List[Dict[int, float]]] = defaultdict(list)
     for file in sorted(folder.glob("runs/*/*/seed*/growth.json")):
         runs[file.parts[-3].replace("_", " ")].append(shares(file))
-    figure = new_figure(7.0, 3.6)
-    axes = figure.add_subplot()
-    axes.axvspan(min(_TRAINED) - 0.5, max(_TRAINED) + 0.5, color="#eeeeee", lw=0)
+    times = json.loads((folder / "times.json").read_text(encoding="utf-8"))["result"]
+    figure = new_figure(7.0, 5.0)
+    axes, below = figure.subplots(2, sharex=True, height_ratios=[2.2, 1])
+    for each in (axes, below):
+        each.axvspan(min(_TRAINED) - 0.5, max(_TRAINED) + 0.5, color="#eeeeee", lw=0)
     axes.text(sum(_TRAINED) / 3, 104, "training: 3, 5 and 6", ha="center", fontsize="small")
     order = sorted(runs, key=lambda name: (name != "Proposed", name))
     for name, color, marker in zip(order, _COLORS, _MARKERS):
@@ -56,14 +58,18 @@ def draw_growth(folder: Path, random: Optional[Path], path: Path) -> None:
             lw=0,
         )
         axes.plot(sizes, means, color=color, marker=marker, ms=4, label=name)
+        cost = times[name.replace(" ", "_")]
+        below.plot(sizes, [cost[str(size)] for size in sizes], color=color, marker=marker, ms=4)
     if random is not None:
         axes.plot(*zip(*sorted(shares(random).items())), "k--", lw=1, label="random choice")
-    axes.set_xlabel("blocks of a problem")
+    below.set_xlabel("blocks of a problem")
     axes.set_ylabel("verified plans (%)")
-    axes.set_xticks(sizes)
+    below.set_ylabel("an action (CPU ms)")
+    below.set_xticks(sizes)
     axes.set_ylim(-3, 112)
     axes.set_yticks(range(0, 101, 20))
-    figure.legend(fontsize="small", loc="outside right center")
+    below.set_ylim(0)
+    figure.legend(fontsize="small", loc="outside upper center", ncols=3, frameon=False)
     save_png(figure, str(path))
 
 
