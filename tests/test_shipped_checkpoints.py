@@ -7,12 +7,16 @@ import pytest
 import torch
 from command_line import ROOT
 from conftest import needs_spot
+from domains.planning.problems import PROBLEMS
 from generated import generate, read
 
 from examples.binding.terms import terms
 from examples.entities.sentences import UNSEEN, sentences
 from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
 CHECKPOINTS = ROOT / "checkpoints"
@@ -24,7 +28,7 @@ QUESTIONS = {
     "ltl": ("ltl", "--max-length", 8),
     "copy": ("copy", "--symbols", 8, "--min-length", 1, "--max-length", 12),
     "binding": list(terms(10, 42, (1, 3), (0, 3), 3)),
-    "planning": ("planning", "--sizes", "blocksworld=3", "depots=2", "gripper=2"),
+    "planning": ("planning", "--sizes", "blocksworld=3"),
     "entities": list(sentences(10, 42, UNSEEN, 1, 4)),
 }
 SEMANTICS = {"converted": "prop", "binding": "alpha", "entities": "exact"}
@@ -70,3 +74,11 @@ def test_ten_questions_are_answered_correctly(name, tmp_path):
     verdicts = dict(zip(questions, map(judge.verify, problems, answers)))
     assert len(verdicts) == 10
     assert set(verdicts.values()) == {Verdict.satisfied}, verdicts
+
+
+def test_a_problem_of_each_domain_of_planning_is_solved_within_twenty_states():
+    ask = ModelActions(Model.load(str(CHECKPOINTS / "planning")), 3)
+    tasks = [(known_domains()[name], problem) for name, problem in PROBLEMS.items()]
+    found = dict(solve(ask, tasks, PlanSearch(budget=20)))
+    assert len(found) == len(known_domains())
+    assert [list(PROBLEMS)[place] for place, one in found.items() if one.plan is None] == []
