@@ -2,8 +2,7 @@
 # Data, training, and the tables of README.md; goes on if interrupted.
 #   bash examples/planning/run.sh PLANBENCH SYMT [DIR]      the folders of PDDL; results go to DIR
 set -euo pipefail
-planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the folder of the problems of SymT}")
-out=${3:+$(realpath -m "$3")}
+planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the folder of the problems of SymT}") out=${3:+$(realpath -m "$3")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
@@ -22,6 +21,5 @@ fairseq-hydra-train --config-dir "$PWD/examples/planning" --config-name planning
     task.data="$out/bin" checkpoint.save_dir="$out/model" hydra.run.dir="$out"
 tables() { python -m examples.planning.tables "$out/model/checkpoint_best.pt" --symt "$symt" "$@"; }
 tables --planbench "$planbench" --out "$out/results"
-[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"
-tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
+[ -d "$out/pddl" ] || python -m examples.planning.rename "$planbench" "$out/pddl"; tables --planbench "$out/pddl" --sets blocksworld_600 --out "$out/renamed"
 python -m examples.planning.figures "$out"
