@@ -137,7 +137,16 @@ def test_an_ensemble_of_one_model_twice_answers_as_the_model(prop):
     ]
 
 
-def test_threads_and_forked_processes_answer_alike(prop):
+@pytest.fixture
+def one_thread():
+    """A fork copies the locks that MKL's own threads hold, and its child would wait for ever."""
+    number = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(number)
+
+
+def test_threads_and_forked_processes_answer_alike(prop, one_thread):
     expected, found = prop.answer(SENTENCES), {}
 
     def ask(number):
@@ -150,7 +159,6 @@ def test_threads_and_forked_processes_answer_alike(prop):
     if child == 0:
         status = 1
         try:
-            torch.set_num_threads(1)
             status = int(texts(prop.answer(SENTENCES)) != texts(expected))
         finally:
             os._exit(status)

@@ -13,7 +13,6 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.saved_tokens import (
-    buffer_text,
     listing,
     named_sorts,
     saved_vocabulary,
@@ -184,8 +183,7 @@ class Vocabulary(nn.Module):
             self.dictionary.adopt(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            if buffer_text(self.symbols) == "\n":  # else fresh names may have widened it since
-                self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
+            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             self._index(base_tokens)
