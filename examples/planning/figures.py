@@ -2,7 +2,7 @@
 
     python -m examples.planning.figures DIR [--random R.json]
 
-DIR is that of run.sh and growth.sh. ``--random`` is a file of ``examples.planning.growth --path
+DIR is that of run.sh and more_blocks/run.sh. ``--random`` is a file of ``examples.planning.growth --path
 random``, a dashed line. Below plans are the times of ``examples.planning.times``.
 """
 

@@ -2,8 +2,8 @@
 
     python -m examples.planning.times DIR
 
-DIR is that of growth.sh. The models of seed 1 take turns on one thread. Each is asked for an action in
-random states. The result is the median CPU time of a state, in milliseconds.
+DIR is that of more_blocks/run.sh. The models of seed 1 take turns on one thread. Each is asked for an
+action in random states. The result is the median CPU time of a state, in milliseconds.
 """
 
 import argparse
@@ -50,7 +50,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="has the models of growth.sh")
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="has the models of more_blocks/run.sh"
+    )
     parser.add_argument("--states", type=at_least(1), default=9, help="states of each size")
     args = parser.parse_args()
     torch.set_num_threads(1)

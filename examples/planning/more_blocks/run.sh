@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Data and the table of growth: Blocksworld with more blocks than in training; goes on if interrupted.
-#   bash examples/planning/growth.sh PLANBENCH SYMT [DIR]      the folders of PDDL; results go to DIR
+#   bash examples/planning/more_blocks/run.sh PLANBENCH SYMT [DIR]      the folders of PDDL; results go to DIR
 set -euo pipefail
 planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the folder of the problems of SymT}")
 out=${3:+$(realpath -m "$3")}
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
 python -c "import pddl" 2>/dev/null || pip install --quiet --no-build-isolation --editable '.[planning]'
