@@ -145,7 +145,7 @@ class _View:
 
 @dataclass(frozen=True)
 class StreamMemory:
-    """What streams of the last layer attend to in a step: the entries of rows. It stores nothing.
+    """Lets streams of the last layer attend to the entries of rows in a step. It stores nothing.
 
     Attributes:
         position: of the first query.

@@ -117,7 +117,7 @@ class RowDecoder(StreamDecoder):
 
 @dataclass(frozen=True)
 class RowSequences:
-    """What rows attend to in a layer; :class:`Sequences` is the same for streams.
+    """Lets rows attend in a layer, as :class:`Sequences` lets streams.
 
     Attributes:
         rows: the rows that attend.
@@ -171,7 +171,7 @@ class RowSequences:
 
 @dataclass(frozen=True)
 class RowMemory(RowSequences):
-    """What rows attend to in a step of a search, which stores keys and values.
+    """Lets rows attend in a step of a search, which stores keys and values.
 
     Attributes:
         self_attn: the entries of rows.
@@ -185,7 +185,7 @@ class RowMemory(RowSequences):
 
     @classmethod
     def of(cls, cache: Any, past: Rows, rows: Rows) -> "RowMemory":
-        """What the last rows see of the pairs of all tokens so far."""
+        """The memory of a step: the last ``rows`` attend to ``past``, the pairs of all tokens so far."""
         seen = dict(seen=past.seen(rows.stream, rows.position), seen_view=rows.earlier)
         return cls(rows, **seen, self_attn=cache.self_attn, aggregated_attn=cache.aggregated_attn)
 
@@ -205,11 +205,11 @@ class RowMemory(RowSequences):
 
 @dataclass(frozen=True)
 class PairMemory(RowMemory):
-    """The same for a step of one token: each of its two rows sees one entry of each token."""
+    """The memory of a step of one token, whose two rows each attend to one entry of each token."""
 
     @classmethod
     def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":
-        """What the last two rows see of the pairs of all tokens so far."""
+        """The memory of a step: the last two ``rows`` attend to ``past``, the pairs of all tokens so far."""
         own, view = cache.self_attn, cache.aggregated_attn
         entries = own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
         return cls(
@@ -261,7 +261,7 @@ class RowCache(KeyValueCache):
         return self.context.streams
 
     def memory(self, past: Rows, rows: Rows) -> RowMemory:
-        """What the last rows see of the pairs of all tokens so far."""
+        """The memory of a step: the last ``rows`` attend to ``past``, the pairs of all tokens so far."""
         one = rows.token.size(1) == 1
         return (PairMemory if one else RowMemory).of(self, past, rows)
 

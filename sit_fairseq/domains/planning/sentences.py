@@ -189,6 +189,7 @@ def naming(domain: PlanningDomain, problem: Problem) -> Dict[str, str]:
     They depend on the part that an object has in the problem. Of objects that look alike the first
     of the file is marked, which may tell others apart, and so on: where they are alike, it does not
     matter which was marked, so that the order of the file has no part either.
+    It has one only between objects that differ and that no refinement tells apart.
     """
     goal = ((wanted(a[0]), *a[1:]) for a in problem.goal)
     atoms = [*problem.initial, *goal]
