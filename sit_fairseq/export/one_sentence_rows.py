@@ -108,7 +108,7 @@ class _Step:
         return canonical[:, -1:]
 
     def memory(self, past: Rows, rows: Rows) -> RowMemory:
-        """The memory of a step: the last ``rows`` attend to ``past``, the pairs of all tokens so far."""
+        """The memory of a step: the last ``rows`` attend to ``past``, all tokens so far."""
         return RowMemory.of(self, past, rows)
 
 

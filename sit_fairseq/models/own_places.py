@@ -185,7 +185,7 @@ class RowMemory(RowSequences):
 
     @classmethod
     def of(cls, cache: Any, past: Rows, rows: Rows) -> "RowMemory":
-        """The memory of a step: the last ``rows`` attend to ``past``, the pairs of all tokens so far."""
+        """The memory of a step: the last ``rows`` attend to ``past``, all tokens so far."""
         seen = dict(seen=past.seen(rows.stream, rows.position), seen_view=rows.earlier)
         return cls(rows, **seen, self_attn=cache.self_attn, aggregated_attn=cache.aggregated_attn)
 
@@ -209,7 +209,7 @@ class PairMemory(RowMemory):
 
     @classmethod
     def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":
-        """The memory of a step: the last two ``rows`` attend to ``past``, the pairs of all tokens so far."""
+        """The memory of a step: the last two ``rows`` attend to ``past``, all tokens so far."""
         own, view = cache.self_attn, cache.aggregated_attn
         entries = own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
         return cls(
@@ -261,7 +261,7 @@ class RowCache(KeyValueCache):
         return self.context.streams
 
     def memory(self, past: Rows, rows: Rows) -> RowMemory:
-        """The memory of a step: the last ``rows`` attend to ``past``, the pairs of all tokens so far."""
+        """The memory of a step: the last ``rows`` attend to ``past``, all tokens so far."""
         one = rows.token.size(1) == 1
         return (PairMemory if one else RowMemory).of(self, past, rows)
 
