@@ -13,6 +13,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.saved_tokens import (
+    buffer_text,
     listing,
     named_sorts,
     saved_vocabulary,
@@ -183,12 +184,15 @@ class Vocabulary(nn.Module):
             self.dictionary.adopt(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            self.symbols = text_buffer(self.dictionary.pattern).to(self.symbols.device)
+            own = buffer_text(self.symbols)  # fresh names may have widened the dictionary's since
+            text = self.dictionary.pattern if own == "\n" else own
+            self.symbols = text_buffer(text).to(self.symbols.device)
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             self._index(base_tokens)
-            # A pattern given by the user holds on; what the caller loads from stays as it is.
-            state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
+            if text != pattern:
+                # A pattern given by the user holds on; what the caller loads from stays as it is.
+                state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def _check_sorts(self, pattern: str) -> None:
