@@ -54,6 +54,7 @@ from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.search.fairseq_generator import TextScorer
+from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
@@ -182,7 +183,12 @@ def load_checkpoint_to_cpu(
     # What else a command takes from the options of training: its own task has other ones.
     state["task_state"] = {"domain": (state["cfg"].task or {}).get("domain")}
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
-    return checkpoint_utils._upgrade_state_dict(state)
+    training = checkpoints.minimal({}, {})  # of a file of weights and options alone
+    for entry, before in (("optimizer_history", "best_loss"), ("extra_state", "epoch")):
+        if before not in state:  # fairseq once called them so
+            state.setdefault(entry, training[entry])
+    with checkpoints.explained(path, remedy):
+        return checkpoint_utils._upgrade_state_dict(state)
 
 
 def _copy_whole(copy: Callable, src_path: str, dst_path: str, overwrite: bool = False) -> bool:

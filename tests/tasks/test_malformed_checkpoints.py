@@ -151,6 +151,21 @@ def test_malformed_checkpoints_are_one_sentence(trained, changed, change, messag
         load(changed(change), trained[0])
 
 
+def test_weights_and_options_alone_are_a_checkpoint(trained, changed):
+    whole = load(changed(lambda state: None, "whole.pt"), trained[0])
+    bare = load(changed(without("optimizer_history", "extra_state", "task_state")), trained[0])
+    assert bare.translate(["& a ! b"]) == whole.translate(["& a ! b"])
+
+
+def test_half_of_an_old_state_of_training_is_one_sentence(trained, changed):
+    def change(state):
+        del state["optimizer_history"]
+        state["best_loss"] = 1.0
+
+    with pytest.raises(UserError, match="evil.pt is not a readable fairseq checkpoint .*optimizer"):
+        load(changed(change), trained[0])
+
+
 def test_names_of_fresh_symbols_are_text(tmp_path):
     state = torch.load(save_checkpoint(tmp_path / "model.pt", fresh_symbols=2), weights_only=True)
     state["cfg"]["task"]["fresh_names"] = True
