@@ -10,11 +10,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.tasks.sentences import (
+from sit_fairseq.tasks.sentences import Sentences
+from sit_fairseq.tasks.stream_counts import (
     BLOCK,
     Block,
     CountsStreams,
-    Sentences,
     lost_names,
     sorts_of,
     symbols_of,

@@ -5,13 +5,11 @@ A split is checked when it is loaded, a million pairs in about two seconds.
 
 import logging
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy
 import torch
 from fairseq.data import LanguagePairDataset
-from fairseq.data.indexed_dataset import MMapIndexedDataset
 from numpy import ndarray
 from torch import Tensor
 
@@ -19,113 +17,18 @@ from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.saved_tokens import without_embedding
 from sit_fairseq.symbols.tokens import refuse
+from sit_fairseq.tasks.stream_counts import (
+    BLOCK,
+    Block,
+    CountsStreams,
+    excess,
+    lost_names,
+    sorts_of,
+    symbols_of,
+)
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
-
-# Sentences that are checked at a time: many for NumPy, few for the cache of the processor.
-BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Block:
-    """Sentences one after the other.
-
-    Attributes:
-        tokens: (n,) dictionary indices.
-        rows: (n,) the sentence of each token.
-        starts, ends: (B,) the places of each sentence's first token and after its last.
-    """
-
-    tokens: ndarray
-    rows: ndarray
-    starts: ndarray
-    ends: ndarray
-
-    @classmethod
-    def of(cls, sentences: Any, first: int, last: int) -> "Block":
-        """Reads the sentences ``first`` to ``last - 1`` of a data set."""
-        tokens, sizes = _mapped(sentences, first, last)
-        if tokens is None:
-            parts = [sentences[index].numpy() for index in range(first, last)]
-            tokens, sizes = numpy.concatenate(parts), numpy.array(list(map(len, parts)))
-        rows = numpy.repeat(numpy.arange(len(sizes)), sizes)
-        ends = sizes.cumsum()
-        return cls(tokens.astype(numpy.int64), rows, ends - sizes, ends)
-
-    def count(self, rows: ndarray) -> ndarray:
-        """(B,) how often each sentence is among ``rows``."""
-        return numpy.bincount(rows, minlength=len(self.ends))
-
-    def holding(self, which: ndarray) -> ndarray:
-        """(B,) whether each sentence holds one of the tokens that are True in (n,)."""
-        return self.count(self.rows[which]) > 0
-
-    def is_last(self) -> ndarray:
-        """(n,) True at the last token of each sentence."""
-        return numpy.append(self.rows[1:] != self.rows[:-1], True)[: len(self.rows)]
-
-
-def _mapped(sentences: Any, first: int, last: int) -> Tuple[Optional[ndarray], Optional[ndarray]]:
-    """Tokens and lengths of sentences that follow one another in a mapped file, else None."""
-    if not isinstance(sentences, MMapIndexedDataset):
-        return None, None
-    index = sentences._index
-    starts, sizes = index._pointers[first:last], index._sizes[first:last].astype(numpy.int64)
-    if sizes.min() < 0 or (numpy.diff(starts) != sizes[:-1] * index.dtype().itemsize).any():
-        return None, None
-    return numpy.frombuffer(sentences._bin_buffer, index.dtype, sizes.sum(), starts[0]), sizes
-
-
-class CountsStreams:
-    """A part of a data set, whose ``--max-tokens`` counts *stream tokens*.
-
-    A batch costs its longest sentence times its streams, the rows of encoder and decoder. Lengths, as
-    compared with ``--max-source-positions``, remain plain tokens.
-
-    Attributes:
-        name: for messages, of what sentences are a ``unit``.
-        num_streams: (n,) the streams of each sentence, at least 1.
-        unknown: how many tokens are ``<unk>``.
-    """
-
-    name: str
-    unit = "line"
-    num_streams: ndarray
-    unknown = 0
-
-    def batch_by_size(
-        self,
-        indices: ndarray,
-        max_tokens: Optional[int] = None,
-        max_sentences: Optional[int] = None,
-        required_batch_size_multiple: int = 1,
-    ) -> List[ndarray]:
-        """Divides an ordered set of sentences into batches of at most ``max_tokens`` stream tokens.
-
-        fairseq would multiply the most expensive sentence by the number of sentences. A UserError if
-        one sentence has more.
-        """
-        if max_tokens is None:
-            multiple = required_batch_size_multiple
-            return super().batch_by_size(indices, None, max_sentences, multiple)
-        if len(indices) == 0:
-            return []
-        lengths, streams = self.num_tokens_vec(indices), self.num_streams[indices]
-        worst = indices[(lengths * streams.astype("int64")).argmax()]
-        fault = excess(self.num_tokens(worst), self.num_streams[worst], max_tokens)
-        if fault is not None:
-            raise UserError(
-                f"{self.unit} {worst + 1} of the {self.name} {fault}; raise it (in validation "
-                f"--max-tokens-valid), or remove the {self.unit}"
-            )
-        cuts, first, longest, total = [], 0, 0, 0
-        for position, (length, count) in enumerate(zip(lengths.tolist(), streams.tolist())):
-            longest, total = max(longest, length), total + count
-            if longest * total > max_tokens or position - first == max_sentences:
-                cuts.append(position)
-                first, longest, total = position, length, count
-        return numpy.split(indices, cuts)
 
 
 class StreamPairDataset(CountsStreams, LanguagePairDataset):
@@ -153,16 +56,6 @@ class StreamPairDataset(CountsStreams, LanguagePairDataset):
         self.num_streams = num_streams
         self.lines = lines
         self.most_fresh: Counter = Counter()
-
-
-def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str]:
-    """Says in words after a sentence's name that it exceeds the limit; None if it does not."""
-    if max_tokens is None or length * streams <= max_tokens:
-        return None
-    return (
-        f"counts {length * streams} tokens ({length} with </s>; streams: {streams}), more than the "
-        f"{max_tokens} of --max-tokens"
-    )
 
 
 class Sentences:
@@ -383,18 +276,6 @@ class Sentences:
         )
 
 
-def sorts_of(dictionary: StreamDictionary) -> ndarray:
-    """(V,) the sorts of tokens, -1 of base tokens."""
-    return dictionary.sorts_of(torch.arange(len(dictionary))).numpy()
-
-
-def symbols_of(block: Block, sorts: ndarray) -> ndarray:
-    """(n,) rising numbers ``row * V + token``, one for each symbol that a sentence holds."""
-    which = sorts[block.tokens] >= 0
-    keys = numpy.sort(block.rows[which] * len(sorts) + block.tokens[which])
-    return keys[numpy.append(True, keys[1:] != keys[:-1])[: len(keys)]]
-
-
 def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[Block]]]:
     """The pairs of a data set, block by block: the place of the first, sources, targets if any."""
     sides = [side for side in (pairs.src, pairs.tgt) if side is not None]
@@ -405,12 +286,3 @@ def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[B
         last = min(first + BLOCK, len(pairs))
         source, target = (*(Block.of(side, first, last) for side in sides), None)[:2]
         yield first, source, target
-
-
-def lost_names(unknown: int, split: str) -> str:
-    """Says how tokens became ``<unk>``, and the remedy."""
-    return (
-        f"{unknown} tokens of {split} are <unk>: what they were called is lost, as no dictionary had "
-        "them; run fairseq-preprocess into another folder, whose --trainpref and --testpref both "
-        "name this text"
-    )

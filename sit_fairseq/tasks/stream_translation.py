@@ -19,7 +19,7 @@ from sit_fairseq.tasks import options
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
 from sit_fairseq.tasks.scoring import JudgedValidation, generation_options, log_verdicts
-from sit_fairseq.tasks.sentences import lost_names
+from sit_fairseq.tasks.stream_counts import lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_task import StreamTask
 from sit_fairseq.training.pace import Pace
