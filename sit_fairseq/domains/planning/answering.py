@@ -7,7 +7,7 @@ from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
 from sit_fairseq.domains.planning.proofs import beyond_reach, has_plan
-from sit_fairseq.domains.planning.sentences import wanted
+from sit_fairseq.domains.planning.sentences import one_way, wanted
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -150,6 +150,9 @@ def _unlearnt(known: Match, tokens: Sequence[str]) -> Optional[str]:
     """Why a model that knows only these tokens cannot be asked; None if it can."""
     if known.domain.name not in tokens:
         return f"the model was not trained on {known.domain.name}"
+    if one_way(known.domain, known.problem.initial) and "connected" not in tokens:
+        name, _ = known.predicates["connected"]
+        return f"the model was trained on no {name} in one direction alone"
     names = {atom[0] for atom in known.problem.goal}
     new = sorted(known.predicates[name][0] for name in names if wanted(name) not in tokens)
     return f"the model was trained on no goal with {' or '.join(new)}" if new else None

@@ -5,6 +5,8 @@ Upper and lower case are the same in PDDL; names are kept as the file defines th
 called ``?x`` as there.
 """
 
+import codecs
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Tuple
@@ -43,11 +45,14 @@ class PddlProblem:
 
 
 def read_text(path: str) -> str:
-    """The text of a file; a UserError if it cannot be read."""
+    """The text of a file, with line ends of one kind; a UserError if it cannot be read."""
     try:
-        return Path(path).read_bytes().decode("utf-8-sig", "replace")
+        data = Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{path} is in UTF-16; save it as UTF-8")
+    return re.sub("\r\n?", "\n", data.decode("utf-8-sig", "replace"))
 
 
 def read_domain(text: str, name: str) -> PddlDomain:

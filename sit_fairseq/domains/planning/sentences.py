@@ -74,6 +74,11 @@ def atoms_of(domain: PlanningDomain, state: State, goal: State) -> List[Atom]:
     return sorted(found)
 
 
+def one_way(domain: PlanningDomain, state: State) -> bool:
+    """Whether some places are connected in one direction alone, which sentences tell apart."""
+    return any(atom[0] == _ONE_WAY for atom in atoms_of(domain, state, frozenset()))
+
+
 def sentence(domain: PlanningDomain, state: State, goal: State, rng: Random) -> List[str]:
     """The tokens of a state and a goal, atoms in random order.
 

@@ -118,6 +118,21 @@ def test_a_model_is_not_asked_for_goals_of_a_kind_that_it_lacks(solve):
     assert found[1].reason == f"the model was trained on no goal with {name}"
 
 
+def test_a_model_is_not_asked_for_ways_of_a_kind_that_it_lacks(solve):
+    known, author = known_domains()["visitall"], Author(1, typed=True)
+    domain, places = author.domain(known), "place x1 x2"
+    there = problem(places, "connected x1 x2, at-robot x1, visited x1", "visited x2")
+    back = problem(places, "connected x1 x2, connected x2 x1, at-robot x1", "visited x2")
+    texts = [author.problem(one, unions(known)) for one in (there, back)]
+    _, found = solve(domain, *texts)
+    name = author.names["predicate", "connected"]
+    assert found[0].status == "cannot be answered"
+    assert found[0].reason == f"the model was trained on no {name} in one direction alone"
+    assert found[1].status == "verified"
+    _, found = solve(domain, texts[0], knows={*WORDS, "connected"})
+    assert found[0].status == "verified"
+
+
 def test_a_wrong_plan_is_not_right(solve):
     solver, found = solve(BLOCKS, blocks("on b c"))
     lines = found[0].text.split("\n")

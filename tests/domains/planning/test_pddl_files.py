@@ -165,6 +165,16 @@ def test_types_above_each_other_in_a_circle_are_one():
     assert read.above["a"] == read.above["b"] == {"a", "b", "object"}
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_comment_ends_with_its_line(tmp_path, end):
+    path = tmp_path / "d.pddl"
+    path.write_bytes(b"\xef\xbb\xbf" + DOMAIN.replace("\n", end).encode())
+    assert read_domain(read_text(str(path)), "d.pddl") == read_domain(DOMAIN, "d.pddl")
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "16.pddl").write_bytes(DOMAIN.encode("utf-16"))
+    with pytest.raises(UserError, match="16.pddl is in UTF-16; save it as UTF-8"):
+        read_text(str(tmp_path / "16.pddl"))
     with pytest.raises(UserError, match="none.pddl: No such file"):
         read_text(str(tmp_path / "none.pddl"))
