@@ -1,19 +1,15 @@
-"""The model of transformers. `sit export --transformers` copies this file, and those it imports,
-into the folder of a model.
+"""The models with a source, for transformers, in the folders of `sit export --transformers`.
 
 Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they mean.
 """
 
-import contextlib
 import logging
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import (
     Any,
     Callable,
-    Dict,
     Iterable,
-    Iterator,
     List,
     Mapping,
     Optional,
@@ -25,233 +21,40 @@ from typing import (
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers import GenerationConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
-from transformers.utils import ModelOutput
 
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.grammars import GRAMMARS
-from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
+from sit_fairseq.export.hugging_face_base import (  # noqa: F401  AutoConfig asks for it here
+    SymbolInvariantConfig,
+)
+from sit_fairseq.export.hugging_face_base import (
+    IGNORED,
+    Answers,
+    SymbolInvariantModel,
+    padded,
+)
+from sit_fairseq.export.hugging_face_tokens import EOS, PAD
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.baselines import make_vocabulary
-from sit_fairseq.models.config import ModelConfig
-from sit_fairseq.models.positions import SinusoidalPositions
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
 from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
-from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
-from sit_fairseq.symbols.saved_tokens import text_buffer
-from sit_fairseq.symbols.tokens import TokenTable
 
 logger = logging.getLogger(__name__)
-
-IGNORED = -100  # the label of what no loss counts, by convention
-
-# What transformers passes to generate() and no answer depends on.
-_WITHOUT_EFFECT = {"labels", "decoder_attention_mask", "use_cache", "early_stopping"}
-_WITHOUT_EFFECT |= {"transformers_version", "_from_model_config"}
-# What it passes beside options of a GenerationConfig, for searches that we do not have.
-_PASSED = {"logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus"}
-_PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assistant_tokenizer"}
-
-
-class SymbolInvariantConfig(PreTrainedConfig):
-    """What ``config.json`` says: the options of training, and the tokens."""
-
-    model_type = "symbol_invariant_transformer"
-
-    cfg: Optional[Dict[str, Any]] = None  # the options, as fairseq keeps them
-    tokens: Optional[List[str]] = None  # see SymbolTokenizer
-    symbols: str = "[a-z]"  # likewise
-    symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
-    masked: bool = True  # some tokens cannot be produced
-    grammar: Optional[str] = None  # of answers, a key of GRAMMARS, as the domain of training says
-    vocab_size: int = 0
-    is_encoder_decoder: bool = True
-    bos_token_id: int = BOS
-    pad_token_id: int = PAD
-    eos_token_id: int = EOS
-    decoder_start_token_id: int = EOS
-
-    def model_options(self, kind: Any = ModelConfig) -> Any:
-        """The options of the model alone."""
-        given = (self.cfg or {}).get("model", {})
-        names = {field.name for field in fields(kind)}
-        return kind(**{name: value for name, value in given.items() if name in names})
-
-
-class _Names(TokenTable):
-    """Tokens of a model; a symbol has the sort that it was spelled with."""
-
-    def __init__(self) -> None:
-        self.spelled: Dict[str, int] = {}
-        super().__init__()
-
-    def sort(self, token: str) -> Optional[int]:
-        """See :class:`TokenTable`."""
-        return self.spelled[token] if token in self.spelled else super().sort(token)
-
-
-@dataclass
-class Answers(ModelOutput):
-    """What :meth:`SymbolInvariantForSeq2SeqLM.generate` returns.
-
-    Attributes:
-        sequences: (B * N, L) ids of the answers, best first, after a first ``</s>``.
-        sequences_scores: (B * N,) log-probabilities divided by lengths; -inf where there are fewer
-            answers than N.
-        verified: (B,) whether ``verify`` has accepted the first answer; None without it.
-        reasons: why a sentence has no answer, for each of them; None where it has one. Its ids are
-            those of the empty text, with a score of -inf.
-    """
-
-    sequences: Optional[Tensor] = None
-    sequences_scores: Optional[Tensor] = None
-    verified: Optional[Tensor] = None
-    reasons: Optional[List[Optional[str]]] = None
-
-
-class SymbolInvariantModel(PreTrainedModel):
-    """What models over the ids of :class:`SymbolTokenizer` have in common."""
-
-    config_class = SymbolInvariantConfig
-    base_model_prefix = "core"
-    _keep_in_fp32_modules_strict = ["output_scale"]
-    # What transformers says of lengths with the first </s>, and how ours are called.
-    _lengths = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
-
-    def __init__(self, config: SymbolInvariantConfig) -> None:
-        super().__init__(config)
-        options, task = config.model_options(), (config.cfg or {}).get("task", {})
-        names = task.get("fresh_names") or (config.cfg or {}).get("model", {}).get("fresh_names")
-        with torch.device("cpu"):  # tables of the vocabulary are no weights, which come later
-            self._dictionary = _Names()
-            vocabulary = self._vocabulary(options, names)
-            saved = {
-                "base_tokens": text_buffer("\n".join(config.tokens or ()) or "\n"),
-                "symbols": text_buffer(config.symbols),
-            }
-            if config.masked:
-                saved["source_only"] = torch.zeros(len(SPECIAL_TOKENS) + len(config.tokens or ()))
-            if config.symbol_rows is not None:
-                saved["symbol_rows"] = text_buffer(config.symbol_rows)
-            vocabulary.load_state_dict(saved)
-            self.core = self._core(options, vocabulary, task.get("seed", 1))
-        self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
-        self.post_init()
-
-    def _vocabulary(self, options: Any, names: Optional[str]) -> Any:
-        """See :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`."""
-        return make_vocabulary(options, self._dictionary, ARITY, names)
-
-    def _core(self, options: Any, vocabulary: Any, seed: int) -> torch.nn.Module:
-        return SymbolInvariantTransformer(options, vocabulary, seed)
-
-    def _init_weights(self, module: torch.nn.Module) -> None:
-        """The model has drawn its weights; of tables that no file holds transformers keeps sizes."""
-        if isinstance(module, SinusoidalPositions):
-            with torch.device("cpu"):
-                module.table.copy_(SinusoidalPositions(*module.table.shape).table)
-
-    def save_pretrained(self, folder: Any, state_dict: Any = None, **options: Any) -> None:
-        """As in transformers; names of weights are fairseq's, and a matrix with several names is
-        written once for each."""
-        given = state_dict or self.state_dict()
-        weights = {name.removeprefix("core."): value.clone() for name, value in given.items()}
-        super().save_pretrained(folder, state_dict=weights, **options)
-
-    @classmethod
-    def can_generate(cls) -> bool:
-        """It can, so that transformers gives it a ``generation_config``."""
-        return True
-
-    def _chosen(
-        self, config: Optional[GenerationConfig], options: Dict[str, Any]
-    ) -> Dict[str, Any]:
-        """The options of :meth:`_answer` among those of a configuration and those given."""
-        usual = GenerationConfig().to_dict()
-        if config is None:
-            config = self.generation_config
-            # Trainers write what is usual into the configuration of a model.
-            usual.update(getattr(config, "_get_default_generation_params", dict)())
-        said = {n: value for n, value in config.to_dict().items() if value != usual.get(n)}
-        ours, chosen = self._answer.__kwdefaults__, {}
-        for given in (said, options):
-            given = {name: value for name, value in given.items() if value is not None}
-            for name, new in self._lengths.items():
-                if name in given:
-                    given.setdefault(new, max(given.pop(name) - 1, 1))
-            chosen.update(given)
-        for name, value in list(chosen.items()):
-            if name in ours:
-                continue
-            own = getattr(self.config, name, None) if name.endswith("_token_id") else None
-            known = name in usual or name in _PASSED
-            if name not in _WITHOUT_EFFECT and not (
-                known and (not value or value in (usual.get(name), own, [own]))
-            ):
-                shown = " ".join(repr(value).split())[:80]
-                raise ValueError(f"generate has no {name}={shown}; it has {', '.join(ours)}")
-            del chosen[name]
-        return chosen
-
-    @contextlib.contextmanager
-    def _names(self) -> Iterator[None]:
-        """The dictionary learns the names of one call, and forgets them at its end."""
-        with self._dictionary.names_of_one_call():
-            try:
-                yield
-            finally:
-                self._dictionary.spelled.clear()
-
-    def _read(
-        self,
-        ids: Tensor,
-        mask: Optional[Tensor] = None,
-        longest: Optional[int] = None,
-        limited: bool = True,
-    ) -> Tensor:
-        """(B, L) ids to (B, T) dictionary indices on the CPU, padded on the right; by default those
-        of sources."""
-        if not isinstance(ids, Tensor) or ids.dim() != 2 or not len(ids) or ids.is_floating_point():
-            raise ValueError("ids are a tensor (B, L) of whole numbers, of one sentence or more")
-        if mask is not None and mask.shape != ids.shape:
-            raise ValueError("attention_mask needs the shape of input_ids")
-        longest = longest or self.core.reader.cfg.max_positions
-        rows = []
-        for number, row in enumerate(ids.tolist()):
-            kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
-            words = self._spelling.read([i for i in kept if i != PAD])
-            self._dictionary.spelled.update(
-                (word, sort) for word, sort in words if sort is not None
-            )
-            rows.append([self._dictionary.index(word) for word, _ in words])
-            if limited and len(rows[-1]) > longest:
-                raise ValueError(f"a sentence has {len(rows[-1])} tokens, more than {longest}")
-        return padded(rows)
-
-    def _spell(self, found: List[List[Hypothesis]], count: int) -> Answers:
-        """As many answers to each sentence, as ids."""
-        rows, scores = [], []
-        for nbest in found:
-            for answer in nbest[:count]:
-                words = [self._dictionary[index] for index in answer.tokens.tolist()]
-                rows.append([EOS, *(number for word in words for number in self._ids(word))])
-                scores.append(float(answer.score))
-            rows += [[EOS]] * (count - len(nbest))
-            scores += [-math.inf] * (count - len(nbest))
-        sequences = padded(rows).to(self.device)
-        return Answers(sequences, torch.tensor(scores, device=self.device))
-
-    def _ids(self, word: str) -> List[int]:
-        known = word in self._spelling.rows
-        return self._spelling.ids(word, None if known else self._dictionary.sort(word))
 
 
 class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
     """:class:`SymbolInvariantTransformer` over the ids of :class:`SymbolTokenizer`."""
+
+    def _vocabulary(self, options: Any, names: Optional[str]) -> Any:
+        return make_vocabulary(options, self._dictionary, ARITY, names)
+
+    def _core(self, options: Any, vocabulary: Any, seed: int) -> torch.nn.Module:
+        return SymbolInvariantTransformer(options, vocabulary, seed)
 
     def forward(
         self,
@@ -396,6 +199,19 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         answers.verified = None if verify is None else verified
         return answers if return_dict_in_generate else answers.sequences
 
+    def _spell(self, found: List[List[Hypothesis]], count: int) -> Answers:
+        """As many answers to each sentence, as ids."""
+        rows, scores = [], []
+        for nbest in found:
+            for answer in nbest[:count]:
+                words = [self._dictionary[index] for index in answer.tokens.tolist()]
+                rows.append([EOS, *(number for word in words for number in self._ids(word))])
+                scores.append(float(answer.score))
+            rows += [[EOS]] * (count - len(nbest))
+            scores += [-math.inf] * (count - len(nbest))
+        sequences = padded(rows).to(self.device)
+        return Answers(sequences, torch.tensor(scores, device=self.device))
+
     def _grammar(self, constrained: Any, verify: Any) -> Any:
         if constrained is None:
             constrained = verify is not None and self.config.grammar is not None
@@ -453,8 +269,3 @@ class _Function:
         """Judges pairs of problem and answer."""
         accepted = (self._accepts(*pair) for pair in pairs)
         return [Verdict.satisfied if one else Verdict.violated for one in accepted]
-
-
-def padded(rows: List[List[int]]) -> Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])

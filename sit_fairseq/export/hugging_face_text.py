@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 from transformers.modeling_outputs import CausalLMOutput
 
-from sit_fairseq.export.hugging_face import (
+from sit_fairseq.export.hugging_face_base import (
     IGNORED,
     Answers,
     SymbolInvariantConfig,
