@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from types import SimpleNamespace
-from unittest import mock
 
 import pytest
 import torch
@@ -26,24 +25,6 @@ from sit_fairseq.model import Model
 from sit_fairseq.symbols.saved_tokens import text_buffer
 
 DIMACS = "c two clauses\np cnf 3 2\n1 -2 0\n-1 3 0\n"
-
-
-@pytest.fixture
-def answer(capsys):
-    """Calls the verb; returns the lines printed and the exit status."""
-
-    def call(*arguments):
-        capsys.readouterr()
-        status = 0
-        try:
-            sit("answer", *arguments)
-        except UserError:
-            raise
-        except SystemExit as error:
-            status = error.code
-        return capsys.readouterr().out.splitlines(), status
-
-    return call
 
 
 def test_formulas_of_any_notation_and_names(answer):
@@ -135,21 +116,6 @@ def test_a_time_limit_that_is_too_short_for_anything(answer):
     assert len(lines) == 2
 
 
-def test_the_first_answer_is_known_before_the_second_is_asked_for(tmp_path, capsys, monkeypatch):
-    seen = []
-    read = formula_answers._read
-
-    def noting(formula, domain):
-        lines = [*(tmp_path / "out.journal").read_text().splitlines()]
-        seen.append((formula, len(capsys.readouterr().out.splitlines()), len(lines) - 1))
-        return read(formula, domain)
-
-    monkeypatch.setattr(formula_answers, "_read", noting)
-    (tmp_path / "formulas").write_text("a\nb\nc\nd\n")
-    sit("answer", "prop", "--input", tmp_path / "formulas", "--output", tmp_path / "out")
-    assert seen[:3] == [("a", 0, 0), ("b", 1, 1), ("c", 0, 1)]
-
-
 @needs_spot
 def test_judges_start_once(answer, monkeypatch):
     started = []
@@ -183,99 +149,6 @@ def test_a_formula_of_many_symbols_is_judged(answer, tmp_path):
         ["no answer exists"],
         0,
     )
-
-
-NOTED = {
-    "index": 0,
-    "formula": "a & b",
-    "status": "verified",
-    "source": "& a b",
-    "answer": "a 1 b 1",
-    "text": "a & b",
-    "reason": "",
-    "decided": True,
-    "names": {"a": "a", "b": "b"},
-}
-OTHERS = [
-    {**NOTED, "index": 1, "formula": "c | d", "source": "| c d", "answer": "c 1", "text": "c"},
-    {**NOTED, "index": 2, "formula": "e & !e", "source": "& e ! e", "answer": "", "text": ""},
-]
-OTHERS[0].update(names={"c": "c", "d": "d"})
-OTHERS[1].update(
-    status="no answer exists", reason="the judge has proved that there is none", names={"e": "e"}
-)
-
-
-@pytest.fixture
-def resumed(answer, tmp_path, monkeypatch):
-    """Goes on with notes; returns the lines printed and the formulas that were asked."""
-
-    def call(*notes):
-        formulas = tmp_path / "formulas"
-        formulas.write_text("a & b\nc | d\ne & !e\n")
-        files = ("--input", formulas, "--output", tmp_path / "out", "--beams", "1")
-        with monkeypatch.context() as patch:
-            patch.setattr(Model, "answer", mock.Mock(side_effect=KeyboardInterrupt))
-            with pytest.raises(KeyboardInterrupt):
-                answer("prop", *files, "--restart")
-        with open(tmp_path / "out.journal", "a") as file:
-            file.write("".join(json.dumps(note) + "\n" for note in notes))
-        asked, answered = [], Model.answer
-
-        def noting(model, sources, **options):
-            asked.extend(sources)
-            return answered(model, sources, **options)
-
-        monkeypatch.setattr(Model, "answer", noting)
-        lines, _ = answer("prop", *files)
-        return lines, asked
-
-    return call
-
-
-UNVERIFIED = {
-    **{**NOTED, "status": "not verified", "answer": "", "text": ""},
-    "reason": "no hypothesis of the search was accepted, though an answer exists",
-}
-
-
-@pytest.mark.parametrize(
-    "note, lines, asked",
-    [
-        (NOTED, ["a & b"], []),
-        (UNVERIFIED, [f"not verified: {UNVERIFIED['reason']}"], []),
-        ({**UNVERIFIED, "reason": "", "decided": False}, ["a & b", "b & a"], ["& p0 p1"]),
-    ],
-)
-def test_what_was_decided_is_not_asked_again(resumed, note, lines, asked):
-    (first, *others), again = resumed(note, *OTHERS)
-    assert first in lines and others == ["c", "no answer exists"] and again == asked
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        {},
-        {**NOTED, "answer": "a 0", "text": "!a"},
-        {**NOTED, "text": "a"},
-        {**NOTED, "source": "& b a"},
-        {**NOTED, "formula": "a"},
-        {**NOTED, "index": 3},
-        {**NOTED, "status": "no answer exists", "answer": "", "text": ""},
-        {**NOTED, "status": "cannot be read", "reason": "it is nonsense"},
-        {**NOTED, "status": "not verified", "answer": "", "text": "", "reason": "so\na & b"},
-        {**UNVERIFIED, "names": {"a": "b"}},
-        {**NOTED, "more": 1},
-    ],
-)
-def test_a_note_that_is_not_so_is_named(resumed, forged):
-    with pytest.raises(UserError, match="Line 2 of .*out.journal is damaged; pass --restart"):
-        resumed(forged)
-
-
-def test_no_more_notes_than_formulas(resumed):
-    with pytest.raises(UserError, match="Line 3 of .*out.journal is damaged"):
-        resumed(NOTED, NOTED)
 
 
 def test_long_chains_are_answered_as_flat_trees(answer):
@@ -394,36 +267,6 @@ def test_dimacs(answer, tmp_path):
         reasons = "line 2 of DIMACS is not 'p cnf", "the text is AIGER, which is not read"
         assert line.removeprefix("cannot be read: ").startswith(reasons) and status == 1
     assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
-
-
-def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
-    monkeypatch.setattr(formula_answers, "_BATCH", 2)
-    (tmp_path / "formulas").write_text("a\n!a\na & b\na | b\n")
-    files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
-    asked = []
-    read = formula_answers._read
-
-    def stopping(formula, domain):
-        asked.append(formula)
-        if formula == "a | b" and len(asked) == 4:
-            raise KeyboardInterrupt
-        return read(formula, domain)
-
-    monkeypatch.setattr(formula_answers, "_read", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        sit("answer", "prop", *files)
-    assert not (tmp_path / "out.src").exists()
-    (tmp_path / "other.pt").write_text("another model")
-    for option, value, words in (
-        ("--beams", "1", r"beams \[3, 10, 25\], not \[1\]"),
-        ("--path", tmp_path / "other.pt", "other model"),
-    ):
-        with pytest.raises(UserError, match=f"answers of another run .{words}"):
-            sit("answer", "prop", *files, option, value)
-    lines, status = answer("prop", *files)
-    assert status == 0 and len(lines) == 4
-    # The first three were read again, to check what was noted of them.
-    assert asked == ["a", "!a", "a & b", "a | b"] * 2
 
 
 def test_another_encoding_is_one_mistake(tmp_path):
