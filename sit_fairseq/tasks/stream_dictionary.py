@@ -31,7 +31,8 @@ class StreamDictionary(TokenTable, Dictionary):
                 mark = ", as of a text with a byte order mark" if "\ufeff" in odd[0] else ""
                 raise ValueError(f"the token {odd[0]!r}{mark}")
         except Exception as error:  # fairseq raises no other for wrong bytes
-            reason = str(error).split("\n")[0][:200]
+            # fairseq advises to overwrite tokens, which would take a row from a model.
+            reason = " ".join(str(error).split(". Duplicate words can")[0].split())[:200]
             raise UserError(
                 f"{f} is no dictionary of fairseq-preprocess, lines of a token and its count "
                 f"({reason}); run fairseq-preprocess again"

@@ -61,6 +61,7 @@ FILES = {
     "two spaces": b"& 2\na  1\n",
     "line separator": "& 2\na\u2028b 1\n".encode(),
     "blank line": b"& 2\n\na 1\n",
+    "twice, the second with a flag": b"& 2\na 2\na 1 #fairseq:overwrite\n",
     "flag alone": b"#fairseq:overwrite\n",
     "token of fairseq's": b"& 2\n<pad> 3 #fairseq:overwrite\n",
     "byte order mark": b"\xef\xbb\xbf& 2\n",
@@ -74,7 +75,7 @@ def test_other_files_end_in_one_sentence(content, tmp_path):
     (tmp_path / "dict.txt").write_bytes(content)
     with pytest.raises(UserError, match="dict.txt is no dictionary of fairseq-preprocess") as error:
         StreamDictionary.load(str(tmp_path / "dict.txt"))
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(error.value) and "adding" not in str(error.value)
 
 
 def test_a_token_of_the_data_that_looks_like_filler():
