@@ -27,11 +27,9 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.export.hugging_face_base import (  # noqa: F401  AutoConfig asks for it here
-    SymbolInvariantConfig,
-)
-from sit_fairseq.export.hugging_face_base import (
     IGNORED,
     Answers,
+    SymbolInvariantConfig,
     SymbolInvariantModel,
     padded,
 )
