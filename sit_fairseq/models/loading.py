@@ -193,8 +193,8 @@ def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool
     """
     fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
     if fault is None and streams:
-        fault = _wrong_positions(options, weights) or _no_number(weights)
-    return fault
+        fault = _wrong_positions(options, weights)
+    return fault or _no_number(weights)
 
 
 def _wrong_size(

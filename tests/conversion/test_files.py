@@ -92,6 +92,13 @@ def test_damaged_files(vanilla, convert, tmp_path):
     assert not (tmp_path / "stream.pt").exists()
 
 
+def test_a_training_that_diverged_is_told_from_another_kind_of_file(vanilla, convert, tmp_path):
+    state = load(vanilla("shared"))
+    state["model"]["encoder.layers.0.fc1.weight"].fill_(float("nan"))
+    torch.save(state, tmp_path / "nan.pt")
+    failing(lambda: convert(tmp_path / "nan.pt"), "nan.pt is damaged: ", "fc1.weight holds NaN")
+
+
 # The file that is written.
 
 
