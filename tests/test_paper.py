@@ -209,16 +209,16 @@ def test_the_steps_of_every_scale_can_be_read(tmp_path):
 
 def test_a_training_that_was_begun_keeps_its_number(tmp_path, monkeypatch, capsys):
     """And the whole schedule of the learning rate ends with it."""
-    table = PAPER.read_task("prop", "mini", [], tmp_path)["tables"]["model"]
+    table = PAPER.read_task("ltl", "mini", [], tmp_path)["tables"]["model"]
     times = [[0.3 * number for number in range(41)], [0.1 * number for number in range(41)]]
     monkeypatch.setattr(PACE, "_trial", lambda *arguments: times.pop(0))
     journal = mock.Mock(entries=[])
     overrides = PACE.updates_within(7, table, tmp_path, PAPER.HERE, journal)
     assert overrides == (
-        "optimization.max_update=1250 lr_scheduler.warmup_updates=83 "
-        "lr_scheduler.lr_period_updates=1167"
+        "optimization.max_update=1250 lr_scheduler.warmup_updates=166 "
+        "lr_scheduler.lr_period_updates=1084"
     )
-    assert "1,250 of 3,000 updates" in capsys.readouterr().out
+    assert "1,250 of 1,500 updates" in capsys.readouterr().out
     journal.entries = [journal.append.call_args.args[0]]
     assert PACE.updates_within(7, table, tmp_path, PAPER.HERE, journal) == overrides
     assert len(times) == 1, "it is not measured again"

@@ -1,4 +1,4 @@
-"""Trains the model of the quickstart with torch alone: no fairseq, and no compiler.
+"""Trains the model of `prop mini` with torch alone: no fairseq, and no compiler.
 
     sit generate prop my/train --labels depth-first --max-length 13 --size 200000
     sit generate prop my/test --labels depth-first --min-length 5 --max-length 13 --size 1000 \
