@@ -1,6 +1,6 @@
 """The models with a source, for transformers, in the folders of `sit export --transformers`.
 
-Shapes: B sentences, T tokens, L ids, of which :class:`Spelling` says what they mean.
+Shapes: B sentences, T tokens, L ids; :class:`Spelling` defines the ids.
 """
 
 import logging

@@ -1,7 +1,7 @@
-"""What models of transformers have in common. `sit export --transformers` copies this file, and those
-it imports, into the folder of a model.
+"""The shared base of our two kinds of transformers models. `sit export --transformers` copies this
+file, and those it imports, into the folder of a model.
 
-Shapes: B sentences, L ids, of which :class:`Spelling` says what they mean, T tokens.
+Shapes: B sentences, L ids, T tokens; :class:`Spelling` defines the ids.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assi
 
 
 class SymbolInvariantConfig(PreTrainedConfig):
-    """What ``config.json`` says: the options of training, and the tokens."""
+    """The content of ``config.json``: the options of training, and the tokens."""
 
     model_type = "symbol_invariant_transformer"
 
@@ -69,7 +69,7 @@ class _Names(TokenTable):
 
 @dataclass
 class Answers(ModelOutput):
-    """What :meth:`SymbolInvariantForSeq2SeqLM.generate` returns.
+    """The return value of :meth:`SymbolInvariantForSeq2SeqLM.generate`.
 
     Attributes:
         sequences: (B * N, L) ids of the answers, best first, after a first ``</s>``.
@@ -87,7 +87,7 @@ class Answers(ModelOutput):
 
 
 class SymbolInvariantModel(PreTrainedModel):
-    """What models over the ids of :class:`SymbolTokenizer` have in common.
+    """The base of models that read the ids of :class:`SymbolTokenizer`.
 
     A subclass makes its ``_vocabulary`` and its ``_core``, and has ``_answer``, whose options are those
     of ``generate``.
@@ -134,7 +134,7 @@ class SymbolInvariantModel(PreTrainedModel):
 
     @classmethod
     def can_generate(cls) -> bool:
-        """It can, so that transformers gives it a ``generation_config``."""
+        """True: transformers gives a ``generation_config`` to models that can generate."""
         return True
 
     def _chosen(

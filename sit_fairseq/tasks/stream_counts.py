@@ -1,5 +1,5 @@
-"""What data sets of pairs and of blocks share: sentences one after the other, for NumPy, and batches
-that count streams.
+"""The shared base of data sets of pairs and of blocks: it stores sentences one after the other for
+NumPy, and counts a batch's streams.
 """
 
 from dataclasses import dataclass

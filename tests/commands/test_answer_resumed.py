@@ -1,4 +1,4 @@
-"""What an interrupted ``sit answer`` has noted is read, judged, and not asked again."""
+"""A resumed ``sit answer`` reads and judges its noted answers, and asks the model for the others alone."""
 
 import json
 from unittest import mock
