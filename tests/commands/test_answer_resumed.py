@@ -1,4 +1,4 @@
-"""A resumed ``sit answer`` reads and judges its noted answers, and asks the model for the others alone."""
+"""A resumed ``sit answer`` reads and judges its noted answers, and asks the model for the others."""
 
 import json
 from unittest import mock
