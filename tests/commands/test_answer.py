@@ -157,6 +157,38 @@ def test_long_chains_are_answered_as_flat_trees(answer):
     assert status == 0 and sorted(line.split(" & ")) == sorted(literals.split(" & "))
 
 
+def test_clauses_of_a_circuit_are_answered_by_its_inputs(answer, tmp_path):
+    """An adder of three bits with its sum, 9: eighteen symbols, of which six are inputs."""
+    clauses, carry, top = [], None, 6
+
+    def gate(*rows):
+        nonlocal top
+        top += 1
+        clauses.extend([[top if x == "g" else -top if x == "-g" else x for x in r] for r in rows])
+        return top
+
+    def both(a, b):
+        return gate(["-g", a], ["-g", b], ["g", -a, -b])
+
+    def differ(a, b):
+        return gate(["-g", a, b], ["-g", -a, -b], ["g", -a, b], ["g", a, -b])
+
+    for bit in range(3):
+        sum_, next_ = differ(bit + 1, bit + 4), both(bit + 1, bit + 4)
+        if carry:
+            sum_, through = differ(sum_, carry), both(sum_, carry)
+            next_ = gate(["g", -next_], ["g", -through], ["-g", next_, through])
+        clauses.append([sum_ if 9 >> bit & 1 else -sum_])
+        carry = next_
+    clauses.append([carry])
+    lines = [f"p cnf {top} {len(clauses)}", *(f"{' '.join(map(str, c))} 0" for c in clauses)]
+    (tmp_path / "x.cnf").write_text("\n".join(lines))
+    (line,), status = answer("prop", "--input", tmp_path / "x.cnf", "--beams", "3")
+    values = dict((x.strip("!")[1:], not x.startswith("!")) for x in line.split(" & "))
+    x, y = (sum(values[str(first + bit)] << bit for bit in range(3)) for first in (1, 4))
+    assert status == 0 and x + y == 9 and len(values) == top == 18
+
+
 @needs_spot
 def test_clients_that_nobody_needs_are_set_aside(answer):
     """An arbiter of eleven clients, two of which must ask."""

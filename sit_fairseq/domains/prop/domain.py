@@ -13,6 +13,7 @@ from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
+from sit_fairseq.domains.prop.gates import without_gates
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, literals_text, same_literals
 from sit_fairseq.domains.prop.recipe import LABELS, PropCells, PropRecipe
@@ -44,7 +45,7 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=False),
     write=named(literals_text),
     split=split_problems,
-    rewrite=lambda tokens: [(balanced(tokens), list)],
+    rewrite=lambda tokens: [without_gates(tokens), (balanced(tokens), list)],
     recipe=PropRecipe,
     labels=LABELS,
     cells=PropCells,
