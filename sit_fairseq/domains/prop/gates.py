@@ -11,6 +11,9 @@ from typing import Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence
 from sit_fairseq.domains.formulas.syntax import conjuncts, fold, formula_symbols, halved
 from sit_fairseq.domains.prop.propositional import parse_assignment, truth_table
 
+# Models are of little use for longer formulas.
+_MOST_TOKENS = 1000
+
 # Literals are the numbers of symbols, from 1 by first appearance, or their negatives.
 Clause = FrozenSet[int]
 
@@ -24,6 +27,7 @@ def without_gates(
     clauses are conjuncts of ``tokens``, a well-formed formula, which is returned where it has no
     gate, or is shorter.
     """
+    limit = min(len(tokens), _MOST_TOKENS)
     parts, symbols = conjuncts(tokens), formula_symbols(tokens)
     numbers = {symbol: number for number, symbol in enumerate(symbols, start=1)}
     clauses = [_clause(part, numbers) for part in parts]
@@ -34,11 +38,11 @@ def without_gates(
     formulas: Dict[str, List[str]] = {}
     for gate in filter(definitions.get, order):
         formulas[gate] = _substituted(definitions[gate], formulas)
-        if len(formulas[gate]) > len(tokens):
+        if len(formulas[gate]) > limit:
             return list(tokens), list
     kept = [part for part, clause in zip(parts, clauses) if clause is None or clause in left]
     found = halved("&", [_substituted(part, formulas) for part in kept]) if kept else ["1"]
-    if not definitions or len(found) > len(tokens):
+    if not definitions or len(found) > limit:
         return list(tokens), list
 
     def whole(answer: Sequence[str]) -> List[str]:
