@@ -133,7 +133,12 @@ def test_overrides_are_read_as_yaml():
     }
 
 
-GLOBS = "examples/*/results.yaml", "examples/formulas/base*.yaml", "examples/planning/growth.yaml"
+GLOBS = (
+    "examples/*/results.yaml",
+    "examples/*/longer.yaml",
+    "examples/formulas/base*.yaml",
+    "examples/planning/growth.yaml",
+)
 FILES = sorted(path for glob in GLOBS for path in ROOT.glob(glob))
 
 
