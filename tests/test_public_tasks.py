@@ -50,16 +50,19 @@ def test_logical_forms_of_cogs_tell_nouns_and_names(tmp_path):
     assert find_names(examples) == {"Liam"}
 
 
-def test_symbols_of_cogs_carry_their_sort(tmp_path):
+def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
     for name in ("train", "dev", "test", "gen"):
         compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
     main(tmp_path, tmp_path / "out")
     sources = (tmp_path / "out" / "gen.src").read_text().splitlines()
-    assert sources[:3] == [
-        "A rose/N was helped by Liam/P .",
-        "The tv/N in a box/N slept .",
-        "shark/N",
+    assert sources == [
+        "A rose/N 1 was helped 3 by Liam/P .",
+        "The tv/N 1 in a box/N 4 slept 5 .",
+        "shark/N 0",
+        "call 0",
     ]
+    repeated = (tmp_path / "out" / "train.src").read_text().splitlines()
+    assert repeated == sources + 9 * sources[2:]
     assert (tmp_path / "out" / "gen.categories").read_text().split()[-1] == "primitive"
 
 
@@ -118,10 +121,16 @@ def test_a_file_that_is_missing_is_named(tmp_path):
         read_pairs(tmp_path)
 
 
-@pytest.mark.parametrize("task, seeds", [("scan", 5), ("cogs", 3), ("lang2ltl", 3)])
-def test_every_model_of_a_table_has_equal_updates(task, seeds):
+BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
+
+
+@pytest.mark.parametrize(
+    "task, seeds, baselines",
+    [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:]), ("lang2ltl", 3, BASELINES)],
+)
+def test_every_model_of_a_table_has_equal_updates(task, seeds, baselines):
     found = read_yaml(str(ROOT / f"examples/{task}/results.yaml"))
     assert len(found["seeds"]) == seeds and re.search(r"max_update=\d+", found["overrides"])
     assert not any("max_update" in overrides for overrides in found["models"].values())
-    assert [*found["models"]][1:] == ["Canonical renaming", "Alpha-renaming", "Plain transformer"]
+    assert tuple(found["models"])[1:] == baselines
     assert len((ROOT / f"examples/{task}/run.sh").read_text().splitlines()) <= 25

@@ -4,11 +4,12 @@
 
 reads the token-removal form of COGS and writes pairs such as
 
-    The cookie/N was lended to Liam/P .
+    The cookie/N 1 was lended 3 to Liam/P .
     * cookie/N 1 ; lend . theme 3 1 AND lend . recipient 3 Liam/P
 
 The logical forms of training tell which tokens are symbols: a capitalised one that stands in the
 sentence, too, is a name; a predicate of a variable alone, or one with a preposition, is a noun.
+A variable is the place of a word, so the place follows each word that may have a variable.
 """
 
 import sys
@@ -23,6 +24,7 @@ from sit_fairseq.storage.files import replacing
 CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
 # Of each category the first so many are measured: whole, they would take longer than the trainings.
 MEASURED = {"test": 1000, "gen": 200}
+REPEATED = 10  # times that training has each of its sentences of one word, which are one in 170
 
 
 class Example(NamedTuple):
@@ -69,6 +71,15 @@ def find_names(examples: List[Example]) -> Set[str]:
     return {token for token in both if token.istitle()}
 
 
+def find_placed(examples: List[Example]) -> Set[str]:
+    """The words in lower case that a variable stands for, or that are a whole sentence; names too."""
+    placed = set()
+    for sentence, form, _ in examples:
+        words = [sentence[int(token)] for token in form if token.isdigit()]
+        placed.update(map(str.lower, words or (sentence if len(sentence) == 1 else ())))
+    return placed
+
+
 def main(data: Path, out: Path) -> None:
     """Writes the pairs of all splits, and the categories.
 
@@ -76,18 +87,31 @@ def main(data: Path, out: Path) -> None:
     """
     examples = {name: read_examples(data, name) for name in ("train", "dev", "test", "gen")}
     nouns, names = find_nouns(examples["train"]), find_names(examples["train"])
+    placed = find_placed(examples["train"]) - {name.lower() for name in names}
     words = {word.lower() for row in examples["train"] for word in row.sentence}
     for name, rows in examples.items():
         known = [row for row in rows if words.issuperset(map(str.lower, row.sentence))]
         examples[name] = first_of_each(known, MEASURED.get(name, len(known)))
 
-    def mark(tokens: List[str]) -> str:
-        """Tokens with the sorts of symbols."""
-        marked = [f"{t.lower()}/N" if t.lower() in nouns else t for t in tokens]
-        return " ".join(f"{t}/P" if t in names else t for t in marked)
+    def mark(token: str) -> str:
+        """A token with the sort of its symbol."""
+        if token.lower() in nouns:
+            return f"{token.lower()}/N"
+        return f"{token}/P" if token in names else token
 
+    def source(sentence: List[str]) -> str:
+        """A sentence whose symbols have their sort and whose words have their place."""
+        return " ".join(
+            f"{mark(word)} {place}" if word.lower() in placed else mark(word)
+            for place, word in enumerate(sentence)
+        )
+
+    examples["train"] += (REPEATED - 1) * [
+        row for row in examples["train"] if len(row.sentence) == 1
+    ]
     for name, rows in examples.items():
-        write_pairs(str(out / name), [(mark(row.sentence), mark(row.form)) for row in rows])
+        pairs = [(source(row.sentence), " ".join(map(mark, row.form))) for row in rows]
+        write_pairs(str(out / name), pairs)
     with replacing(str(out / CATEGORIES)) as (file,):
         file.writelines(f"{row.category}\n" for row in examples["gen"])
 
