@@ -21,6 +21,7 @@ from sit_fairseq.judging.judge import Problem
 from sit_fairseq.judging.verdict import Verdict
 
 COGS = """A rose was helped by Liam .\trose 1 AND help . theme 3 1 AND help . agent 3 Liam\tin_distribution
+Liam was helped by a rose .\thelp . theme 2 Liam AND help . agent 2 5 AND rose 5\tin_distribution
 The TV in a box slept .\t* tv 1 ; tv . nmod . in 1 4 AND box 4 AND sleep . agent 5 1\tin_distribution
 shark\tLAMBDA a . shark a\tprimitive
 call\tLAMBDA a . LAMBDA b . LAMBDA e . call . agent e b AND call . theme e a\tprimitive
@@ -57,10 +58,12 @@ def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
     sources = (tmp_path / "out" / "gen.src").read_text().splitlines()
     assert sources == [
         "A rose/N 1 was helped 3 by Liam/P .",
+        "Liam/P was helped 2 by a rose/N 5 .",
         "The tv/N 1 in a box/N 4 slept 5 .",
         "shark/N 0",
         "call 0",
     ]
+    # `slept` is of one sentence alone; `helped` and `rose` are of two.
     repeated = (tmp_path / "out" / "train.src").read_text().splitlines()
     assert repeated == sources + 9 * sources[2:]
     assert (tmp_path / "out" / "gen.categories").read_text().split()[-1] == "primitive"

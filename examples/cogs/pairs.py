@@ -24,7 +24,7 @@ from sit_fairseq.storage.files import replacing
 CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
 # Of each category the first so many are measured: whole, they would take longer than the trainings.
 MEASURED = {"test": 1000, "gen": 200}
-REPEATED = 10  # times that training has each of its sentences of one word, which are one in 170
+REPEATED = 10  # times that training has each of its sentences that teach a word or stand alone
 
 
 class Example(NamedTuple):
@@ -80,6 +80,16 @@ def find_placed(examples: List[Example]) -> Set[str]:
     return placed
 
 
+def find_rare(examples: List[Example]) -> List[Example]:
+    """The sentences of one word, and those with a word that no other sentence has."""
+    seen = Counter(word for row in examples for word in {word.lower() for word in row.sentence})
+    return [
+        row
+        for row in examples
+        if len(row.sentence) == 1 or any(seen[word.lower()] == 1 for word in row.sentence)
+    ]
+
+
 def main(data: Path, out: Path) -> None:
     """Writes the pairs of all splits, and the categories.
 
@@ -106,9 +116,7 @@ def main(data: Path, out: Path) -> None:
             for place, word in enumerate(sentence)
         )
 
-    examples["train"] += (REPEATED - 1) * [
-        row for row in examples["train"] if len(row.sentence) == 1
-    ]
+    examples["train"] += (REPEATED - 1) * find_rare(examples["train"])
     for name, rows in examples.items():
         pairs = [(source(row.sentence), " ".join(map(mark, row.form))) for row in rows]
         write_pairs(str(out / name), pairs)
