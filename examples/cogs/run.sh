@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Data, twelve trainings and the tables of README.md; goes on if interrupted.
+# Data, two trainings and the tables of README.md; goes on if interrupted.
 #   bash examples/cogs/run.sh COGS [DIR]      COGS has the files of the task; results go to DIR (outputs/cogs)
 set -euo pipefail
 cogs=$(realpath "${1:?the folder of COGS}") out=${2:+$(realpath -m "$2")}
