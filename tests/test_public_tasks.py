@@ -11,6 +11,7 @@ from examples.cogs.pairs import (
     find_names,
     find_nouns,
     first_of_each,
+    join,
     main,
     read_examples,
 )
@@ -55,7 +56,8 @@ def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
     for name in ("train", "dev", "test", "gen"):
         compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
     main(tmp_path, tmp_path / "out")
-    sources = (tmp_path / "out" / "gen.src").read_text().splitlines()
+    out = tmp_path / "out" / "sentences"
+    sources = (out / "gen.src").read_text().splitlines()
     assert sources == [
         "A rose/N 1 was helped 3 by Liam/P .",
         "Liam/P was helped 2 by a rose/N 5 .",
@@ -64,9 +66,32 @@ def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
         "call 0",
     ]
     # `slept` is of one sentence alone; `helped` and `rose` are of two.
-    repeated = (tmp_path / "out" / "train.src").read_text().splitlines()
-    assert repeated == sources + 9 * sources[2:]
-    assert (tmp_path / "out" / "gen.categories").read_text().split()[-1] == "primitive"
+    training = (out / "train.src").read_text().splitlines()
+    assert training == sources + 9 * sources[2:]
+    assert (out / "gen.categories").read_text().split()[-1] == "primitive"
+
+
+def test_training_with_texts_of_cogs_has_all_sentences_first(tmp_path):
+    for name in ("train", "dev", "test", "gen"):
+        compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
+    main(tmp_path, tmp_path)
+    alone, longer = (
+        (tmp_path / folder / "train.src").read_text().splitlines()
+        for folder in ("sentences", "texts")
+    )
+    texts = longer[len(alone) :]
+    assert longer[: len(alone)] == alone and len(texts) == 6000
+    assert {text.count(".") for text in texts} == {2, 3}
+
+
+def test_a_text_of_cogs_means_the_conjunction_of_its_sentences(tmp_path):
+    compressed(tmp_path / "train.token_removal.tsv.xz", COGS)
+    text = join(read_examples(tmp_path, "train")[1:3])
+    assert " ".join(text.sentence) == "Liam was helped by a rose . The TV in a box slept ."
+    assert " ".join(text.form) == (
+        "* tv 8 ; help . theme 2 Liam AND help . agent 2 5 AND rose 5"
+        " AND tv . nmod . in 8 11 AND box 11 AND sleep . agent 12 8"
+    )
 
 
 def test_the_first_of_each_category_of_cogs_are_measured():

@@ -32,7 +32,7 @@ def group_of(category: str) -> str:
 
 def main(folder: Path) -> None:
     """Prints the table."""
-    categories = (folder / "data" / CATEGORIES).read_text(encoding="utf-8").split()
+    categories = (folder / "data" / "texts" / CATEGORIES).read_text(encoding="utf-8").split()
     members: Dict[str, List[int]] = {}
     for index, category in enumerate(categories):
         for name in (category, f"all {group_of(category)}", "all"):
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
         right = right_answers(path)
         for name, indices in members.items():
             share = mean(right[index] for index in indices)
-            model = path.parts[-3].replace("_", " ")
+            model = ", ".join(path.parts[-4:-2]).replace("_", " ")
             shares.setdefault(model, {}).setdefault(name, []).append(share)
     rows = [["Category", *shares]]
     for name in sorted(members, key=lambda name: (name.startswith("all"), group_of(name), name)):

@@ -2,7 +2,7 @@
 
     python -m examples.cogs.pairs DATA outputs/cogs/data
 
-reads the token-removal form of COGS and writes pairs such as
+reads the token-removal form of COGS and writes two folders of pairs such as
 
     The cookie/N 1 was lended 3 to Liam/P .
     * cookie/N 1 ; lend . theme 3 1 AND lend . recipient 3 Liam/P
@@ -10,8 +10,11 @@ reads the token-removal form of COGS and writes pairs such as
 The logical forms of training tell which tokens are symbols: a capitalised one that stands in the
 sentence, too, is a name; a predicate of a variable alone, or one with a preposition, is a noun.
 A variable is the place of a word, so the place follows each word that may have a variable.
+In the folder `texts` training also has texts of two or three of its sentences. The form of a text is
+the conjunction of theirs.
 """
 
+import random
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,6 +28,7 @@ CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
 # Of each category the first so many are measured: whole, they would take longer than the trainings.
 MEASURED = {"test": 1000, "gen": 200}
 REPEATED = 10  # times that training has each of its sentences that teach a word or stand alone
+TEXTS, LONGEST = 6000, 3  # so many texts of two to so many sentences
 
 
 class Example(NamedTuple):
@@ -90,8 +94,30 @@ def find_rare(examples: List[Example]) -> List[Example]:
     ]
 
 
+def join(examples: List[Example]) -> Example:
+    """Sentences as one text, and the conjunction of their forms: first what is definite."""
+    words: List[str] = []
+    definite, conjuncts = [], []
+    for sentence, form, _ in examples:
+        moved = [str(int(token) + len(words)) if token.isdigit() else token for token in form]
+        *first, last = " ".join(moved).split(" ; ")
+        definite += first
+        conjuncts.append(last)
+        words += sentence
+    return Example(words, " ; ".join([*definite, " AND ".join(conjuncts)]).split(), "text")
+
+
+def draw_texts(examples: List[Example]) -> List[Example]:
+    """Texts of random sentences, the same at each call."""
+    draw = random.Random(1)
+    whole = [row for row in examples if len(row.sentence) > 1]
+    return [
+        join([draw.choice(whole) for _ in range(draw.randint(2, LONGEST))]) for _ in range(TEXTS)
+    ]
+
+
 def main(data: Path, out: Path) -> None:
-    """Writes the pairs of all splits, and the categories.
+    """Writes the pairs of all splits, and the categories, to ``sentences`` and ``texts``.
 
     Left out are the few sentences with a word that training lacks.
     """
@@ -116,12 +142,14 @@ def main(data: Path, out: Path) -> None:
             for place, word in enumerate(sentence)
         )
 
-    examples["train"] += (REPEATED - 1) * find_rare(examples["train"])
-    for name, rows in examples.items():
-        pairs = [(source(row.sentence), " ".join(map(mark, row.form))) for row in rows]
-        write_pairs(str(out / name), pairs)
-    with replacing(str(out / CATEGORIES)) as (file,):
-        file.writelines(f"{row.category}\n" for row in examples["gen"])
+    train = examples["train"] + (REPEATED - 1) * find_rare(examples["train"])
+    longer = train + draw_texts(examples["train"])
+    for folder, rows in ((out / "sentences", train), (out / "texts", longer)):
+        for name, split in {**examples, "train": rows}.items():
+            pairs = [(source(row.sentence), " ".join(map(mark, row.form))) for row in split]
+            write_pairs(str(folder / name), pairs)
+        with replacing(str(folder / CATEGORIES)) as (file,):
+            file.writelines(f"{row.category}\n" for row in examples["gen"])
 
 
 if __name__ == "__main__":
