@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--restart", action="store_true", help="begin anew instead of going on")
     add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
     help_ = "beam widths; formulas without a verified answer are searched with the next one"
-    add("--beams", type=numbers, default="3,10,25", metavar="3,10,25", help=help_)
+    add("--beams", type=numbers, default="3,10,25,100", metavar="3,10,25,100", help=help_)
     help_ = "most seconds for each formula (default: %(default)s)"
     add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
     form = parser.add_mutually_exclusive_group()

@@ -107,7 +107,7 @@ def main(args: argparse.Namespace) -> None:
     metric = _metric(args, given)
     if metric in ("heat-map", "top-n"):
         plots.require_matplotlib()
-    most = [3, 10, 25] if metric == "written" else [max(args.top_n or [3])]
+    most = [3, 10, 25, 100] if metric == "written" else [max(args.top_n or [3])]
     args.beams = args.beams or most
     asked = args.path or args.generated
     print(measuring.measure(args, metric) if asked else measuring.write_questions(args))

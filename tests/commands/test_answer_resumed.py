@@ -122,7 +122,7 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     assert not (tmp_path / "out.src").exists()
     (tmp_path / "other.pt").write_text("another model")
     for option, value, words in (
-        ("--beams", "1", r"beams \[3, 10, 25\], not \[1\]"),
+        ("--beams", "1", r"beams \[3, 10, 25, 100\], not \[1\]"),
         ("--path", tmp_path / "other.pt", "other model"),
     ):
         with pytest.raises(UserError, match=f"answers of another run .{words}"):
