@@ -35,17 +35,18 @@ def without_idle_symbols(
     """The other conjuncts of a well-formed formula, and what makes their traces those of the whole.
 
     Rules (``G``) come last, and short conjuncts before long ones: models know such an order better.
-    Chains are :func:`~sit_fairseq.domains.formulas.syntax.balanced`. Nothing is left out where
-    nothing would be left.
+    Chains are :func:`~sit_fairseq.domains.formulas.syntax.balanced`. Where nothing would be left,
+    the shortest conjunct stays.
     """
     parts, before = conjuncts(tokens), []
     for value in CONSTANTS:
-        idle = _idle(parts, value)
-        rest = [part for part in parts if idle.isdisjoint(part)]
-        if rest:
-            parts = rest
-            signs = ["!"] if value == "0" else []
-            before += [t for s in formula_symbols(tokens) if s in idle for t in ("&", *signs, s)]
+        symbols = {symbol for part in parts for symbol in formula_symbols(part)}
+        idle = _idle(parts, symbols, value)
+        if not any(idle.isdisjoint(part) for part in parts):
+            idle = _idle(parts, symbols.difference(min(parts, key=len)), value)
+        parts = [part for part in parts if idle.isdisjoint(part)]
+        signs = ["!"] if value == "0" else []
+        before += [t for s in formula_symbols(tokens) if s in idle for t in ("&", *signs, s)]
     parts.sort(key=lambda part: (part[0] == "G", len(part)))
 
     def whole(answer: Sequence[str]) -> List[str]:
@@ -55,9 +56,9 @@ def without_idle_symbols(
     return balanced(["&"] * (len(parts) - 1) + [t for part in parts for t in part]), whole
 
 
-def _idle(parts: Sequence[List[str]], value: str) -> Set[str]:
-    """The symbols that make all conjuncts true that have them, where each has the same value."""
-    idle = {symbol for part in parts for symbol in formula_symbols(part)}
+def _idle(parts: Sequence[List[str]], symbols: Set[str], value: str) -> Set[str]:
+    """Those of some symbols that make all conjuncts true that have them, where each has a value."""
+    idle = set(symbols)
 
     def truth(token: str, operands: List[float]) -> float:
         if operands:

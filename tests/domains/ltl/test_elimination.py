@@ -36,9 +36,11 @@ def test_a_formula_has_the_answers_of_its_rest():
     "formula, rest, answer",
     [
         ("G (a -> F b) & F c & G F !d", "F p2", "{ & ! p0 & ! p1 & ! p3 p2 }"),
-        ("G (a -> b) & F a", "& F p0 G -> p0 p1", "{ p2 }"),  # what happens comes first
+        ("G (a -> b) & F a & F !b", "& F p0 & F ! p1 G -> p0 p1", "{ p2 }"),  # rules come last
         ("(a W b) & F c & X !c", "& F p2 X ! p2", "{ & p0 & p1 p2 }"),
-        ("G (a -> F b)", "G -> p0 F p1", "{ p2 }"),  # nothing would be left
+        ("G (a -> F b)", "G -> p0 F p1", "{ p2 }"),  # something is left
+        ("G (a -> F b) & G !(b & c)", "G -> p0 F p1", "{ & ! p2 p2 }"),
+        ("G (a -> b) & F a", "F p0", "{ & p1 p2 }"),
         ("(a <-> F b) & (c xor d)", "xor p2 p3", "{ & ! p0 & ! p1 p2 }"),
     ],
 )
