@@ -2,6 +2,7 @@
 
 import lzma
 import re
+from random import Random
 
 import pytest
 from command_line import ROOT
@@ -11,10 +12,10 @@ from examples.cogs.pairs import (
     find_names,
     find_nouns,
     first_of_each,
-    join,
     main,
     read_examples,
 )
+from examples.cogs.recombine import Recombiner, exchanged, parse, phrase, written
 from examples.lang2ltl.pairs import EquivalenceJudge, formula_of, read_pairs, requirements
 from examples.paper.tables import read_yaml
 from examples.scan.pairs import read_pairs as read_commands
@@ -71,27 +72,62 @@ def test_symbols_of_cogs_carry_their_sort_and_words_their_place(tmp_path):
     assert (out / "gen.categories").read_text().split()[-1] == "primitive"
 
 
-def test_training_with_texts_of_cogs_has_all_sentences_first(tmp_path):
+# "A dog" and "a dog on a mat" are objects of one verb; subjects have no preposition.
+PHRASES = """A dog slept .\tdog 1 AND sleep . agent 2 1\tx
+Liam saw a dog .\tsee . agent 1 Liam AND see . theme 1 3 AND dog 3\tx
+Liam saw the dog on a mat .\t* dog 3 ; see . agent 1 Liam AND see . theme 1 3 AND dog . nmod . on 3 6 AND mat 6\tx
+Liam said that a dog slept .\tsay . agent 1 Liam AND say . ccomp 1 5 AND dog 4 AND sleep . agent 5 4\tx
+"""
+
+
+def test_recombined_sentences_of_cogs_come_last(tmp_path):
     for name in ("train", "dev", "test", "gen"):
-        compressed(tmp_path / f"{name}.token_removal.tsv.xz", COGS)
+        compressed(tmp_path / f"{name}.token_removal.tsv.xz", PHRASES)
     main(tmp_path, tmp_path)
     alone, longer = (
         (tmp_path / folder / "train.src").read_text().splitlines()
-        for folder in ("sentences", "texts")
+        for folder in ("sentences", "recombined")
     )
-    texts = longer[len(alone) :]
-    assert longer[: len(alone)] == alone and len(texts) == 6000
-    assert {text.count(".") for text in texts} == {2, 3}
+    assert longer[: len(alone)] == alone and len(longer) == len(alone) + 6000
 
 
-def test_a_text_of_cogs_means_the_conjunction_of_its_sentences(tmp_path):
-    compressed(tmp_path / "train.token_removal.tsv.xz", COGS)
-    text = join(read_examples(tmp_path, "train")[1:3])
-    assert " ".join(text.sentence) == "Liam was helped by a rose . The TV in a box slept ."
-    assert " ".join(text.form) == (
-        "* tv 8 ; help . theme 2 Liam AND help . agent 2 5 AND rose 5"
-        " AND tv . nmod . in 8 11 AND box 11 AND sleep . agent 12 8"
-    )
+@pytest.fixture()
+def parsed(tmp_path):
+    compressed(tmp_path / "train.token_removal.tsv.xz", PHRASES)
+    return [parse(row.sentence, row.form, {"Liam"}) for row in read_examples(tmp_path, "train")]
+
+
+def test_a_phrase_of_cogs_hangs_on_one_word(parsed):
+    words = [
+        " ".join(whole.words[start:end])
+        for whole in parsed
+        for start in range(len(whole.words))
+        for end in range(start + 1, len(whole.words) + 1)
+        if phrase(whole, start, end)
+    ]
+    assert words == [
+        *("a dog", "dog"),
+        *("Liam", "a dog", "dog"),
+        *("Liam", "the dog on a mat", "dog on a mat", "on a mat", "a mat", "mat"),
+        *("Liam", "that a dog", "that a dog slept", "a dog", "a dog slept", "dog", "dog slept"),
+    ]
+
+
+def test_an_exchanged_phrase_of_cogs_brings_its_clauses(parsed):
+    sentence, form = written(exchanged(parsed[0], 0, 2, phrase(parsed[2], 2, 7)), {"Liam"})
+    assert " ".join(sentence) == "The dog on a mat slept ."
+    assert " ".join(form) == "* dog 1 ; dog . nmod . on 1 4 AND mat 4 AND sleep . agent 5 1"
+    sentence, form = written(exchanged(parsed[3], 3, 5, phrase(parsed[1], 0, 1)), {"Liam"})
+    assert " ".join(sentence) == "Liam said that Liam slept ."
+    assert " ".join(form) == "say . agent 1 Liam AND say . ccomp 1 4 AND sleep . agent 4 Liam"
+
+
+def test_phrases_of_one_kind_nest_in_recombined_sentences_of_cogs(parsed):
+    recombiner, rng = Recombiner(parsed, {"dog", "mat"}, {"Liam"}), Random(1)
+    drawn = {" ".join(written(recombiner.draw(rng), {"Liam"})[0]) for _ in range(500)}
+    assert "The dog on the dog on a mat slept ." in drawn
+    assert all(len(sentence.split()) <= 40 for sentence in drawn)
+    assert not any("Liam on" in sentence or "saw Liam" in sentence for sentence in drawn)
 
 
 def test_the_first_of_each_category_of_cogs_are_measured():

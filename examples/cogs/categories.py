@@ -32,7 +32,7 @@ def group_of(category: str) -> str:
 
 def main(folder: Path) -> None:
     """Prints the table."""
-    categories = (folder / "data" / "texts" / CATEGORIES).read_text(encoding="utf-8").split()
+    categories = (folder / "data" / "recombined" / CATEGORIES).read_text(encoding="utf-8").split()
     members: Dict[str, List[int]] = {}
     for index, category in enumerate(categories):
         for name in (category, f"all {group_of(category)}", "all"):

@@ -10,16 +10,16 @@ reads the token-removal form of COGS and writes two folders of pairs such as
 The logical forms of training tell which tokens are symbols: a capitalised one that stands in the
 sentence, too, is a name; a predicate of a variable alone, or one with a preposition, is a noun.
 A variable is the place of a word, so the place follows each word that may have a variable.
-In the folder `texts` training also has texts of two or three of its sentences. The form of a text is
-the conjunction of theirs.
+In the folder `recombined` training also has sentences made of phrases of others.
 """
 
-import random
 import sys
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import List, NamedTuple, Set
 
+from examples.cogs.recombine import Recombiner, parse, written
 from examples.public_files import read_public
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.storage.files import replacing
@@ -28,7 +28,7 @@ CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
 # Of each category the first so many are measured: whole, they would take longer than the trainings.
 MEASURED = {"test": 1000, "gen": 200}
 REPEATED = 10  # times that training has each of its sentences that teach a word or stand alone
-TEXTS, LONGEST = 6000, 3  # so many texts of two to so many sentences
+RECOMBINED = 6000
 
 
 class Example(NamedTuple):
@@ -94,30 +94,18 @@ def find_rare(examples: List[Example]) -> List[Example]:
     ]
 
 
-def join(examples: List[Example]) -> Example:
-    """Sentences as one text, and the conjunction of their forms: first what is definite."""
-    words: List[str] = []
-    definite, conjuncts = [], []
-    for sentence, form, _ in examples:
-        moved = [str(int(token) + len(words)) if token.isdigit() else token for token in form]
-        *first, last = " ".join(moved).split(" ; ")
-        definite += first
-        conjuncts.append(last)
-        words += sentence
-    return Example(words, " ; ".join([*definite, " AND ".join(conjuncts)]).split(), "text")
-
-
-def draw_texts(examples: List[Example]) -> List[Example]:
-    """Texts of random sentences, the same at each call."""
-    draw = random.Random(1)
-    whole = [row for row in examples if len(row.sentence) > 1]
-    return [
-        join([draw.choice(whole) for _ in range(draw.randint(2, LONGEST))]) for _ in range(TEXTS)
-    ]
+def recombine(examples: List[Example], nouns: Set[str], names: Set[str]) -> List[Example]:
+    """New sentences, the same at each call."""
+    parsed = [parse(row.sentence, row.form, names) for row in examples]
+    recombiner = Recombiner([one for one in parsed if one is not None], nouns, names)
+    draw = Random(1)
+    drawn = [written(recombiner.draw(draw), names) for _ in range(RECOMBINED)]
+    return [Example(sentence, form, "recombined") for sentence, form in drawn]
 
 
 def main(data: Path, out: Path) -> None:
-    """Writes the pairs of all splits, and the categories, to ``sentences`` and ``texts``.
+    """Writes the pairs of all splits, and the categories, to ``sentences`` and
+    ``recombined``.
 
     Left out are the few sentences with a word that training lacks.
     """
@@ -143,8 +131,8 @@ def main(data: Path, out: Path) -> None:
         )
 
     train = examples["train"] + (REPEATED - 1) * find_rare(examples["train"])
-    longer = train + draw_texts(examples["train"])
-    for folder, rows in ((out / "sentences", train), (out / "texts", longer)):
+    more = train + recombine(examples["train"], nouns, names)
+    for folder, rows in ((out / "sentences", train), (out / "recombined", more)):
         for name, split in {**examples, "train": rows}.items():
             pairs = [(source(row.sentence), " ".join(map(mark, row.form))) for row in split]
             write_pairs(str(folder / name), pairs)
