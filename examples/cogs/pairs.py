@@ -104,8 +104,7 @@ def recombine(examples: List[Example], nouns: Set[str], names: Set[str]) -> List
 
 
 def main(data: Path, out: Path) -> None:
-    """Writes the pairs of all splits, and the categories, to ``sentences`` and
-    ``recombined``.
+    """Writes the pairs of all splits, and the categories, to ``sentences`` and ``recombined``.
 
     Left out are the few sentences with a word that training lacks.
     """

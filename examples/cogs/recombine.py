@@ -1,6 +1,6 @@
 """New sentences made of the phrases of others, after Andreas (2020).
 
-    the cat slept  +  Emma saw a dog on the mat  ->  the cat on the mat slept
+    The frog slept .  +  Emma saw a dog on the mat .  ->  A dog on the mat slept .
 
 Two phrases are of one kind if training has both in one environment: ``a dog`` and ``a dog on the
 mat`` in ``Emma saw _ .`` Phrases of a kind may stand for one another everywhere, also within one

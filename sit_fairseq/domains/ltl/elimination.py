@@ -57,7 +57,7 @@ def without_idle_symbols(
 
 
 def _idle(parts: Sequence[List[str]], symbols: Set[str], value: str) -> Set[str]:
-    """Those of some symbols that make all conjuncts true that have them, where each has a value."""
+    """The most symbols that, all at ``value``, make true each conjunct that has one of them."""
     idle = set(symbols)
 
     def truth(token: str, operands: List[float]) -> float:
