@@ -15,7 +15,7 @@ from examples.cogs.pairs import (
     main,
     read_examples,
 )
-from examples.cogs.recombine import Recombiner, exchanged, parse, phrase, written
+from examples.cogs.recombine import Recombiner, exchanged, parse, phrase, phrases, written
 from examples.lang2ltl.pairs import EquivalenceJudge, formula_of, read_pairs, requirements
 from examples.paper.tables import read_yaml
 from examples.scan.pairs import read_pairs as read_commands
@@ -98,13 +98,7 @@ def parsed(tmp_path):
 
 
 def test_a_phrase_of_cogs_hangs_on_one_word(parsed):
-    words = [
-        " ".join(whole.words[start:end])
-        for whole in parsed
-        for start in range(len(whole.words))
-        for end in range(start + 1, len(whole.words) + 1)
-        if phrase(whole, start, end)
-    ]
+    words = [" ".join(part.words) for whole in parsed for _, _, part in phrases(whole)]
     assert words == [
         *("a dog", "dog"),
         *("Liam", "a dog", "dog"),

@@ -28,7 +28,7 @@ CATEGORIES = "gen.categories"  # a line for each pair of the generalisation set
 # Of each category the first so many are measured: whole, they would take longer than the trainings.
 MEASURED = {"test": 1000, "gen": 200}
 REPEATED = 10  # times that training has each of its sentences that teach a word or stand alone
-RECOMBINED = 6000
+RECOMBINED = 6000  # new sentences
 
 
 class Example(NamedTuple):
@@ -95,7 +95,7 @@ def find_rare(examples: List[Example]) -> List[Example]:
 
 
 def recombine(examples: List[Example], nouns: Set[str], names: Set[str]) -> List[Example]:
-    """New sentences, the same at each call."""
+    """New sentences made of phrases of the examples, the same at each call."""
     parsed = [parse(row.sentence, row.form, names) for row in examples]
     recombiner = Recombiner([one for one in parsed if one is not None], nouns, names)
     draw = Random(1)

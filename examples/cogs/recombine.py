@@ -86,6 +86,16 @@ def phrase(whole: Parsed, start: int, end: int) -> Optional[Parsed]:
     return Parsed(whole.words[start:end], tuple(clauses), *heads) if len(heads) == 1 else None
 
 
+def phrases(whole: Parsed) -> Iterator[Tuple[int, int, Parsed]]:
+    """All phrases with their places."""
+    length = len(whole.words)
+    for start in range(length):
+        for end in range(start + 1, length + 1):
+            part = phrase(whole, start, end)
+            if part is not None:
+                yield start, end, part
+
+
 def exchanged(whole: Parsed, start: int, end: int, new: Parsed) -> Parsed:
     """The whole with another phrase from ``start`` to ``end``."""
     later = len(new.words) - (end - start)
@@ -113,7 +123,7 @@ class Recombiner:
         hole = Parsed(("_",), ())
         shared: Dict[Parsed, Set[Parsed]] = defaultdict(set)  # the patterns of an environment
         for whole in wholes:
-            for start, end, part in self._parts(whole):
+            for start, end, part in phrases(whole):
                 pattern = self._pattern(part)
                 self._phrases[pattern].append(part)
                 shared[self._pattern(exchanged(whole, start, end, hole))].add(pattern)
@@ -128,7 +138,7 @@ class Recombiner:
         self._inner = {  # the places of phrases of its own kind
             pattern: [
                 (start, end)
-                for start, end, part in self._parts(pattern)
+                for start, end, part in phrases(pattern)
                 if self._kind.get(part) == kind
             ]
             for pattern, kind in self._kind.items()
@@ -139,7 +149,7 @@ class Recombiner:
         while True:
             whole = _any_length(rng, self._wholes)
             places: Dict[int, List[Tuple[int, int]]] = defaultdict(list)  # of each kind
-            for start, end, part in self._parts(whole):
+            for start, end, part in phrases(whole):
                 places[self._kind[self._pattern(part)]].append((start, end))
             kind = rng.choice(list(places))
             start, end = rng.choice(places[kind])
@@ -159,18 +169,8 @@ class Recombiner:
         start, end = rng.choice(self._inner[pattern])
         return exchanged(new, start, end, self._nested(rng, kind, depth - 1))
 
-    @staticmethod
-    def _parts(whole: Parsed) -> Iterator[Tuple[int, int, Parsed]]:
-        """All phrases with their places."""
-        length = len(whole.words)
-        for start in range(length):
-            for end in range(start + 1, length + 1):
-                part = phrase(whole, start, end)
-                if part is not None:
-                    yield start, end, part
-
     def _pattern(self, parsed: Parsed) -> Parsed:
-        """The same with sorts in place of nouns and names."""
+        """A phrase or sentence with the sort, N or P, in place of each noun and name."""
         words = tuple(self._sorts.get(word, word) for word in parsed.words)
         clauses = {
             Clause(tuple(self._sorts.get(word, word) for word in c.predicate), c.places)
