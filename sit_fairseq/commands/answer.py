@@ -18,8 +18,8 @@ Each formula gets one line, in order: its answer; or *no answer exists*, if the 
 or *not verified*, if the judge accepts no hypothesis; or why it cannot be read. The exit status is
 0 if every formula has its answer or can have none, and 1 otherwise.
 
-If the first beam fails, the model may be asked a simpler form of the formula. The judge checks the
-answer to the whole formula.
+If the first beam fails, the model is asked other forms of the formula: simpler ones, and one with
+the operands of ``& | <-> xor`` exchanged. The judge checks the answer to the formula as it was given.
 
 If a name is no single word, ``--prefix`` and data call the formula's symbols p0, p1, ..., by first
 appearance. With ``--json``, ``names`` has the formula's name of each symbol, and ``line`` is its

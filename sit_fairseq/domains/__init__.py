@@ -32,8 +32,8 @@ class Domain:
             ``names``, what the text calls these; a ValueError says why a text is no problem.
         write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
         split: the problems of a file with their lines, from 1; None for one in each line.
-        rewrite: problems, two at most, that models may know better, of the tokens of one, each with
-            a function that makes its answers those of the first one.
+        rewrite: other forms of a problem, of its tokens, each with a function that makes its answers
+            those of the problem; the first is the one of a long problem that may be much shorter.
         recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the

@@ -158,7 +158,11 @@ def _answers(
     judges: JudgePool,
     beams: Sequence[int],
 ) -> List[Tuple[Answer, Optional[bool]]]:
-    """The model's answer to each formula over p0, p1, ..., and whether the formula has one."""
+    """The model's answer to each formula over p0, p1, ..., and whether the formula has one.
+
+    All forms of a formula are asked with the first beam, and then with wider ones, the formula
+    itself last: another form finds more than a wider beam.
+    """
     forms = []
     for source in sources:
         made: Dict[str, Callable] = {source: list}
@@ -182,16 +186,20 @@ def _answers(
     places = range(len(sources))
     sizes = [[len(text.split()) for text, _ in some] for some in forms]
     long = {place for place in places if sizes[place][0] > max(_LONG, 2 * min(sizes[place]))}
-    ask(long, 1, beams)
-    ask(places, 0, beams[:1])
-    ask(set(places) - long, 1, beams)
-    ask(places, 2, beams)
-    left = [place for place in places if found[place].verdict is not Verdict.satisfied]
     possible: List[Optional[bool]] = [True] * len(sources)
+
+    def ask_in_turn(left: Iterable[int], order: Iterable[int], widths: Sequence[int]) -> None:
+        for form in order:
+            ask(set(left) - long if form == 1 else left, form, widths)
+
+    others = range(1, max(map(len, forms), default=0))
+    ask(long, 1, beams)
+    ask_in_turn(places, (0, *others), beams[:1])
+    left = [place for place in places if found[place].verdict is not Verdict.satisfied]
     for place, solvable in zip(left, judges.solvable([sources[place] for place in left])):
         possible[place] = solvable
     if beams[1:]:
-        ask([place for place in left if possible[place] is not False], 0, beams[1:])
+        ask_in_turn([p for p in left if possible[p] is not False], (*others, 0), beams[1:])
     return [(found[place], possible[place]) for place in places]
 
 

@@ -20,6 +20,7 @@ ARITY: Dict[str, int] = {
 }
 
 OPERATORS = ("!", "&", "|", "<->", "xor", "->")  # of propositional logic
+COMMUTATIVE = ("&", "|", "<->", "xor")
 CONSTANTS = ("0", "1")  # false and true; every other leaf is a symbol
 
 # Tokens that give a trace its shape; none of them can be a symbol of a formula.
@@ -81,6 +82,22 @@ def balanced(tokens: Sequence[str]) -> List[str]:
             todo += reversed(halved(item[0], [[part] for part in _chain(item)]))
         else:
             todo += reversed(item)
+    return found
+
+
+def exchanged(tokens: Sequence[str]) -> List[str]:
+    """A well-formed formula whose commutative operators have their operands the other way round:
+    ``& b a`` for ``& a b``."""
+    found: List[str] = []
+    todo = [parse(tokens)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            found.append(item)
+        else:
+            operator, *operands = item
+            found.append(operator)
+            todo += operands if operator in COMMUTATIVE else reversed(operands)
     return found
 
 

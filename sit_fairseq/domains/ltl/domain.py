@@ -8,7 +8,7 @@ from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
 from sit_fairseq.domains.formulas.held_out import held_out_sets
 from sit_fairseq.domains.formulas.infix import named
 from sit_fairseq.domains.formulas.reading import read_formula
-from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS, balanced
+from sit_fairseq.domains.formulas.syntax import ARITY, SYMBOLS, balanced, exchanged
 from sit_fairseq.domains.ltl.elimination import without_idle_symbols
 from sit_fairseq.domains.ltl.recipe import LABELS, LtlCells, LtlRecipe
 from sit_fairseq.domains.ltl.spot_judge import SpotJudge, spot_patterns, spot_trace
@@ -33,7 +33,11 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=True),
     write=named(trace_text),
     split=split_problems,
-    rewrite=lambda tokens: [without_idle_symbols(tokens), (balanced(tokens), list)],
+    rewrite=lambda tokens: [
+        without_idle_symbols(tokens),
+        (balanced(tokens), list),
+        (exchanged(tokens), list),
+    ],
     recipe=LtlRecipe,
     labels=LABELS,
     cells=LtlCells,

@@ -10,7 +10,7 @@ from sit_fairseq.domains.formulas.dimacs import read_problem, split_problems
 from sit_fairseq.domains.formulas.held_out import held_out_sets
 from sit_fairseq.domains.formulas.infix import named
 from sit_fairseq.domains.formulas.reading import read_formula
-from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced
+from sit_fairseq.domains.formulas.syntax import ARITY, OPERATORS, SYMBOLS, balanced, exchanged
 from sit_fairseq.domains.prop.aiger_judge import AigerJudge
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.gates import without_gates
@@ -45,7 +45,11 @@ DOMAIN = Domain(
     read=partial(read_problem, temporal=False),
     write=named(literals_text),
     split=split_problems,
-    rewrite=lambda tokens: [without_gates(tokens), (balanced(tokens), list)],
+    rewrite=lambda tokens: [
+        without_gates(tokens),
+        (balanced(tokens), list),
+        (exchanged(tokens), list),
+    ],
     recipe=PropRecipe,
     labels=LABELS,
     cells=PropCells,

@@ -6,6 +6,7 @@ import pytest
 
 from sit_fairseq.domains.formulas.syntax import (
     balanced,
+    exchanged,
     formula_symbols,
     parse,
 )
@@ -52,10 +53,17 @@ def test_chains_are_balanced_and_nothing_else():
     assert balanced(["a"]) == ["a"]
 
 
-def test_long_formulas_are_balanced_in_linear_time():
+def test_operands_are_exchanged_where_their_order_means_nothing():
+    assert " ".join(exchanged("& -> a b | ! c xor d 1".split())) == "& | xor 1 d ! c -> a b"
+    assert " ".join(exchanged("U & a b <-> c W d e".split())) == "U & b a <-> W d e c"
+    assert exchanged(["a"]) == ["a"]
+
+
+def test_long_formulas_are_written_anew_in_linear_time():
     deep = ["!"] * 60000 + ["a"]
     begin = time.process_time()
     assert balanced(deep) == deep
+    assert exchanged(deep) == deep
     assert len(balanced(["&"] * 40000 + ["a"] * 40001)) == 80001
     assert time.process_time() - begin < 5
 
