@@ -32,8 +32,9 @@ class Domain:
             ``names``, what the text calls these; a ValueError says why a text is no problem.
         write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
         split: the problems of a file with their lines, from 1; None for one in each line.
-        rewrite: other forms of a problem, of its tokens, each with a function that makes its answers
-            those of the problem; the first is the one of a long problem that may be much shorter.
+        rewrite: other forms of a problem, from its tokens, each with a function that turns answers to
+            the form into answers to the problem. If a problem is long and its first form has less
+            than half its tokens, the model is asked this form first.
         recipe: a subclass of :class:`~sit_fairseq.datasets.recipes.Recipe`, which draws problems;
             its fields are the options of ``sit generate``.
         labels: find an answer to a problem, by the name of the kind of answers; the first is the

@@ -1,4 +1,4 @@
-"""Which forms of a formula a model is asked, and with which beams, until the judge is content."""
+"""``sit answer`` asks a model all forms of a formula with a narrow beam, then with wider ones."""
 
 from types import SimpleNamespace
 

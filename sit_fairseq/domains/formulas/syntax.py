@@ -72,22 +72,24 @@ def balanced(tokens: Sequence[str]) -> List[str]:
     """A well-formed formula whose chains of ``&`` and of ``|`` are :func:`halved`: ``& & a b & c
     d`` for ``& & & a b c d``."""
 
-    found: List[str] = []
-    todo = [parse(tokens)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            found.append(item)
-        elif item[0] in ("&", "|"):
-            todo += reversed(halved(item[0], [[part] for part in _chain(item)]))
-        else:
-            todo += reversed(item)
-    return found
+    def halves(tree: Tuple) -> Sequence[Tree]:
+        return halved(tree[0], [[part] for part in _chain(tree)]) if tree[0] in ("&", "|") else tree
+
+    return _rearranged(tokens, halves)
 
 
 def exchanged(tokens: Sequence[str]) -> List[str]:
     """A well-formed formula whose commutative operators have their operands the other way round:
     ``& b a`` for ``& a b``."""
+
+    def exchange(tree: Tuple) -> Sequence[Tree]:
+        return (tree[0], *reversed(tree[1:])) if tree[0] in COMMUTATIVE else tree
+
+    return _rearranged(tokens, exchange)
+
+
+def _rearranged(tokens: Sequence[str], parts: Callable[[Tuple], Sequence[Tree]]) -> List[str]:
+    """A formula in which the ``parts`` of each subtree stand in its place, from the root down."""
     found: List[str] = []
     todo = [parse(tokens)]
     while todo:
@@ -95,9 +97,7 @@ def exchanged(tokens: Sequence[str]) -> List[str]:
         if isinstance(item, str):
             found.append(item)
         else:
-            operator, *operands = item
-            found.append(operator)
-            todo += operands if operator in COMMUTATIVE else reversed(operands)
+            todo += reversed(parts(item))
     return found
 
 
