@@ -39,7 +39,7 @@ class _SlotSpace(EnsembleModel):
     def forward_decoder(self, tokens, encoder_outs, incremental_states, temperature=1.0):
         (source,), (state,) = encoder_outs, incremental_states
         if "cache" not in state:
-            state["cache"] = self.single_model.new_cache(source)
+            state["cache"] = self.single_model.memory(source)
         logits = self.single_model.step(tokens, state["cache"])[:, -1, :] / temperature
         log_probs = logits.log_softmax(1)
         return F.pad(log_probs, (0, self.width - log_probs.size(1)), value=-math.inf), None
@@ -83,7 +83,7 @@ class Stepwise:
         self.sentence = torch.arange(len(SOURCES)).repeat_interleave(hypotheses)
         self.encoded = model.encode(self.sources).reorder(self.sentence)
         self.tokens = torch.full((self.sentence.numel(), 1), self.dictionary.eos())
-        self.cache = model.new_cache(self.encoded)
+        self.cache = model.memory(self.encoded)
 
     def reorder(self, order):
         self.cache.reorder(order)
@@ -111,7 +111,8 @@ class Stepwise:
         source = self.sources[self.sentence[row]]
         source = source[source.ne(self.dictionary.pad())].unsqueeze(0)
         with torch.no_grad():
-            return self.model.decoder(self.tokens[row : row + 1], self.model.encode(source))[0, -1]
+            memory = self.model.memory(self.model.encode(source), keeps=False)
+            return self.model.decoder(self.tokens[row : row + 1], memory)[0, -1]
 
     def check(self, logits, rows=None):
         """Compares logits of the last step with teacher forcing, for some of the hypotheses."""

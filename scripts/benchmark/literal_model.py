@@ -78,7 +78,10 @@ class _Attention(nn.Module):
         return self.out_proj(mixed.transpose(2, 3).flatten(3)), (keys, values)
 
     def _rotate(self, x: Tensor, step: int) -> Tensor:
-        return x if self.rotary is None else self.rotary(x, step)
+        if self.rotary is None:
+            return x
+        position = torch.arange(step, step + x.size(-2), device=x.device).unsqueeze(0)
+        return self.rotary(position, x.dtype)(x)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(3, (self.heads, -1)).transpose(2, 3)

@@ -296,9 +296,9 @@ class SlotSpaceTransformer(nn.Module):
         states = encode(self.source_indices[canonical])
         return SimpleNamespace(slots=slots, canonical=canonical, states=states)
 
-    def new_cache(self, source: SimpleNamespace) -> Any:
+    def memory(self, source: SimpleNamespace) -> Any:
         if self._is_baseline:
-            return self.model.new_cache(source.states)
+            return self.model.memory(source.states)
         return _Cache(self.model, source.states)
 
     def step(self, canonical: Tensor, cache: Any) -> Tensor:

@@ -10,7 +10,8 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.models.attention import Kernel, KeysValues
+from sit_fairseq.models.all_places import AllPlaces
+from sit_fairseq.models.attention import Kernel, KeysValues, Seen
 from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.slots import Slots
@@ -100,17 +101,26 @@ class _Entries:
 
 @dataclass
 class _Step:
-    """Stands in for a decoder's :class:`KeyValueCache`."""
+    """Stands in for a decoder's :class:`~sit_fairseq.models.memory.Memory` in one step."""
 
+    decoder: nn.Module
     context: Context
     position: Tensor
-    self_attn: Optional[_Entries]
-    aggregated_attn: Optional[_Entries]
-    encoder_attn: Sequence[_Entries]
+    own: Optional[_Entries]
+    aggregated: Optional[_Entries]
+    source: Sequence[_Entries]
 
-    def advance(self, canonical: Tensor) -> Tensor:
-        """The tokens to read, all of them: every step has an object of its own."""
-        return canonical
+    def read(self, canonical: Tensor) -> Seen:
+        """What the attentions see of (K, 1) tokens."""
+        num_base = self.decoder.embed_tokens.vocabulary.num_base
+        layout = AllPlaces(canonical, num_base, self.context.streams)
+        position = self.position.view(1, 1)
+        rotations = self.decoder.rotations(layout, position)
+        return Seen(layout, position, *rotations, self.own, self.aggregated, self.source)
+
+    def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """The output of the last layer."""
+        return last(x, seen, number)
 
 
 class SentenceEncoder(nn.Module):
@@ -141,14 +151,16 @@ class SentenceEncoder(nn.Module):
         """
         decoder, streams = self.model.decoder, OneSentence.of(slots, sorts=sorts)
         canonical = tokens.unsqueeze(0)
+        layout = AllPlaces(canonical, self.model.vocabulary.num_base, streams)
+        position = torch.arange(canonical.size(1)).unsqueeze(0)
         prepared = None if tree is None else tree.unsqueeze(0)
         source, *tables = self.model.tables()
-        states = self.model.encoder(canonical, streams, source, prepared=prepared)
+        states = self.model.encoder(layout, source, position, prepared)
         slots = Slots(self.model.vocabulary, canonical)  # of which nobody asks the names
-        encoded = EncodedSource(slots, streams, *tables, states, canonical)
+        encoded = EncodedSource(slots, streams, *tables, layout, states, canonical, position)
         views = decoder.project_encoder(encoded)
         memories = []
-        for letters, layers in zip(decoder.cfg.pattern.cross, zip(*views)):
+        for letters, layers in zip(decoder.cfg.pattern.cross, views):
             memory = torch.stack([torch.stack(tuple(view)) for view in layers])
             memory = memory.permute(0, 1, 4, 2, 3, 5).flatten(4)  # L x 2 x T x S x C
             memories.append(memory if letters == "CP" else memory.squeeze(3))
@@ -193,11 +205,12 @@ class SentenceDecoder(nn.Module):
 
         own = [entries(cache) for cache in caches]
         step = _Step(
+            decoder,
             Context(Slots(self.model.vocabulary, tokens), streams, *self.model.tables()[1:]),
             position,
             own[0] if "DP" in pattern else None,
             own[-1] if "DA" in pattern else None,
             [entries(memory.unsqueeze(0)) for memory in memories],
         )
-        logits = decoder.step(tokens.unsqueeze(1), step)
+        logits = decoder(tokens.unsqueeze(1), step)
         return (log_probabilities(logits).squeeze(1), *(cache.all() for cache in own))

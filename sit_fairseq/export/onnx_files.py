@@ -21,11 +21,9 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import small_checkpoint
 from sit_fairseq.export.grammars import GRAMMARS
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
-from sit_fairseq.export.one_sentence_rows import RowSentenceDecoder, RowSentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.model import Model
-from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
@@ -43,11 +41,15 @@ def check_exportable(model: nn.Module) -> None:
     """
     if isinstance(model, SymbolInvariantLanguageModel):
         raise UserError("a language model cannot be exported to ONNX; export it for transformers")
-    kind = next(name for name, of in VOCABULARIES.items() if type(model.vocabulary) is of)
+    kind = model.encoder.cfg.options.symbol_embedding
     if kind not in ("streams", "fixed"):
         raise UserError(
             f"a model with symbol_embedding {kind} cannot be exported to ONNX; those with streams "
             "and fixed can"
+        )
+    if model.encoder.cfg.options.stream_places != "all":
+        raise UserError(
+            "a model with stream_places own cannot be exported to ONNX; export it for transformers"
         )
     if model.vocabulary.fresh_symbols:
         raise UserError(
@@ -66,9 +68,8 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
         ``specials``: the ids of the three with a use; ``tree``: for positions in trees the number
         of operands of each token that has some, and the greatest depth; ``longest``: of source and
         target, in tokens with ``</s>``; ``cross``: the encoder's outputs; ``caches``: the decoder's
-        with the shape of an entry, ``S`` for the number of streams; with stream_places own the
-        tokens of source and target are the last of both; ``fresh_symbols``: 0; ``grammar``: of
-        well-formed answers, null if nobody has said it.
+        with the shape of an entry, ``S`` for the number of streams; ``fresh_symbols``: 0;
+        ``grammar``: of well-formed answers, null if nobody has said it.
     """
     vocabulary, encoder, decoder = model.vocabulary, model.encoder, model.decoder
     dictionary = vocabulary.dictionary
@@ -76,10 +77,8 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     tree = None
     if isinstance(encoder.embed_positions, TreePositions):
         tree = {"arity": vocabulary.operators, "depth": encoder.embed_positions.depth}
-    layers, channels, own = len(decoder.layers), decoder.cfg.embed_dim, _has_rows(model)
-    rows = 2 if own else "S"
-    caches = {"DP": [layers, 2, 0, rows, channels], "DA": [layers, 2, 0, channels]}
-    caches = {kind: caches[kind] for kind in caches if kind in decoder.cfg.pattern}
+    layers, channels = len(decoder.layers), decoder.cfg.embed_dim
+    caches = {"DP": [layers, 2, 0, "S", channels], "DA": [layers, 2, 0, channels]}
     return {
         "format": 2 if vocabulary.num_sorts > 1 and not vocabulary.one_stream else 1,
         "tokens": tokens,
@@ -88,8 +87,8 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
         "specials": {"pad": dictionary.pad(), "eos": dictionary.eos(), "unk": dictionary.unk()},
         "tree": tree,
         "longest": {"source": encoder.cfg.max_positions, "target": decoder.cfg.max_positions},
-        "cross": [*decoder.cfg.pattern.cross, *["tokens"] * own],
-        "caches": {**caches, "tokens": [0]} if own else caches,
+        "cross": [*decoder.cfg.pattern.cross],
+        "caches": {kind: caches[kind] for kind in caches if kind in decoder.cfg.pattern},
         "fresh_symbols": 0,
         "grammar": domain if domain in GRAMMARS else None,
     }
@@ -129,10 +128,6 @@ def write(model: nn.Module, folder: str, domain: Optional[str] = None) -> None:
         file.write("\n")
 
 
-def _has_rows(model: nn.Module) -> bool:
-    return model.encoder.cfg.options.stream_places == "own"
-
-
 # An example of an input, and the dimensions of it that may change.
 _Input = Tuple[Tensor, Dict[int, Any]]
 
@@ -157,8 +152,7 @@ def _export_encoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
         inputs["tree"] = (torch.full((5, description["tree"]["depth"]), -1), {0: tokens})
     inputs.update(of_streams)  # sorts, if there are any, come last
     outputs = [f"memory_{letters}" for letters in description["cross"]]
-    network = RowSentenceEncoder if _has_rows(plain) else SentenceEncoder
-    _export(network(plain), inputs, outputs, path)
+    _export(SentenceEncoder(plain), inputs, outputs, path)
 
 
 def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) -> None:
@@ -167,12 +161,9 @@ def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
     slots, changing = of_streams["slots"]
     streams, number = changing[0], len(slots)
     layers, channels = len(plain.decoder.layers), plain.decoder.cfg.embed_dim
-    if _has_rows(plain):
-        number, streams = 2, Dim.STATIC
     memories = {
         "CP": (torch.zeros(layers, 2, 5, number, channels), {2: tokens, 3: streams}),
         "CA": (torch.zeros(layers, 2, 5, channels), {2: tokens}),
-        "tokens": (torch.zeros(5, dtype=torch.long), {0: tokens}),
     }
     caches = {
         "DP": (
@@ -180,7 +171,6 @@ def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
             {0: hypotheses, 3: steps, 4: streams},
         ),
         "DA": (torch.zeros(2, layers, 2, 4, channels), {0: hypotheses, 3: steps}),
-        "tokens": (torch.zeros(2, 4), {0: hypotheses, 1: steps}),
     }
     inputs = {
         "tokens": (torch.full((2,), plain.vocabulary.num_base - 1), {0: hypotheses}),
@@ -191,8 +181,7 @@ def _export_decoder(plain: nn.Module, description: Dict[str, Any], path: str) ->
         **of_streams,
     }
     outputs = ["log_probabilities", *(f"new_{name}" for name in inputs["caches"])]
-    network = RowSentenceDecoder if _has_rows(plain) else SentenceDecoder
-    _export(network(plain), inputs, outputs, path)
+    _export(SentenceDecoder(plain), inputs, outputs, path)
 
 
 def _export(

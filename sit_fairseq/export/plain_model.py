@@ -5,37 +5,32 @@ tables.
 """
 
 from copy import deepcopy
-from typing import Optional, Union
+from typing import Callable, Optional
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.attention import Rotary, StreamSelfAttention, ViewAttention
-from sit_fairseq.symbols.rows import Places
 
 
 class _RotaryTable(nn.Module):
-    """:class:`Rotary` for ``length`` positions, whose offset may be a tensor."""
+    """:class:`Rotary` that looks rotations by ``length`` positions up."""
 
     def __init__(self, rotary: Rotary, length: int) -> None:
         super().__init__()
-        # Rotated, a vector (1, 0) in each pair of channels is (cos, sin).
-        unit = torch.ones(length, rotary.head_dim)
-        unit[:, rotary.head_dim // 2 :] = 0
-        cos, sin = rotary(unit).chunk(2, dim=1)
-        self.register_buffer("cos", torch.cat((cos, cos), dim=1))
-        self.register_buffer("sin", torch.cat((-sin, sin), dim=1))
+        cos, sin = rotary(torch.arange(length).unsqueeze(0), torch.float32)
+        self.register_buffer("cos", cos[0, 0])
+        self.register_buffer("sin", sin[0, 0])
 
-    def forward(self, x: Tensor, offset: Union[int, Tensor, Places] = 0) -> Tensor:
-        """Rotates (..., T, D), of which the vector at index t has position ``offset + t``, or its
-        place."""
-        if isinstance(offset, Places):
-            positions = offset.position.unsqueeze(1)
-        else:
-            positions = torch.arange(x.size(-2)) + offset
-        swapped = torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1)
-        return x * self.cos[positions] + swapped * self.sin[positions]
+    def forward(self, position: Tensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+        """The rotation by (R, T) positions."""
+        cos, sin = self.cos[position].unsqueeze(1), self.sin[position].unsqueeze(1)
+
+        def rotate(x: Tensor) -> Tensor:
+            return x * cos + torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1) * sin
+
+        return rotate
 
 
 def _kernel(
@@ -60,11 +55,8 @@ def plain_copy(model: nn.Module) -> nn.Module:
     for side in (model.encoder, model.decoder):
         # Cross-attentions rotate keys by the positions of the source.
         length = max(model.encoder.cfg.max_positions, model.decoder.cfg.max_positions)
-        table = None
-        for module in list(side.modules()):
+        for module in side.modules():
             if isinstance(module, (StreamSelfAttention, ViewAttention)):
                 module._kernel = _kernel
-            if isinstance(getattr(module, "rotary", None), Rotary):
-                table = table or _RotaryTable(module.rotary, length)
-                module.rotary = table
+        side.rotary = side.rotary and _RotaryTable(side.rotary, length)
     return model

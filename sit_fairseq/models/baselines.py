@@ -6,13 +6,14 @@ Shapes as in :mod:`sit_fairseq.symbols.slots`; J symbols in the dictionary.
 import logging
 import random
 from types import MappingProxyType
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
 from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
@@ -36,6 +37,17 @@ class FixedVocabulary(OneStreamVocabulary):
     ``base_tokens``."""
 
     produces_any_symbol = True
+
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        """The row of each token. No token is a symbol, so no sentence has slots.
+
+        Raises:
+            UserError: a symbol has no row.
+        """
+        fault = self.unreadable(tokens)
+        if fault is not None:
+            raise UserError(f"a sentence {fault}")
+        return super().read(tokens)
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Names symbols without a row; see :meth:`Vocabulary.unreadable`."""
@@ -68,6 +80,25 @@ class CanonicalVocabulary(OneStreamVocabulary):
         if saved is not None:
             self.symbol_rows = self.symbol_rows.new_empty(saved.shape)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
+        the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
+        canonical, slots = super().read(tokens)
+        rows, symbols, sorts = self.rows_of_sorts, slots.names, slots.sorts
+        counts = torch.tensor(rows, device=tokens.device)
+        sorts = torch.zeros_like(symbols) if sorts is None else sorts
+        earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
+        exists, has_row = symbols.ne(self.dictionary.pad()), earlier < counts[sorts]
+        self.warn_of_lost_symbols(earlier[exists & ~has_row])
+        row = (counts.cumsum(0) - counts)[sorts] + earlier
+        names = tokens.new_full((tokens.size(0), sum(rows)), self.unk)
+        sentence, slot = (exists & has_row).nonzero(as_tuple=True)
+        names[sentence, row[sentence, slot]] = symbols[sentence, slot]
+        ids = torch.where(has_row, self.num_base + row, self.unk)
+        ids = F.pad(ids, (0, 1)).gather(1, (canonical - self.num_base).clamp(min=0))
+        canonical = torch.where(canonical >= self.num_base, ids, canonical)
+        return canonical, Slots(self, names)
 
     @property
     def rows_of_sorts(self) -> List[int]:
@@ -107,6 +138,11 @@ class NamedVocabulary(OneStreamVocabulary):
     most_symbols: Optional[int] = None
     produces_any_symbol = True
 
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        """Replaces every symbol by its place among the J symbols of the dictionary."""
+        slots = Slots(self, self.symbols_known().to(tokens).expand(tokens.size(0), -1))
+        return slots.encode(tokens), slots
+
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Tells of more symbols than vectors; see :meth:`Vocabulary.unreadable`."""
         number = self.symbols_known().numel()
@@ -135,52 +171,13 @@ class NamedVocabulary(OneStreamVocabulary):
             )
 
 
-def _fixed_slots(vocabulary: FixedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
-    """The row of each token. No token is a symbol, so no sentence has slots.
-
-    Raises:
-        UserError: a symbol has no row.
-    """
-    fault = vocabulary.unreadable(tokens)
-    if fault is not None:
-        raise UserError(f"a sentence {fault}")
-    return Slots.by_appearance(vocabulary, tokens)
-
-
-def _canonical_slots(vocabulary: CanonicalVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
-    """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
-    the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
-    canonical, slots = Slots.by_appearance(vocabulary, tokens)
-    rows, unk = vocabulary.rows_of_sorts, vocabulary.unk
-    counts, symbols, sorts = torch.tensor(rows, device=tokens.device), slots.names, slots.sorts
-    sorts = torch.zeros_like(symbols) if sorts is None else sorts
-    earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
-    exists, has_row = symbols.ne(vocabulary.dictionary.pad()), earlier < counts[sorts]
-    vocabulary.warn_of_lost_symbols(earlier[exists & ~has_row])
-    row = (counts.cumsum(0) - counts)[sorts] + earlier
-    names = tokens.new_full((tokens.size(0), sum(rows)), unk)
-    sentence, slot = (exists & has_row).nonzero(as_tuple=True)
-    names[sentence, row[sentence, slot]] = symbols[sentence, slot]
-    ids = torch.where(has_row, vocabulary.num_base + row, unk)
-    ids = F.pad(ids, (0, 1)).gather(1, (canonical - vocabulary.num_base).clamp(min=0))
-    canonical = torch.where(canonical >= vocabulary.num_base, ids, canonical)
-    return canonical, Slots(vocabulary, names)
-
-
-def _slots_of_names(vocabulary: NamedVocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
-    """Replaces every symbol by its place among the J symbols of the dictionary."""
-    names = vocabulary.symbols_known().to(tokens).expand(tokens.size(0), -1)
-    slots = Slots(vocabulary, names)
-    return slots.encode(tokens), slots
-
-
 class _OneStreamTable(StreamTable):
     """Looks canonical ids up in a matrix and multiplies features with it."""
 
-    def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
+    def _vectors(self, layout: AllPlaces) -> Tensor:
         # Beams that are dead anyway hold ids without a vector.
-        unknown = canonical >= self.matrix.size(0)
-        return canonical.masked_fill(unknown, self.vocabulary.unk)
+        unknown = layout.canonical >= self.matrix.size(0)
+        return layout.canonical.masked_fill(unknown, self.vocabulary.unk)
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
         return hidden @ matrix.t()
@@ -289,20 +286,13 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
     return torch.tensor(bits).view(len(names), code_dim)
 
 
-_SLOTS = {
-    Vocabulary: Slots.by_appearance,
-    FixedVocabulary: _fixed_slots,
-    CanonicalVocabulary: _canonical_slots,
-    NamedVocabulary: _slots_of_names,
+# The vocabulary and the embedding of each choice of symbol_embedding.
+KINDS: Dict[str, Tuple[Type[Vocabulary], Type[TokenEmbedding]]] = {
+    "streams": (Vocabulary, TokenEmbedding),
+    "fixed": (FixedVocabulary, OneStreamEmbedding),
+    "canonical": (CanonicalVocabulary, OneStreamEmbedding),
+    "random": (NamedVocabulary, RandomEmbedding),
 }
-# By the choices of symbol_embedding.
-VOCABULARIES = {
-    "streams": Vocabulary,
-    "fixed": FixedVocabulary,
-    "canonical": CanonicalVocabulary,
-    "random": NamedVocabulary,
-}
-_EMBEDDINGS = {"streams": TokenEmbedding, "random": RandomEmbedding}
 
 
 def make_vocabulary(
@@ -313,7 +303,8 @@ def make_vocabulary(
 ) -> Vocabulary:
     """The vocabulary of a model; see :class:`Vocabulary`."""
     options = dict(fresh_symbols=cfg.fresh_symbols, fresh_names=fresh_names)
-    return VOCABULARIES[cfg.symbol_embedding](dictionary, arity=arity, **options)
+    vocabulary, _ = KINDS[cfg.symbol_embedding]
+    return vocabulary(dictionary, arity=arity, **options)
 
 
 def make_embedding(
@@ -323,10 +314,5 @@ def make_embedding(
     cosine, kind = cfg.output_head == "cosine", cfg.symbol_embedding
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
-    made = _EMBEDDINGS.get(kind, OneStreamEmbedding)
-    return made(vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
-
-
-def read_slots(vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, Slots]:
-    """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
-    return _SLOTS[type(vocabulary)](vocabulary, tokens)
+    _, embedding = KINDS.get(kind, KINDS["fixed"])
+    return embedding(vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)

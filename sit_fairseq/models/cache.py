@@ -1,25 +1,22 @@
-"""The key-value cache of step-by-step decoding.
+"""The entries that a search keeps: keys and values of all steps so far, and of sources.
 
-Keys and values stay in place when beams are reordered or sentences end. Tables say which of the
-stored ones each row attends to.
+They stay in place when beams are reordered or sentences end. Tables say which of the stored ones
+each row attends to.
 
-Shapes: R rows over streams, B sentences, N streams, K hypotheses of each sentence, T
-positions so far, U source positions, E stored entries, C channels, H heads, D = C / H
-channels of a head; M views of sources (of streams, or aggregated) that the search began with.
+Shapes: R rows, P new and T positions so far, U source positions, E stored entries, C channels, H
+heads, D = C / H channels of a head; M views of sources (of streams, or aggregated) that the search
+began with.
 """
 
 import copy
 import math
-from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 from torch import Tensor
 
 from sit_fairseq.models.attention import Kernel, KeysValues
-from sit_fairseq.models.context import Context
 from sit_fairseq.models.cpu_kernels import SHORT_AXIS, weighted_sums
-from sit_fairseq.symbols.streams import Reordering
 
 # Numbers gathered at a time: they stay in a core's cache, and in memory that is reused.
 _BLOCK = 2**20
@@ -31,11 +28,19 @@ class SelfAttentionCache:
     The cache only appends. One table, the same for all layers, says which entry each row
     has at each position, as the block table of a paged cache does.
 
+    Attributes:
+        entries: (R, T) that table.
+        mask: (R, 1, P, T) True where an entry is seen; None for all that are not later.
+        stores: whether new keys and values are kept.
+
     Args:
         rows: R at the start.
         num_heads: H.
         device: of the keys and values.
     """
+
+    mask: Optional[Tensor] = None
+    stores = True
 
     def __init__(self, rows: int, num_heads: int, device: torch.device) -> None:
         self.entries = torch.empty(rows, 0, dtype=torch.long, device=device)
@@ -61,37 +66,23 @@ class SelfAttentionCache:
         self.entries = self.entries.index_select(0, rows)
         self._heads = None
 
-    def seen_by(self, entries: Tensor) -> "SelfAttentionCache":
-        """The same keys and values for (R', T) other rows."""
+    def seen_by(self, **changed: Any) -> "SelfAttentionCache":
+        """The same keys and values with other attributes."""
         seen = copy.copy(self)
-        seen.entries, seen._heads = entries, None
+        seen._heads = None
+        vars(seen).update(changed)
         return seen
 
     def attend(
-        self,
-        layer: int,
-        queries: Tensor,
-        kernel: Kernel,
-        new: Optional[KeysValues] = None,
-        mask: Optional[Tensor] = None,
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
     ) -> Tensor:
-        """Stores a layer's new entries, and attends from each row to its entries.
-
-        Args:
-            layer: the number of the layer.
-            queries: (R, H, P, D) of the new positions.
-            kernel: attends from several positions at once.
-            new: (count, H, P, D) keys and values; None where they are stored already.
-            mask: (R, 1, P, T) True where an entry is seen; None for all that are not later.
-
-        Returns:
-            (R, H, P, D).
-        """
-        if new is not None:
+        """Stores a layer's ``new`` keys and values, and attends from each row to its entries, see
+        :class:`~sit_fairseq.models.attention.Entries`."""
+        if self.stores:
             self._store(layer, new)
         keys, values = self._stored[layer]
-        if mask is not None or queries.size(2) > 1:
-            return self._attend_at_once(queries, kernel, keys, values, mask)
+        if self.mask is not None or queries.size(2) > 1:
+            return self._attend_at_once(queries, kernel, keys, values)
         scores = self._scores(keys, queries.flatten(1) * queries.size(3) ** -0.5)
         if scores.size(1) < SHORT_AXIS:
             weights = scores.softmax(1).transpose(1, 2).flatten(0, 1)
@@ -112,13 +103,9 @@ class SelfAttentionCache:
             whole[start : self._size] = part
 
     def _attend_at_once(
-        self,
-        queries: Tensor,
-        kernel: Kernel,
-        keys: Tensor,
-        values: Tensor,
-        mask: Optional[Tensor],
+        self, queries: Tensor, kernel: Kernel, keys: Tensor, values: Tensor
     ) -> Tensor:
+        mask = self.mask
         keys, values = (
             part[self.entries].unflatten(2, (self._num_heads, -1)).transpose(1, 2)
             for part in (keys, values)
@@ -149,16 +136,16 @@ class CrossAttentionCache:
     """The encoder's keys and values of one cross-attention in each layer.
 
     They are stored once per view of a source, and looked up by row.
+
+    Args:
+        layers: keys and values of each layer, both (M, H, U, D); None of layers that do not ask.
     """
 
-    def __init__(self) -> None:
-        self._stored: List[KeysValues] = []  # of each layer, (M, H, D, U) and (M, H, U, D)
-
-    def add_layer(self, view: KeysValues) -> None:
-        """Stores the keys and values of the next layer, both (M, H, U, D)."""
-        self._stored.append(
-            KeysValues(view.keys.transpose(2, 3).contiguous(), view.values.contiguous())
-        )
+    def __init__(self, layers: Sequence[Optional[KeysValues]]) -> None:
+        self._stored = [
+            view and KeysValues(view.keys.transpose(2, 3).contiguous(), view.values.contiguous())
+            for view in layers
+        ]
 
     def look_up(self, view: Tensor, padding: Optional[Tensor]) -> None:
         """Notes the view that each row attends to.
@@ -168,7 +155,7 @@ class CrossAttentionCache:
             padding: (R, U) True at padding of that view, None if there is none.
         """
         self._view, self._padding = view, padding
-        _, num_heads, head_dim, length = self._stored[0].keys.shape
+        _, num_heads, head_dim, length = self._stored[-1].keys.shape
         heads = _heads(view.unsqueeze(1), num_heads)
         self._channels = heads * head_dim + torch.arange(head_dim, device=view.device)
         self._positions = heads * length + torch.arange(length, device=view.device)
@@ -177,8 +164,10 @@ class CrossAttentionCache:
             bias = torch.zeros(padding.shape, device=view.device)
             self._bias = bias.masked_fill_(padding, -math.inf).unsqueeze(1)  # R x 1 x U
 
-    def attend(self, layer: int, queries: Tensor, kernel: Kernel) -> Tensor:
-        """Attends from (R, H, P, D) queries to the view of their row."""
+    def attend(
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+    ) -> Tensor:
+        """Attends to the view of each row, see :class:`~sit_fairseq.models.attention.Entries`."""
         keys, values = self._stored[layer]
         if queries.size(2) > 1:
             mask = None if self._padding is None else ~self._padding[:, None, None]
@@ -189,153 +178,6 @@ class CrossAttentionCache:
             scores.view(self._bias.size(0), -1, scores.size(1)).add_(self._bias)
         attended = weighted_sums(values.flatten(0, 2), self._positions, scores.softmax(1))
         return attended.view(queries.shape)
-
-
-class KeyValueCache:
-    """The memory of a decoder between the steps of a search.
-
-    Args:
-        batch: at the first step.
-        views: for each layer, the keys and values (M, H, U, D) of its cross-attentions.
-        cross: the cross-attentions in their order, ``"CP"`` or ``"CA"`` as in the attention
-            pattern.
-        num_heads: H.
-
-    Attributes:
-        position: of the first token that the step reads.
-        context: the batch at this step.
-        self_attn: to the row's own stream, an entry for each row over streams.
-        aggregated_attn: to the aggregated view, an entry for each hypothesis.
-        encoder_attn: to the source.
-    """
-
-    def __init__(
-        self,
-        batch: Context,
-        views: Iterable[Sequence[KeysValues]],
-        cross: Sequence[str],
-        num_heads: int,
-    ) -> None:
-        self.position = self._length = 0
-        streams = batch.streams
-        self.context = Context(batch.slots, streams, batch.target_table, batch.output_table)
-        self._padding = batch.padding
-        device = streams.sentence.device
-        num_streams = streams.sentence.numel()
-        self.self_attn, self.aggregated_attn = (
-            SelfAttentionCache(num_streams * streams.hypotheses, num_heads, device)
-            for _ in range(2)
-        )
-        self._cross = cross
-        self.encoder_attn = [CrossAttentionCache() for _ in cross]
-        for of_layer in views:
-            for cache, view in zip(self.encoder_attn, of_layer):
-                cache.add_layer(view)
-        # The stream and the sentence, at the start, of each stream.
-        self._stream, self._sentence = torch.arange(num_streams, device=device), streams.sentence
-        self._look_up()
-
-    def advance(self, canonical: Tensor) -> Tensor:
-        """Begins a step, at whose end each row has its new entries in each self-attention.
-
-        Args:
-            canonical: (B*K, T) canonical ids so far. Reserved slots that they take get streams.
-
-        Returns:
-            (B*K, P) those that no step has read.
-        """
-        new = canonical[:, self._length :]
-        self.position, self._length = self._length, canonical.size(1)
-        own_slots = self.context.own_slots(canonical)
-        if own_slots is not None:
-            self._give_streams(own_slots)
-        self._append(new)
-        return new
-
-    def reorder(self, order: Tensor) -> None:
-        """Follows fairseq's beams: each hypothesis takes all its streams along.
-
-        Args:
-            order: (B'*K',) the old hypothesis that each new one continues.
-        """
-        hypotheses = self.context.streams.hypotheses
-        to = self.context.streams.reorder(order)
-        self.context = self.context.moved(to)
-        self._follow(to, order)
-        if not (to.same_sentences and to.streams.hypotheses == hypotheses):
-            self._continue_from(to.rows_of_streams)
-
-    def _give_streams(self, own_slots: Tensor) -> None:
-        """Gives reserved slots streams of their own, copies of the stream that stood for them."""
-        streams = self.context.streams
-        old = (streams.on_host or streams).num_slots
-        own_slots = torch.maximum(own_slots, old)
-        if torch.equal(own_slots, old):
-            return
-        new, continued = streams.with_own_streams(own_slots)
-        self.context = self.context.extended(new, continued)
-        hypotheses = torch.arange(streams.hypotheses, device=continued.index.device)
-        self._repeat((continued.index.unsqueeze(1) * streams.hypotheses + hypotheses).flatten())
-        self._continue_from(continued.index)
-
-    def _append(self, new: Tensor) -> None:
-        """Gives (B*K, P) new tokens entries."""
-        streams, device = self.context.streams, self._sentence.device
-        rows = streams.sentence.numel() * streams.hypotheses
-        self.self_attn.advance(torch.arange(rows, device=device), rows, new.size(1))
-        hypotheses = torch.arange(new.size(0), device=device)
-        self.aggregated_attn.advance(streams.expand(hypotheses), new.size(0), new.size(1))
-
-    def _follow(self, to: Reordering, order: Tensor) -> None:
-        """Takes the entries of new hypotheses along, which continue those of ``order``."""
-        self._repeat(to.rows)
-
-    def _repeat(self, rows: Tensor) -> None:
-        """Goes on with the entries of these rows over streams."""
-        self.self_attn.select(rows)
-        self.aggregated_attn.select(rows)
-
-    def _continue_from(self, streams: Tensor) -> None:
-        """Notes the (N',) old streams that the new ones continue."""
-        self._stream, self._sentence = self._stream[streams], self._sentence[streams]
-        self._look_up()
-
-    def _look_up(self) -> None:
-        """Tells the cross-attentions the view that each row attends to."""
-        stream, sentence = (
-            view.repeat_interleave(self.context.streams.hypotheses)
-            for view in (self._stream, self._sentence)
-        )
-        padding = None if self._padding is None else self._padding[sentence]
-        for letters, cache in zip(self._cross, self.encoder_attn):
-            cache.look_up(stream if letters == "CP" else sentence, padding)
-
-
-@dataclass(frozen=True)
-class LayerMemory:
-    """The keys and values of a layer's attentions in a step, as :class:`Sequences`."""
-
-    cache: Any
-    layer: int
-
-    @property
-    def position(self) -> int:
-        """Of the first query."""
-        return self.cache.position
-
-    places, ready = position, None
-
-    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends within each row."""
-        return self.cache.self_attn.attend(self.layer, queries, kernel, new)
-
-    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the aggregated view of each hypothesis."""
-        return self.cache.aggregated_attn.attend(self.layer, queries, kernel, new)
-
-    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
-        """Attends to the view of the cross-attention of this number."""
-        return self.cache.encoder_attn[number].attend(self.layer, queries, kernel)
 
 
 def _heads(entries: Tensor, num_heads: int) -> Tensor:

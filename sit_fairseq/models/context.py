@@ -1,23 +1,23 @@
 """The inputs of a decoder beside the tokens of a batch."""
 
 from dataclasses import dataclass, replace
-from typing import Optional, Union
+from typing import Optional
 
 from torch import Tensor
 
+from sit_fairseq.models.attention import Layout
 from sit_fairseq.models.embedding import StreamTable
-from sit_fairseq.symbols.rows import Places, Rows, over_streams
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Reordering, Repetition, Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Reordering, Streams
 
 
 @dataclass(frozen=True)
 class Context:
-    """A batch without sources. Only the layout counts hypotheses.
+    """A batch without sources. Only the layout of streams counts hypotheses.
 
     Attributes:
         slots: of the B sentences.
-        streams: the layout, with K hypotheses of each sentence.
+        streams: their layout, with K hypotheses of each sentence.
         target_table: vectors that embed targets.
         output_table: vectors that features are projected with.
     """
@@ -26,12 +26,6 @@ class Context:
     streams: Streams
     target_table: StreamTable
     output_table: StreamTable
-    padding = rows = None  # of sources
-
-    @property
-    def mask(self) -> Optional[Tensor]:
-        """(N, 1, 1, U) True at real tokens of the sources; None if all are real."""
-        return self.streams.mask(self.padding)
 
     @property
     def hypothesis_slots(self) -> Slots:
@@ -59,10 +53,6 @@ class Context:
             return logits
         return self.hypothesis_slots.close(logits, canonical)
 
-    def extended(self, streams: Streams, repetition: Repetition) -> "Context":
-        """The batch after reserved slots are taken; see :meth:`Streams.with_own_streams`."""
-        return replace(self, streams=streams)
-
     def reorder(self, order: Tensor) -> "Context":
         """Makes new hypotheses out of the old ones that (H,) ``order`` names."""
         return self.moved(self.streams.reorder(order))
@@ -78,55 +68,30 @@ class EncodedSource(Context):
     """A batch with one encoded source for each sentence.
 
     Attributes:
-        states: (N, U, C) output of the encoder, or (B, L, C) over rows.
+        layout: of the sources.
+        states: (R, U, C) output of the encoder.
         canonical: (B, U) the sources in canonical ids.
+        position: (B, U) of their tokens, or (1, U) of all.
         padding: (B, U) True at padding, None if there is none.
-        rows: of ``states``; None over streams.
-        places: the position of the first token of sources, or of all (B, U).
     """
 
+    layout: Layout
     states: Tensor
     canonical: Tensor
+    position: Tensor
     padding: Optional[Tensor] = None
-    rows: Optional[Rows] = None
-    places: Union[int, Places] = 0
-
-    def places_of(self, letters: str) -> Union[int, Places]:
-        """The positions of a :meth:`view`: of (N, U) streams, or of (B, U) aggregated."""
-        if letters == "CA":
-            return self.places
-        return over_streams(self.places, replace(self.streams, hypotheses=1))
-
-    def view(self, letters: str) -> Tensor:
-        """The states that a cross-attention sees: of each stream (``"CP"``), or (B, U, C)
-        aggregated by Algorithm 2 (``"CA"``)."""
-        if letters == "CP":
-            return self.states
-        if self.rows is not None:
-            return self.rows.aggregate(self.states)
-        streams = replace(self.streams, hypotheses=1)
-        num_base = self.target_table.vocabulary.num_base
-        return SymbolPositions.of(self.canonical, num_base, streams).aggregate(self.states)
-
-    def extended(self, streams: Streams, repetition: Repetition) -> "EncodedSource":
-        """See :class:`Context`."""
-        states = repetition(self.states) if self.rows is None else self.states
-        return replace(self, streams=streams, states=states)
 
     def moved(self, to: Reordering) -> "EncodedSource":
         """See :class:`Context`."""
         moved = super().moved(to)
         if to.same_sentences:
             return moved
-        over = to.rows_of_streams if self.rows is None else to.sentences
-        places = self.places
-        if not isinstance(places, int):
-            places = replace(places, position=places.position.index_select(0, to.sentences))
+        layout, rows = self.layout.select(to)
         return replace(
             moved,
-            states=self.states.index_select(0, over),
-            rows=None if self.rows is None else self.rows.select(to.sentences),
-            padding=None if self.padding is None else self.padding.index_select(0, to.sentences),
+            layout=layout,
+            states=self.states.index_select(0, rows),
             canonical=self.canonical.index_select(0, to.sentences),
-            places=places,
+            position=self.position if len(self.position) == 1 else self.position[to.sentences],
+            padding=None if self.padding is None else self.padding.index_select(0, to.sentences),
         )

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.attention import Layout
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -108,22 +109,10 @@ class StreamTable:
         self.matrix = matrix
         self._cosine, self._scale = embedding.cosine, embedding.scale
 
-    def embed(self, canonical: Tensor, streams: Streams) -> Tensor:
-        """Embeds each sequence once per stream (Algorithm 1).
-
-        Args:
-            canonical: (B*K, T) canonical ids; symbols without a stream are embedded as
-                placeholders.
-            streams: the layout of the result.
-
-        Returns:
-            (N*K, T, C) embeddings. Equivariant: renaming permutes the streams.
-        """
-        return self.look_up(self._rows(canonical, streams))
-
-    def look_up(self, rows: Tensor) -> Tensor:
-        """(..., C) the vectors of rows of the matrix."""
-        embedded = F.embedding(rows, self.matrix)
+    def embed(self, layout: Layout) -> Tensor:
+        """(R, T, C) embeddings of the rows of a layout (Algorithm 1). Equivariant: renaming permutes
+        the streams."""
+        embedded = F.embedding(self._vectors(layout), self.matrix)
         return embedded if self._scale == 1.0 else embedded * self._scale
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:
@@ -149,15 +138,8 @@ class StreamTable:
         impossible = F.pad(impossible, (0, logits.size(2) - impossible.numel()))
         return logits.masked_fill(impossible, -math.inf)
 
-    def _rows(self, canonical: Tensor, streams: Streams) -> Tensor:
-        num_base = self.vocabulary.num_base
-        tokens = streams.expand(canonical)
-        # Not repeat_interleave, which PyTorch 2.13 exports to ONNX in a wrong order.
-        slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
-        special = torch.where(tokens == num_base + slot, num_base, num_base + 1)
-        if streams.sorts is not None:
-            special = special + 2 * streams.expand(streams.sort_of(canonical - num_base))
-        return torch.where(tokens < num_base, tokens, special)
+    def _vectors(self, layout: Layout) -> Tensor:
+        return layout.vectors()
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
         """Base logits from the mean over streams, symbol logits from their own stream.

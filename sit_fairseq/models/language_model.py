@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sit_fairseq.models.baselines import FixedVocabulary, OneStreamVocabulary, make_embedding
-from sit_fairseq.models.cache import KeyValueCache
 from sit_fairseq.models.config import (
     DecoderOptions,
     StackConfig,
@@ -23,11 +22,10 @@ from sit_fairseq.models.config import (
     refuse,
 )
 from sit_fairseq.models.context import Context
-from sit_fairseq.models.decoder import StreamDecoder
-from sit_fairseq.models.own_places import RowDecoder
 from sit_fairseq.models.recency import RecencyDecoder
+from sit_fairseq.models.stacks import Decoder
+from sit_fairseq.models.transformer import SlotSpaceModel
 from sit_fairseq.symbols.fresh import fresh_numbers
-from sit_fairseq.symbols.rows import Places
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -128,7 +126,7 @@ def make_vocabulary(
     return VOCABULARIES[kind](dictionary, fresh_symbols=number, fresh_names=fresh_names)
 
 
-class SymbolInvariantLanguageModel(nn.Module):
+class SymbolInvariantLanguageModel(SlotSpaceModel):
     """A decoder over parallel embedding streams, in which every symbol is fresh.
 
     A renaming of the symbols of a text changes no logit, and no token changes the logits before it.
@@ -142,11 +140,10 @@ class SymbolInvariantLanguageModel(nn.Module):
     """
 
     def __init__(self, cfg: LanguageModelConfig, vocabulary: Vocabulary) -> None:
-        super().__init__()
         check(cfg)
+        super().__init__(cfg)
         side = StackConfig.of(cfg, "decoder")
-        kind = RecencyDecoder if cfg.symbol_embedding == "recency" else StreamDecoder
-        kind = RowDecoder if cfg.stream_places == "own" else kind
+        kind = RecencyDecoder if cfg.symbol_embedding == "recency" else Decoder
         self.decoder = kind(make_embedding(cfg, vocabulary, side.embed_dim), side)
 
     @property
@@ -155,7 +152,7 @@ class SymbolInvariantLanguageModel(nn.Module):
         return self.decoder.embed_tokens.vocabulary
 
     @property
-    def reader(self) -> StreamDecoder:
+    def reader(self) -> Decoder:
         """The side that reads texts."""
         return self.decoder
 
@@ -200,8 +197,9 @@ class SymbolInvariantLanguageModel(nn.Module):
         """
         context = self.context(len(tokens))
         device = context.slots.names.device
-        at = 0 if places is None else Places.of(places, device)
-        return self.decoder(self.read(tokens.to(device)), context, at)
+        places = None if places is None else places.to(device, non_blocking=True)
+        memory = self.memory(context, places, keeps=False)
+        return self.decoder(self.read(tokens.to(device)), memory)
 
     def targets(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """The canonical ids of (B, T) targets, the dictionary indices after each of (B, T) tokens;
@@ -209,15 +207,3 @@ class SymbolInvariantLanguageModel(nn.Module):
         canonical = self.read(torch.cat((tokens[:, :1], targets), 1))[:, 1:]
         impossible = self.vocabulary.unproducible(canonical)
         return canonical.masked_fill(impossible, self.vocabulary.dictionary.pad())
-
-    def new_cache(self, context: Context) -> KeyValueCache:
-        """The empty memory of the steps of a search."""
-        return self.decoder.new_cache(context)
-
-    def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
-        """(B*K, P, V_n + R) logits of the next tokens, see :meth:`StreamDecoder.step`."""
-        return self.decoder.step(canonical, cache)
-
-    def max_decoder_positions(self) -> int:
-        """The longest text in tokens, with its ``</s>``."""
-        return self.decoder.cfg.max_positions

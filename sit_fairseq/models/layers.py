@@ -1,21 +1,19 @@
-"""The layer of encoder and decoder over packed streams (Algorithms 3 and 4).
+"""The layer of encoder and decoder (Algorithms 3 and 4).
 
-Shapes as in :mod:`sit_fairseq.symbols.streams`: N*K rows over streams, T positions.
+Shapes as in :mod:`sit_fairseq.models.attention`.
 """
 
 from functools import partial
-from typing import Any, Callable, Dict, List, Sequence, Union
+from typing import Callable, Dict, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.attention import KeysValues, Projected, StreamSelfAttention, ViewAttention
+from sit_fairseq.models.attention import Seen, StreamSelfAttention, ViewAttention
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.models.cpu_kernels import Linear, dropout, relu_network
-from sit_fairseq.symbols.rows import Places
-from sit_fairseq.symbols.streams import SymbolPositions
 
 # By their names in fairseq.
 ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
@@ -28,9 +26,9 @@ ACTIVATIONS: Dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class StreamLayer(nn.Module):
-    """A layer over packed streams (Algorithms 3 and 4); equivariant under renaming.
+    """A layer over rows of streams (Algorithms 3 and 4); equivariant under renaming.
 
-    An encoder's layer is a decoder's without cross-attentions whose memory is not causal.
+    An encoder's layer is a decoder's without cross-attentions that sees later positions.
 
     Args:
         cfg: sizes, norms and attention pattern.
@@ -62,56 +60,40 @@ class StreamLayer(nn.Module):
         )
         self.encoder_attn_layer_norm = nn.ModuleList(cfg.norm() for _ in cross)
 
-    def project_encoder(
-        self, views: List[Tensor], places: Sequence[Union[int, Places]]
-    ) -> List[KeysValues]:
-        """Keys and values of each cross-attention, once per stream (CP) or sentence (CA), from
-        their views and the positions of these."""
-        return [
-            attention.project(view, place)
-            for attention, view, place in zip(self.encoder_attn, views, places)
-        ]
-
-    def forward(self, x: Tensor, positions: SymbolPositions, memory: Any) -> Tensor:
-        """Maps (N*K, T, C) to (N*K, T, C).
+    def forward(self, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """Maps (R, T, C) rows to (R, T, C).
 
         Args:
-            x: hidden states of all streams.
-            positions: where the T tokens are symbols.
-            memory: the keys and values that each row attends to, see
-                :class:`~sit_fairseq.models.attention.Sequences`.
+            x: their hidden states.
+            seen: what they attend to.
+            number: of the layer.
         """
 
         def to_aggregate(h: Tensor) -> Tensor:
-            return self.aggregated_attn.to_aggregate(h, positions.aggregate(h), memory)
-
-        def to_source(h: Tensor, number: int) -> Tensor:
-            return self.encoder_attn[number].to_source(h, number, memory)
+            view = self.aggregated_attn.project(seen.layout.aggregate(h), seen.tokens)
+            return self.aggregated_attn(h, seen, number, seen.aggregated, view)
 
         cfg = self.cfg
-        if self.self_attn is not None:
-            x = self.attend_to_self(x, memory)
+        x = self.attend_to_self(x, seen, number)
         if self.aggregated_attn is not None:
             norm, before = self.aggregated_attn_layer_norm, cfg.aggregated_normalize_before
             x = self._residual(x, norm, to_aggregate, before)
-        for number, norm in enumerate(self.encoder_attn_layer_norm):
-            x = self._residual(x, norm, partial(to_source, number=number), cfg.normalize_before)
+        for cross, norm, view in zip(self.encoder_attn, self.encoder_attn_layer_norm, seen.source):
+            attend = partial(cross, seen=seen, layer=number, entries=view)
+            x = self._residual(x, norm, attend, cfg.normalize_before)
         return self._residual(x, self.final_layer_norm, self._feed_forward, cfg.normalize_before)
 
-    def attend_to_self(self, x: Tensor, memory: Any) -> Tensor:
-        """The per-stream self-attention alone."""
-        attend = partial(self.self_attn, memory=memory)
+    def attend_to_self(self, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """The per-stream self-attention alone, if there is one."""
+        if self.self_attn is None:
+            return x
+        attend = partial(self.self_attn, seen=seen, layer=number)
         return self._residual(x, self.self_attn_layer_norm, attend, self.cfg.normalize_before)
-
-    def project_to_self(self, x: Tensor, memory: Any) -> Projected:
-        """Queries, keys and values of :meth:`attend_to_self`."""
-        x = self.self_attn_layer_norm(x) if self.cfg.normalize_before else x
-        return self.self_attn.project(x, memory.places)
 
     def _attention(self, kind, **sizes: int):
         cfg = self.cfg
-        rate, rotary = cfg.options.attention_dropout, cfg.positions == "rope"
-        return kind(cfg.embed_dim, cfg.num_heads, dropout=rate, rotary=rotary, **sizes)
+        rate = cfg.options.attention_dropout
+        return kind(cfg.embed_dim, cfg.num_heads, dropout=rate, **sizes)
 
     def _residual(
         self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor], before: bool

@@ -1,312 +1,419 @@
-"""Encoder and decoder of ``--stream-places own``: a symbol has a stream of its own where it stands.
+"""The layout of ``--stream-places own``: two rows a token at most, whatever the number of symbols.
 
-All layers but the last of the decoder compute :class:`~sit_fairseq.symbols.rows.Rows`: a token has
-two at most, whatever the number of symbols. :mod:`sit_fairseq.models.last_layer` computes the last
-one.
+A sequence of T tokens has T *background* rows, in which all symbols are *other*, and *own* rows, one
+for each place of a symbol. From the stream of a symbol one sees its own rows at its places and
+background rows elsewhere; from the background one sees background rows alone. All layers but the last
+of the decoder compute rows; in the last one each symbol has its stream everywhere.
 
-Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, P new tokens of a step, H heads,
-D channels of a head; else as in :mod:`sit_fairseq.symbols.streams`.
+Shapes: B sequences (sources, or B*K hypotheses), T tokens, L rows, Q queries, H heads, D channels of
+a head; else as in :mod:`sit_fairseq.symbols.streams`.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
+from dataclasses import dataclass, fields, replace
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from sit_fairseq.models.attention import Kernel, KeysValues, Projected, attend_folded
-from sit_fairseq.models.cache import KeyValueCache, SelfAttentionCache
-from sit_fairseq.models.context import Context
-from sit_fairseq.models.cpu_kernels import dropout
-from sit_fairseq.models.decoder import StreamDecoder
-from sit_fairseq.models.embedding import StreamTable
-from sit_fairseq.models.encoder import StreamEncoder
-from sit_fairseq.models.last_layer import LastLayer, at
-from sit_fairseq.symbols.rows import Places, Rows, pick
-from sit_fairseq.symbols.streams import Reordering, Streams
+from sit_fairseq.models.attention import (
+    AtOnce,
+    Entries,
+    Kernel,
+    KeysValues,
+    Rotation,
+    Seen,
+    Views,
+)
+from sit_fairseq.models.cache import CrossAttentionCache, SelfAttentionCache
+from sit_fairseq.models.memory import Memory
+from sit_fairseq.symbols.streams import Part, Reordering, Streams
 
+# Instead of a slot: no symbol with a column stands there; a row of the background.
+_NONE, _BACKGROUND = -2, -1
 
-class RowEncoder(StreamEncoder):
-    """:class:`StreamEncoder` over rows."""
-
-    def rows(self, canonical: Tensor, streams: Streams, padding: Optional[Tensor]) -> Rows:
-        """See :class:`StreamEncoder`."""
-        num_base = self.embed_tokens.vocabulary.num_base
-        return Rows.packed(canonical, num_base, streams.num_slots, padding)
-
-    def forward(
-        self,
-        canonical: Tensor,
-        streams: Streams,
-        table: StreamTable,
-        padding: Optional[Tensor] = None,
-        prepared: Optional[Tensor] = None,
-        rows: Optional[Rows] = None,
-        places: Union[int, Places] = 0,
-    ) -> Tensor:
-        """Encodes a batch, see :class:`StreamEncoder`; (B, L, C) output of the last layer."""
-        x = _embed(self, canonical, rows, table, streams, prepared)
-        memory = RowSequences(rows, rows.seen(rows.stream), None if padding is None else rows.mask)
-        for layer in self.layers:
-            x = layer(x, rows, memory)
-        return self.layer_norm(x)
-
-
-class RowDecoder(StreamDecoder):
-    """:class:`StreamDecoder` over rows."""
-
-    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
-        """Computes logits for all target positions, see :class:`StreamDecoder`."""
-        own_slots = source.own_slots(canonical)
-        if own_slots is not None:
-            source = source.extended(*source.streams.with_own_streams(own_slots))
-        streams, cross = source.streams, self.cfg.pattern.cross
-        rows = Rows.packed(canonical, *self._columns(streams))
-        if not isinstance(places, int):
-            rows = replace(rows, spread=places)
-        x = _embed(self, canonical, rows, source.target_table, streams)
-        memory = RowSequences(rows, rows.seen(rows.stream, rows.position), rows.earlier)
-        memory = memory.with_sources(source, cross)
-        *views, last = self.project_encoder(source)
-        for layer, of_layer in zip(self.layers, views):
-            x = layer(x, rows, replace(memory, views=of_layer))
-        x = LastLayer.of(self.layers[-1], x, rows, memory).streams(source, last)
-        return self._project(x, canonical, source)
-
-    @torch.no_grad()
-    def step(self, canonical: Tensor, cache: "RowCache") -> Tensor:
-        """Computes logits for the positions that no step has read, see :class:`StreamDecoder`."""
-        new = cache.advance(canonical)
-        context, streams = cache.context, cache.context.streams
-        past = Rows.in_pairs(canonical, *self._columns(streams))
-        rows = past.last(new.size(1))
-        x = _embed(self, new, rows, context.target_table, streams)
-        memory = cache.memory(past, rows).with_sources(cache, self.cfg.pattern.cross)
-        for number, views in enumerate(cache.views):
-            x = self.layers[number](x, rows, replace(memory, layer=number, views=views))
-        number = len(cache.views)
-        last = LastLayer.of(
-            self.layers[number], x, rows, replace(memory, layer=number), stores=True
-        )
-        x = last.step(cache, number, past.of_streams(streams))
-        return self._project(x, canonical, context)
-
-    def new_cache(self, source: Context) -> "RowCache":
-        """The empty memory of the steps of a search."""
-        *views, last = self.project_encoder(source)
-        streams = replace(source.streams, hypotheses=1)
-        last = [
-            KeysValues(*at(source.rows.of_streams(streams, True), *view)) if kind == "CP" else view
-            for kind, view in zip(self.cfg.pattern.cross, last)
-        ]
-        return RowCache(source, views, last, self.cfg.pattern.cross, self.cfg.num_heads)
-
-    def project_encoder(self, source: Context) -> Iterator[List[KeysValues]]:
-        """Keys and values of the cross-attentions to the encoder's rows, layer by layer."""
-        cross = self.cfg.pattern.cross
-        views = [source.view(letters) for letters in cross]
-        places = [source.rows.places if one == "CP" else source.places for one in cross]
-        for layer in self.layers:
-            yield layer.project_encoder(views, places)
-
-    def _columns(self, streams: Streams) -> Tuple[int, Tensor]:
-        """V_n, and (B*K,) the slots of each sequence."""
-        num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)
-        return self.embed_tokens.vocabulary.num_base, num_slots
+# Numbers in a state of all streams, above which they are computed in parts, and computed again for
+# the gradient. The other numbers of a part, about 30 times as many, then take 1 GiB in float32.
+MOST_AT_ONCE = 2**23
 
 
 @dataclass(frozen=True)
-class RowSequences:
-    """Lets rows attend in a layer, as :class:`Sequences` lets streams.
+class OwnPlaces:
+    """The rows of sequences.
 
     Attributes:
-        rows: the rows that attend.
-        seen: (B*K, 1, L, ...) True at the rows that each row attends to.
-        seen_view: (B*K, 1, L or 1, ...) True at the tokens of the aggregated view; None if all are
-            seen.
-        hypotheses: K.
-        seen_source: of each cross-attention, as ``seen`` and ``seen_view``, for K*L queries.
-        views: keys and values of each cross-attention.
+        canonical: (B, T) canonical ids.
+        num_base: V_n.
+        streams: of the sequences.
+        symbol: (B, T) the slot of the symbol at each token, negative without one.
+        own_row: (B, T) the row of the own state of that symbol.
+        background: (T,) the background row of each token.
+        slot: (B, L) the slot of the symbol at the place of each row, negative without one.
+        token: (B, L) the number of the token of each row.
+        own: (L,) True at own rows.
+        real: (B, L) False at padding.
+        first: the number of the first token.
+        padding: (B, T) True at padding, None if there is none.
     """
 
-    rows: Rows
-    seen: Tensor
-    seen_view: Optional[Tensor]
-    hypotheses: int = 1
-    seen_source: Sequence[Tensor] = ()
-    views: Sequence[KeysValues] = ()
-    ready: Optional[Projected] = None
-
-    @property
-    def position(self) -> Union[int, Places]:
-        """Of the first token, or of all."""
-        return self.rows.token_places
-
-    @property
-    def places(self) -> Places:
-        """The position of each query."""
-        return self.rows.places
-
-    def with_sources(self, source: Any, cross: Sequence[str]) -> "RowSequences":
-        """The same with the rows of encoded sources, if there are cross-attentions."""
-        hypotheses, stream = source.streams.hypotheses, self.rows.stream
-        seen = {"CA": source.rows.mask} if "CA" in cross else {}
-        if "CP" in cross:
-            seen["CP"] = source.rows.seen(stream, hypotheses=hypotheses)
-        return replace(self, hypotheses=hypotheses, seen_source=[seen[one] for one in cross])
-
-    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the rows that each row sees."""
-        return kernel(queries, *new, mask=self.seen)
-
-    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the aggregated view of each sequence."""
-        return kernel(queries, *new, mask=self.seen_view)
-
-    def source(self, number: int, queries: Tensor, kernel: Kernel) -> Tensor:
-        """Attends to the view of the cross-attention of this number."""
-        view, mask = self.views[number], self.seen_source[number]
-        return attend_folded(queries, view, kernel, self.hypotheses, mask)
-
-
-@dataclass(frozen=True)
-class RowMemory(RowSequences):
-    """Lets rows attend in a step of a search, which stores keys and values.
-
-    Attributes:
-        self_attn: the entries of rows.
-        aggregated_attn: the entries of the aggregated view.
-        layer: the number of the layer.
-    """
-
-    self_attn: Any = None
-    aggregated_attn: Any = None
-    layer: int = 0
+    canonical: Tensor
+    num_base: int
+    streams: Streams
+    symbol: Tensor
+    own_row: Tensor
+    background: Tensor
+    slot: Tensor
+    token: Tensor
+    own: Tensor
+    real: Tensor
+    first: int = 0
+    padding: Optional[Tensor] = None
 
     @classmethod
-    def of(cls, cache: Any, past: Rows, rows: Rows) -> "RowMemory":
-        """The memory of a step: the last ``rows`` attend to ``past``, all tokens so far."""
-        seen = dict(seen=past.seen(rows.stream, rows.position), seen_view=rows.earlier)
-        return cls(rows, **seen, self_attn=cache.self_attn, aggregated_attn=cache.aggregated_attn)
+    def packed(
+        cls, canonical: Tensor, num_base: int, streams: Streams, padding: Optional[Tensor] = None
+    ) -> "OwnPlaces":
+        """T background rows, then the own rows. Symbols without a column have none.
 
-    def own(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the rows that each row sees, earlier ones too."""
-        return self._attend(self.self_attn, queries, kernel, new, self.seen)
-
-    def aggregated(self, queries: Tensor, new: KeysValues, kernel: Kernel) -> Tensor:
-        """Attends to the aggregated view of each sequence, earlier tokens too."""
-        return self._attend(self.aggregated_attn, queries, kernel, new, self.seen_view)
-
-    def _attend(
-        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
-    ) -> Tensor:
-        return entries.attend(self.layer, queries, kernel, new, seen)
-
-
-@dataclass(frozen=True)
-class PairMemory(RowMemory):
-    """The memory of a step of one token, whose two rows each attend to one entry of each token."""
-
-    @classmethod
-    def of(cls, cache: Any, past: Rows, rows: Rows) -> "PairMemory":
-        """The memory of a step: the last two ``rows`` attend to ``past``, all tokens so far."""
-        own, view = cache.self_attn, cache.aggregated_attn
-        entries = own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
+        Args:
+            canonical, num_base, streams: as the attributes.
+            padding: (B, T) True at padding, None if there is none.
+        """
+        symbol = _slots(canonical, num_base, streams)
+        is_symbol, length = symbol >= 0, symbol.size(1)
+        count = is_symbol.sum(1)
+        # The places of symbols first, in their order.
+        place = is_symbol.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+        place = place[:, : int(count.max())]
+        real_own = torch.arange(place.size(1), device=count.device) < count.unsqueeze(1)
+        place = place.masked_fill(~real_own, 0)
+        token = torch.arange(length, device=symbol.device)
+        real = torch.ones_like(is_symbol) if padding is None else ~padding
         return cls(
-            *(rows, None, None),
-            self_attn=own.seen_by(entries.view(-1, view.entries.size(1))),
-            aggregated_attn=view.seen_by(view.entries.repeat_interleave(2, 0)),
+            *(canonical, num_base, streams, symbol),
+            length + is_symbol.cumsum(1) - 1,
+            token,
+            torch.cat((symbol, symbol.gather(1, place).masked_fill(~real_own, _NONE)), 1),
+            torch.cat((token.expand_as(symbol), place), 1),
+            torch.arange(length + place.size(1), device=symbol.device) >= length,
+            torch.cat((real, real_own), 1),
+            padding=padding,
         )
 
-    def _attend(
-        self, entries: Any, queries: Tensor, kernel: Kernel, new: KeysValues, seen: Optional[Tensor]
+    @classmethod
+    def in_pairs(cls, canonical: Tensor, num_base: int, streams: Streams) -> "OwnPlaces":
+        """A background row and an own row of each token in turn; the own rows of base tokens are
+        padding."""
+        symbol = _slots(canonical, num_base, streams)
+        token = torch.arange(symbol.size(1), device=symbol.device)
+        own = torch.arange(2 * symbol.size(1), device=symbol.device) % 2 == 1
+        slot = symbol.repeat_interleave(2, 1)
+        return cls(
+            *(canonical, num_base, streams, symbol),
+            (2 * token + 1).expand_as(symbol),
+            2 * token,
+            slot,
+            token.repeat_interleave(2).expand_as(slot),
+            own,
+            (slot >= 0) | ~own,
+        )
+
+    def last(self, number: int) -> "OwnPlaces":
+        """The pairs of the last tokens."""
+        before, parts = self.symbol.size(1) - number, ("slot", "token", "real")
+        return replace(
+            self,
+            canonical=self.canonical[:, before:],
+            symbol=self.symbol[:, before:],
+            own_row=self.own_row[:, :number],
+            background=self.background[:number],
+            own=self.own[2 * before :],
+            first=self.first + before,
+            **{name: getattr(self, name)[:, 2 * before :] for name in parts},
+        )
+
+    def select(self, to: Reordering) -> Tuple["OwnPlaces", Tensor]:
+        """The rows of these sentences, and which sentences of this layout they are."""
+        names = ("canonical", "symbol", "own_row", "slot", "token", "real", "padding")
+        parts = {name: getattr(self, name) for name in names}
+        selected = {
+            name: part if part is None else part[to.sentences] for name, part in parts.items()
+        }
+        return replace(self, streams=replace(to.streams, hypotheses=1), **selected), to.sentences
+
+    def to(self, device: torch.device) -> "OwnPlaces":
+        """The rows, made on the CPU, for tensors of a device."""
+        parts = {one.name: getattr(self, one.name) for one in fields(self)}
+        tensors = {
+            name: part.to(device, non_blocking=True)
+            for name, part in parts.items()
+            if isinstance(part, Tensor)
+        }
+        return replace(self, streams=self.streams.to(device), **tensors)
+
+    def vectors(self) -> Tensor:
+        """(B, L) rows of the matrix of embeddings, see
+        :class:`~sit_fairseq.models.attention.Layout`."""
+        actual = self.num_base + 2 * self.streams.sort_of(self.canonical - self.num_base)
+        actual, read = self.spread(actual), self.spread(self.canonical)
+        return torch.where(read < self.num_base, read, actual + (~self.own).long())
+
+    def spread(self, x: Tensor) -> Tensor:
+        """(B, T) or (B, T, C) of tokens -> (B, L) or (B, L, C) of rows; (1, T, ...) stands for all
+        sequences."""
+        token = self.token - self.first
+        if x.dim() == 2:
+            return x.expand(len(token), -1).gather(1, token)
+        return F.embedding(token, x[0]) if len(x) == 1 else _pick(x, token)
+
+    def aggregate(self, hidden: Tensor) -> Tensor:
+        """(B, L, C) -> (B, T, C), the aggregated view (Algorithm 2): own states at the tokens that
+        are symbols; elsewhere all streams are the background, and so is their mean."""
+        return _pick(hidden, torch.where(self.symbol >= 0, self.own_row, self.background))
+
+    def at_once(self, causal: bool) -> List[AtOnce]:
+        """See :class:`~sit_fairseq.models.attention.Layout`."""
+        if causal:
+            return [AtOnce(self.seen(self.stream, self.token)), AtOnce(self.earlier)]
+        return [AtOnce(self.seen(self.stream)), AtOnce(self.mask)]
+
+    @property
+    def stream(self) -> Tensor:
+        """(B, L) the slot from whose stream each row sees."""
+        return torch.where(self.own & self.real, self.slot, _BACKGROUND)
+
+    @property
+    def mask(self) -> Optional[Tensor]:
+        """(B, 1, 1, T) True at real tokens; None if all are real."""
+        return None if self.padding is None else ~self.padding[:, None, None]
+
+    @property
+    def earlier(self) -> Tensor:
+        """(B, 1, L, T) True at the tokens up to that of each row, from the very first."""
+        tokens = torch.arange(self.first + self.symbol.size(1), device=self.token.device)
+        return (tokens <= self.token.unsqueeze(2)).unsqueeze(1)
+
+    def seen(self, stream: Tensor, token: Optional[Tensor] = None, hypotheses: int = 1) -> Tensor:
+        """Which rows queries attend to.
+
+        Args:
+            stream: (B*K, Q) the slot from whose stream each query sees.
+            token: (B, Q) of queries that see no later rows; None for those that see all.
+            hypotheses: K.
+
+        Returns:
+            (B, 1, K*Q, L) True at the rows that a query sees.
+        """
+        stream = stream.reshape(stream.size(0) // hypotheses, -1)
+        seen = (self.slot.unsqueeze(1) == stream.unsqueeze(2)) == self.own
+        seen = seen & self.real.unsqueeze(1)
+        if token is not None:
+            seen = seen & (self.token.unsqueeze(1) <= token.unsqueeze(2))
+        return seen.unsqueeze(1)
+
+    def of_slots(self, slot: Tensor) -> Tensor:
+        """(B, Q, T) the row at each token of the streams of (B, Q) slots."""
+        at_place = self.symbol.unsqueeze(1) == slot.unsqueeze(2)
+        return torch.where(at_place, self.own_row.unsqueeze(1), self.background)
+
+    def of_streams(self, streams: Streams, of_all: bool = False) -> Tensor:
+        """(N*K, T) the row of its sequence that each stream has at each token; or the number of that
+        row among those of all sequences."""
+        slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
+        at_place = streams.expand(self.symbol) == slot
+        row = torch.where(at_place, streams.expand(self.own_row), self.background)
+        if not of_all:
+            return row
+        sequence = torch.arange(self.symbol.size(0), device=row.device).unsqueeze(1)
+        return row + streams.expand(sequence) * self.own.numel()
+
+
+class OwnMemory(Memory):
+    """The memory of a decoder with :class:`OwnPlaces`.
+
+    A search keeps two entries a token in each self-attention, whatever the number of symbols. In the
+    last layer a stream begins as its symbol's own state at its places and as the background elsewhere.
+    No stream attends to another there, as the aggregated view is that of the rows.
+    """
+
+    lay_out = OwnPlaces.packed
+
+    def finish(self, last: nn.Module, x: Tensor, seen: Seen, number: int) -> Tensor:
+        """See :class:`Memory`."""
+        hidden = x
+        if self._keeps or last.aggregated_attn is not None:
+            hidden = last.attend_to_self(x, seen, number)
+        view = seen.layout.aggregate(hidden)
+        if last.aggregated_attn is not None and last.cfg.aggregated_normalize_before:
+            view = last.aggregated_attn_layer_norm(view)
+        if not self._keeps:
+            return self._streams_at_once(last, x, view, seen, number)
+        streams, own, aggregated = self.streams, self.own, self.aggregated
+        row = self._past.of_streams(streams)
+        seen = replace(
+            seen,
+            layout=_StreamsOfRows(view),
+            queries=seen.tokens,
+            own=own.seen_by(entries=streams.expand(own.entries).gather(1, row), stores=False),
+            aggregated=aggregated.seen_by(entries=streams.expand(aggregated.entries)),
+            source=self._source,
+        )
+        return last(_at(x, self._new.of_streams(streams, True)), seen, number)
+
+    def _streams_at_once(
+        self, last: nn.Module, x: Tensor, view: Tensor, seen: Seen, number: int
     ) -> Tensor:
-        each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)  # a sequence of its own
-        attended = entries.attend(self.layer, each, kernel, new)
+        streams = self.streams
+        row, mask = seen.layout.of_streams(streams, True), streams.mask(self._padding)
+        of_source, each = None, row.size(1) * streams.hypotheses
+        if "CP" in self._cross:
+            of_source = self._sources.of_streams(replace(streams, hypotheses=1), True)
+            each = max(each, of_source.size(1))  # positions of a stream, or of what it reads
+
+        def of_part(x: Tensor, part: Part) -> Tensor:
+            layout = part.layout
+            sources = [
+                (
+                    KeysValues(*_heads_at(of_source[part.streams], *layers[number]))
+                    if letters == "CP"
+                    else layers[number].map(lambda half: layout.expand(half[part.sentences]))
+                )
+                for letters, layers in zip(self._cross, self._views)
+            ]
+            seen_of_sources = None if mask is None else mask[part.streams]
+            tokens = _rotation(seen.tokens, lambda half: half[part.sequences])
+            part_seen = Seen(
+                _StreamsOfRows(view[part.sequences]),
+                seen.position,
+                _rotation(tokens, layout.expand),
+                tokens,
+                AtOnce(causal=True),
+                AtOnce(causal=True, expand=layout.expand),
+                [Views({number: one}, streams.hypotheses, seen_of_sources) for one in sources],
+            )
+            return last(_at(x, row[part.rows]), part_seen, number)
+
+        parts = streams.parts(max(1, MOST_AT_ONCE // (x.size(2) * each)))
+        if len(parts) == 1:
+            return of_part(x, parts[0])
+        return torch.cat([checkpoint(of_part, x, part, use_reentrant=False) for part in parts])
+
+    def _begin(self, source: Any) -> None:
+        self._sources = getattr(source, "layout", None)
+        if not self._keeps:
+            return
+        sequences, device = len(source.slots.names) * self.streams.hypotheses, self._stream.device
+        self.own, self.aggregated = (
+            SelfAttentionCache(sequences, self._decoder.cfg.num_heads, device) for _ in range(2)
+        )
+        for letters, (*rows, last) in zip(self._cross, self._views):
+            if letters == "CP":
+                of_streams = self._sources.of_streams(replace(self.streams, hypotheses=1), True)
+                last = KeysValues(*_heads_at(of_streams, *last))
+            self._source.append(CrossAttentionCache([*[None] * len(rows), last]))
+
+    def _see(self, canonical: Tensor, new: Tensor, position: Tensor) -> Seen:
+        ids = self._decoder.embed_tokens.vocabulary.num_base, self.streams
+        if self._keeps:
+            self._past = OwnPlaces.in_pairs(canonical, *ids)
+            layout = self._new = self._past.last(new.size(1))
+            entries = self._kept(layout)
+        else:
+            layout = self.lay_out(new, *ids)
+            entries = layout.at_once(causal=True)
+        rotations = self._decoder.rotations(layout, position)
+        return Seen(layout, position, *rotations, *entries, self._sources_of(layout))
+
+    def _kept(self, rows: OwnPlaces) -> Sequence[Entries]:
+        """The entries of self-attentions, with those of new rows."""
+        sequences, past = torch.arange(len(rows.token), device=rows.token.device), self._past
+        number = rows.symbol.size(1)
+        self.own.advance(sequences, len(sequences), 2 * number)
+        self.aggregated.advance(sequences, len(sequences), number)
+        if number > 1:
+            own = self.own.seen_by(mask=past.seen(rows.stream, rows.token))
+            return own, self.aggregated.seen_by(mask=rows.earlier)
+        # Each of the two rows attends to one entry a token.
+        own = self.own.entries.gather(1, past.of_slots(rows.stream).flatten(1))
+        view = self.aggregated.entries.repeat_interleave(2, 0)
+        own = self.own.seen_by(entries=own.view(view.shape))
+        return _Pairs(own), _Pairs(self.aggregated.seen_by(entries=view))
+
+    def _sources_of(self, rows: OwnPlaces) -> List[Views]:
+        """What rows see of the sources."""
+        size, sources = self.streams.hypotheses, self._sources
+        return [
+            Views(
+                layers,
+                size,
+                sources.mask if letters == "CA" else sources.seen(rows.stream, hypotheses=size),
+            )
+            for letters, layers in zip(self._cross, self._views)
+        ]
+
+    def _follow(self, to: Reordering, order: Tensor) -> None:
+        self.own.select(order)
+        self.aggregated.select(order)
+        if not to.same_sentences and self._sources is not None:
+            self._sources, rows = self._sources.select(to)
+            self._views = [
+                [view.map(lambda half: half[rows]) for view in layers] for layers in self._views
+            ]
+
+
+@dataclass(frozen=True)
+class _StreamsOfRows:
+    """Hands a layer of streams the aggregated view of the rows, (B*K, T, C)."""
+
+    view: Tensor
+
+    def aggregate(self, streams: Tensor) -> Tensor:
+        """See :class:`~sit_fairseq.models.attention.Layout`."""
+        return self.view
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Has each of the two rows of a token attend as a sequence of its own."""
+
+    entries: SelfAttentionCache
+
+    def attend(
+        self, layer: int, queries: Tensor, kernel: Kernel, new: Optional[KeysValues] = None
+    ) -> Tensor:
+        """See :class:`~sit_fairseq.models.attention.Entries`."""
+        each = queries.transpose(1, 2).flatten(0, 1).unsqueeze(2)
+        attended = self.entries.attend(layer, each, kernel, new)
         return attended.view(-1, 2, *attended.shape[1::2]).transpose(1, 2)
 
 
-class RowCache(KeyValueCache):
-    """The memory of a :class:`RowDecoder` between the steps of a search.
-
-    Its self-attentions have two entries a position, whatever the number of symbols.
-
-    Args:
-        batch: at the first step.
-        views: for each layer but the last, the keys and values of its cross-attentions, (B, H, L, D)
-            of the rows of sources (CP) or (B, H, U, D) of their aggregated view (CA).
-        last: those of the last layer, of streams (CP).
-        cross, num_heads: see :class:`KeyValueCache`.
-    """
-
-    def __init__(
-        self,
-        batch: Context,
-        views: Sequence[Sequence[KeysValues]],
-        last: Sequence[KeysValues],
-        cross: Sequence[str],
-        num_heads: int,
-    ) -> None:
-        super().__init__(batch, [last], cross, num_heads)
-        sequences = batch.streams.first.numel() * batch.streams.hypotheses
-        self.self_attn, self.aggregated_attn = (
-            SelfAttentionCache(sequences, num_heads, batch.streams.sentence.device)
-            for _ in range(2)
-        )
-        self.views, self.rows = views, batch.rows
-
-    @property
-    def streams(self) -> Streams:
-        """The layout of the step."""
-        return self.context.streams
-
-    def memory(self, past: Rows, rows: Rows) -> RowMemory:
-        """The memory of a step: the last ``rows`` attend to ``past``, all tokens so far."""
-        one = rows.token.size(1) == 1
-        return (PairMemory if one else RowMemory).of(self, past, rows)
-
-    def _append(self, new: Tensor) -> None:
-        count = torch.arange(new.size(0), device=new.device)
-        self.self_attn.advance(count, new.size(0), 2 * new.size(1))
-        self.aggregated_attn.advance(count, new.size(0), new.size(1))
-
-    def _follow(self, to: Reordering, order: Tensor) -> None:
-        order = order.to(self._sentence.device)
-        self.self_attn.select(order)
-        self.aggregated_attn.select(order)
-        if not to.same_sentences and self.rows is not None:
-            self.rows = self.rows.select(to.sentences)
-            self.views = [
-                [KeysValues(*(part[to.sentences] for part in view)) for view in of_layer]
-                for of_layer in self.views
-            ]
-
-    def _repeat(self, rows: Tensor) -> None:
-        """Hypotheses have as many rows as before."""
+def _rotation(rotation: Optional[Rotation], change: Any) -> Optional[Rotation]:
+    """A rotation whose rows are changed, but for one that all rows share."""
+    if rotation is None or len(rotation.cos) == 1:
+        return rotation
+    return Rotation(*map(change, rotation))
 
 
-def _embed(
-    side: nn.Module,
-    canonical: Tensor,
-    rows: Rows,
-    table: StreamTable,
-    streams: Streams,
-    prepared: Optional[Tensor] = None,
-) -> Tensor:
-    """(B, L, C) input of the first layer of an encoder or a decoder (Algorithm 1).
+def _heads_at(row: Tensor, *parts: Tensor) -> List[Tensor]:
+    """(B, H, L, D) each, at (N, T) rows among those of all sequences -> (N, H, T, D) each."""
+    table = torch.cat([part.transpose(1, 2).flatten(2) for part in parts], 2)
+    found = _at(table, row).unflatten(2, (len(parts), parts[0].size(1), -1))
+    return list(found.permute(2, 0, 3, 1, 4))
 
-    Args:
-        side: the encoder or the decoder.
-        canonical: (B, T) canonical ids.
-        rows: their rows.
-        table: the vectors of the batch.
-        streams: says the sorts of symbols.
-        prepared: of the positions.
-    """
-    num_base, token = table.vocabulary.num_base, rows.position - rows.first
-    actual = num_base + 2 * streams.sort_of(canonical - num_base)
-    actual, read = actual.gather(1, token), canonical.gather(1, token)
-    x = table.look_up(torch.where(read < num_base, read, actual + (~rows.own).long()))
-    nothing = x.new_zeros(*canonical.shape, x.size(2))
-    x = x + pick(side.embed_positions(nothing, rows, prepared, rows.token_places), token)
-    return dropout(side.layernorm_embedding(x), side.cfg.options.dropout if side.training else 0.0)
+
+def _at(x: Tensor, row: Tensor) -> Tensor:
+    """(B, L, C) at (N, T) rows among those of all sequences -> (N, T, C)."""
+    # An embedding, as its gradient takes a sixth of the time of an index's on a CPU.
+    return F.embedding(row, x.flatten(0, 1))
+
+
+def _pick(x: Tensor, row: Tensor) -> Tensor:
+    """(B, L, C) at (B, T) rows of each sequence -> (B, T, C)."""
+    sequence = torch.arange(x.size(0), device=x.device).unsqueeze(1)
+    return _at(x, row + sequence * x.size(1))
+
+
+def _slots(canonical: Tensor, num_base: int, streams: Streams) -> Tensor:
+    slot, count = canonical - num_base, streams.all_slots.repeat_interleave(streams.hypotheses)
+    return slot.masked_fill((slot < 0) | (slot >= count.unsqueeze(1)), _NONE)

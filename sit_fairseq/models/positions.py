@@ -1,12 +1,12 @@
 """Positions: vectors added to embeddings that say where a token stands.
 
-Each kind has ``prepare``, which computes them for a batch on the CPU, and ``forward``, which adds
-them.
+Each kind has ``prepare``, which computes on the CPU what a batch needs, and ``forward``, which makes
+the vectors.
 """
 
 import logging
 import math
-from typing import Optional, Sequence, Union
+from typing import Optional, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -14,8 +14,6 @@ from torch import Tensor, nn
 
 from sit_fairseq.models.config import StackConfig
 from sit_fairseq.symbols.prefix import tree_fault
-from sit_fairseq.symbols.rows import Places
-from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
@@ -35,16 +33,9 @@ class NoPositions(nn.Module):
         """Nothing is wrong with a sentence."""
         return None
 
-    def forward(
-        self,
-        x: Tensor,
-        streams: Streams,
-        prepared: Optional[Tensor] = None,
-        offset: Union[int, Places] = 0,
-    ) -> Tensor:
-        """(N*K, T, C) embeddings with their positions, which begin with ``offset``, or are those of
-        (B*K, T) places."""
-        return x
+    def forward(self, position: Tensor, prepared: Optional[Tensor] = None) -> Optional[Tensor]:
+        """(B, T, C) vectors of (B, T) positions; None for nothing."""
+        return None
 
 
 class SinusoidalPositions(NoPositions):
@@ -64,18 +55,9 @@ class SinusoidalPositions(NoPositions):
         table = F.pad(table, (0, embed_dim % 2))[_FIRST:]
         self.register_buffer("table", table, persistent=False)
 
-    def forward(
-        self,
-        x: Tensor,
-        streams: Streams,
-        prepared: Optional[Tensor] = None,
-        offset: Union[int, Places] = 0,
-    ) -> Tensor:
+    def forward(self, position: Tensor, prepared: Optional[Tensor] = None) -> Tensor:
         """See :class:`NoPositions`."""
-        if isinstance(offset, Places):
-            return x + streams.expand(F.embedding(offset.position, self.table).to(x.dtype))
-        places = torch.arange(x.size(1), device=x.device) + offset
-        return x + self.table[places].to(x.dtype)
+        return F.embedding(position, self.table)
 
 
 class LearnedPositions(nn.Embedding):
@@ -92,18 +74,9 @@ class LearnedPositions(nn.Embedding):
         super().__init__(_FIRST + length, embed_dim)
         nn.init.normal_(self.weight, std=embed_dim**-0.5)
 
-    def forward(
-        self,
-        x: Tensor,
-        streams: Streams,
-        prepared: Optional[Tensor] = None,
-        offset: Union[int, Places] = 0,
-    ) -> Tensor:
+    def forward(self, position: Tensor, prepared: Optional[Tensor] = None) -> Tensor:
         """See :class:`NoPositions`."""
-        if isinstance(offset, Places):
-            return x + streams.expand(super().forward(_FIRST + offset.position).to(x.dtype))
-        places = torch.arange(x.size(1), device=x.device) + (_FIRST + offset)
-        return x + super().forward(places).to(x.dtype)
+        return super().forward(_FIRST + position)
 
 
 class TreePositions(nn.Module):
@@ -157,20 +130,14 @@ class TreePositions(nn.Module):
             )
         return paths[..., : self.depth]
 
-    def forward(
-        self,
-        x: Tensor,
-        streams: Streams,
-        prepared: Optional[Tensor] = None,
-        offset: Union[int, Places] = 0,
-    ) -> Tensor:
-        """(N*K, T, C) embeddings with their positions."""
+    def forward(self, position: Tensor, prepared: Optional[Tensor] = None) -> Tensor:
+        """(B, T, C) vectors of the paths."""
         steps = torch.stack((prepared == 0, prepared == 1), dim=3).flatten(2).float()
         width = self.embed_dim if self.projection is None else 2 * self.depth
         steps = F.pad(steps, (0, width - steps.size(2)))
-        if self.projection is not None:
-            steps = self.projection(steps.to(self.projection.weight))
-        return x + streams.expand(steps.to(x.dtype))
+        if self.projection is None:
+            return steps
+        return self.projection(steps.to(self.projection.weight))
 
 
 def make_positions(cfg: StackConfig, vocabulary: Vocabulary) -> nn.Module:

@@ -6,41 +6,29 @@ The numbers say which symbol is meant, and the code of a text tells its canonica
 Shapes as in :mod:`sit_fairseq.symbols.streams`; P new tokens of a step.
 """
 
-from typing import Tuple, Union
+from typing import Tuple
 
 import torch
 from torch import Tensor
 
-from sit_fairseq.models.cache import KeyValueCache
-from sit_fairseq.models.context import Context
-from sit_fairseq.models.decoder import StreamDecoder
-from sit_fairseq.symbols.rows import Places
+from sit_fairseq.models.memory import Memory
+from sit_fairseq.models.stacks import Decoder
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
-class RecencyDecoder(StreamDecoder):
-    """:class:`StreamDecoder` whose symbols are numbered by last use, each sort for itself.
+class RecencyDecoder(Decoder):
+    """:class:`Decoder` whose symbols are numbered by last use, each sort for itself.
 
     Canonical ids come in and logits over canonical ids go out.
     """
 
-    def forward(self, canonical: Tensor, source: Context, places: Union[int, Places] = 0) -> Tensor:
-        """Computes logits for all positions, see :class:`StreamDecoder`."""
-        codes, numbers = by_last_use(canonical, self.embed_tokens.vocabulary)
-        return self._named(super().forward(codes, source, places), numbers)
-
-    @torch.no_grad()
-    def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
-        """Computes logits for the positions that no step has read, see :class:`StreamDecoder`."""
-        codes, numbers = by_last_use(canonical, self.embed_tokens.vocabulary)
-        logits = super().step(codes, cache)
-        return self._named(logits, numbers[:, -logits.size(1) :])
-
-    def _named(self, logits: Tensor, numbers: Tensor) -> Tensor:
-        """(B, P, V_n + R) logits over codes to those over canonical ids."""
-        num_base = self.embed_tokens.vocabulary.num_base
-        symbols = logits[..., num_base:].gather(2, numbers)
-        return torch.cat((logits[..., :num_base], symbols), 2)
+    def forward(self, canonical: Tensor, memory: Memory) -> Tensor:
+        """See :class:`Decoder`."""
+        vocabulary = self.embed_tokens.vocabulary
+        codes, numbers = by_last_use(canonical, vocabulary)
+        logits = super().forward(codes, memory)
+        codes, symbols = logits.split([vocabulary.num_base, vocabulary.fresh.number], 2)
+        return torch.cat((codes, symbols.gather(2, numbers[:, -logits.size(1) :])), 2)
 
 
 def by_last_use(canonical: Tensor, vocabulary: Vocabulary) -> Tuple[Tensor, Tensor]:

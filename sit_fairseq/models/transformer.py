@@ -1,26 +1,63 @@
 """The Symbol-Invariant Transformer (Isik & Li, ICML 2026)."""
 
-from dataclasses import replace
 from typing import Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.baselines import make_embedding, read_slots
-from sit_fairseq.models.cache import KeyValueCache
-from sit_fairseq.models.config import ModelConfig, StackConfig, check
-from sit_fairseq.models.context import EncodedSource
-from sit_fairseq.models.decoder import StreamDecoder
+from sit_fairseq.models.all_places import AllMemory
+from sit_fairseq.models.baselines import make_embedding
+from sit_fairseq.models.config import DecoderOptions, ModelConfig, StackConfig, check
+from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
-from sit_fairseq.models.encoder import StreamEncoder, left_align
-from sit_fairseq.models.own_places import RowDecoder, RowEncoder
-from sit_fairseq.symbols.rows import Places
-from sit_fairseq.symbols.slots import Slots
+from sit_fairseq.models.memory import Memory
+from sit_fairseq.models.own_places import OwnMemory
+from sit_fairseq.models.stacks import Decoder, Encoder
+from sit_fairseq.symbols.slots import Slots, left_align
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
+# By the choices of stream_places.
+MEMORIES = {"all": AllMemory, "own": OwnMemory}
 
-class SymbolInvariantTransformer(nn.Module):
+
+class SlotSpaceModel(nn.Module):
+    """A model whose ``decoder`` reads and writes canonical ids, as a search asks it.
+
+    Args:
+        cfg: the options.
+    """
+
+    decoder: Decoder
+
+    def __init__(self, cfg: DecoderOptions) -> None:
+        super().__init__()
+        self._memory = MEMORIES[cfg.stream_places]
+
+    def memory(
+        self, context: Context, places: Optional[Tensor] = None, keeps: bool = True
+    ) -> Memory:
+        """The empty memory of a batch.
+
+        Args:
+            context: the batch, with K hypotheses.
+            places: (B*K, T) the positions of the tokens; None for 0, 1, ...
+            keeps: whether what is read will be continued.
+        """
+        return self._memory(self.decoder, context, places, keeps)
+
+    @torch.no_grad()
+    def step(self, canonical: Tensor, memory: Memory) -> Tensor:
+        """(B*K, P, V_n + S + R) logits after the tokens that the memory has not read, see
+        :meth:`Decoder.forward`."""
+        return self.decoder(canonical, memory)
+
+    def max_decoder_positions(self) -> int:
+        """The longest target in tokens, with its ``</s>``."""
+        return self.decoder.cfg.max_positions
+
+
+class SymbolInvariantTransformer(SlotSpaceModel):
     """Encoder-decoder over parallel embedding streams.
 
     Equivariant under renaming of symbols: ``f(rename(x)) = rename(f(x))``.
@@ -35,19 +72,18 @@ class SymbolInvariantTransformer(nn.Module):
     """
 
     def __init__(self, cfg: ModelConfig, vocabulary: Vocabulary, seed: int = 1) -> None:
-        super().__init__()
         check(cfg)
+        super().__init__(cfg)
         sides = [StackConfig.of(cfg, side) for side in ("encoder", "decoder")]
 
         def embedding(side: StackConfig) -> TokenEmbedding:
             return make_embedding(cfg, vocabulary, side.embed_dim, seed)
 
-        own = cfg.stream_places == "own"
-        self.encoder = (RowEncoder if own else StreamEncoder)(embedding(sides[0]), sides[0])
+        self.encoder = Encoder(embedding(sides[0]), sides[0])
         shared = cfg.share_embeddings == "all"
         target = self.encoder.embed_tokens if shared else embedding(sides[1])
         output = embedding(sides[1]) if cfg.share_embeddings == "none" else None
-        self.decoder = (RowDecoder if own else StreamDecoder)(target, sides[1], output)
+        self.decoder = Decoder(target, sides[1], output)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Refuses copies of one matrix that differ, as only the last would be taken."""
@@ -68,7 +104,7 @@ class SymbolInvariantTransformer(nn.Module):
         return self.encoder.embed_tokens.vocabulary
 
     @property
-    def reader(self) -> StreamEncoder:
+    def reader(self) -> Encoder:
         """The side that reads sentences."""
         return self.encoder
 
@@ -107,23 +143,22 @@ class SymbolInvariantTransformer(nn.Module):
         length = (~padding & tokens.ne(dictionary.eos())).sum(1)
         prepared = self.encoder.embed_positions.prepare(canonical, length)
         padding = padding if bool(padding.any()) else None
-        rows = self.encoder.rows(canonical, streams, padding)
+        layout = self._memory.lay_out(canonical, self.vocabulary.num_base, streams, padding)
+        position = torch.arange(tokens.size(1)).unsqueeze(0) if places is None else places
         device = self.encoder.embed_tokens.weight.device
-        slots, streams = slots.to(device), streams.to(device)
-        canonical, padding, prepared, rows = (
+        slots, layout = slots.to(device), layout.to(device)
+        position, prepared, padding = (
             None if part is None else part.to(device, non_blocking=True)
-            for part in (canonical, padding, prepared, rows)
+            for part in (position, prepared, padding)
         )
-        at = 0 if places is None else Places.of(places, device)
-        if rows is not None and places is not None:
-            rows = replace(rows, spread=at)
         source, *tables = self.tables()
-        states = self.encoder(canonical, streams, source, padding, prepared, rows, at)
-        return EncodedSource(slots, streams, *tables, states, canonical, padding, rows, at)
+        states = self.encoder(layout, source, position, prepared)
+        encoded = (layout, states, layout.canonical, position, padding)
+        return EncodedSource(slots, layout.streams, *tables, *encoded)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        """(B, T) dictionary indices of sources to canonical ids and the slots of their symbols."""
-        return read_slots(self.vocabulary, tokens)
+        """See :meth:`Vocabulary.read`."""
+        return self.vocabulary.read(tokens)
 
     def tables(self) -> Tuple[StreamTable, StreamTable, StreamTable]:
         """The vectors of a batch for sources, targets and output; one for all if they share it."""
@@ -145,20 +180,9 @@ class SymbolInvariantTransformer(nn.Module):
         Returns:
             (B*K, T, V_n + S + R) logits over canonical ids.
         """
-        at = 0 if places is None else Places.of(places, targets.device)
-        return self.decoder(source.hypothesis_slots.encode(targets), source, at)
-
-    def new_cache(self, source: EncodedSource) -> KeyValueCache:
-        """The empty memory of the steps of a search."""
-        return self.decoder.new_cache(source)
-
-    def step(self, canonical: Tensor, cache: KeyValueCache) -> Tensor:
-        """(B*K, P, V_n + S + R) logits of the next tokens, see :meth:`StreamDecoder.step`."""
-        return self.decoder.step(canonical, cache)
-
-    def max_decoder_positions(self) -> int:
-        """The longest target in tokens."""
-        return self.decoder.cfg.max_positions
+        canonical = source.hypothesis_slots.encode(targets)
+        places = None if places is None else places.to(canonical.device, non_blocking=True)
+        return self.decoder(canonical, self.memory(source, places, keeps=False))
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """(B, U) sources and (B, T) shifted targets to (B, T, V_n + S + R) logits."""

@@ -178,7 +178,7 @@ class _Search:
         self._refused = refused
         left = [place for place in range(len(slots)) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
-        self._caches = [m.new_cache(s) for m, s in zip(search.models, encoded)] if left else []
+        self._caches = [m.memory(s) for m, s in zip(search.models, encoded)] if left else []
         self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
         self._reorder(self._sentences)
         self._device = next(search.models[0].parameters()).device

@@ -10,10 +10,9 @@ from typing import Optional, Tuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from sit_fairseq.symbols.streams import Streams
-from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -21,17 +20,17 @@ class Slots:
     """The slots of the sentences of a batch.
 
     Attributes:
-        vocabulary: base tokens, and the R reserved slots that follow those of each sentence.
+        vocabulary: the :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`, with the R reserved slots that follow those of each sentence.
         names: (B, S) the dictionary index of the symbol of each slot, padded with ``<pad>``.
         every: (B, S + R) the same with the reserved slots, once :meth:`named` has named them.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: nn.Module
     names: Tensor
     every: Optional[Tensor] = None
 
     @classmethod
-    def by_appearance(cls, vocabulary: Vocabulary, tokens: Tensor) -> Tuple[Tensor, "Slots"]:
+    def by_appearance(cls, vocabulary: nn.Module, tokens: Tensor) -> Tuple[Tensor, "Slots"]:
         """Replaces every symbol by its slot, in order of first appearance.
 
         Renaming the symbols of a sentence does not change the canonical ids, which are all that the
@@ -183,3 +182,20 @@ class Slots:
         fresh = self.vocabulary.fresh
         taken = fresh.taken(canonical, self.first_reserved)[:, -logits.size(1) :]
         return fresh.close(logits, self.first_reserved, taken)
+
+
+def left_align(tokens: Tensor, pad: int):
+    """Moves padding to the right, on which fairseq does not always have it.
+
+    Args:
+        tokens: (B, T) indices, padded on either side.
+        pad: the index of ``<pad>``.
+
+    Returns:
+        (B, T) the same padded on the right, and (B, T) True at padding.
+    """
+    padding = tokens.eq(pad)
+    if bool(padding[:, 0].any()):
+        order = padding.long().argsort(dim=1, stable=True)
+        tokens, padding = tokens.gather(1, order), padding.gather(1, order)
+    return tokens, padding

@@ -4,7 +4,7 @@ Shapes: T tokens, R reserved slots.
 """
 
 from types import MappingProxyType
-from typing import Any, List, Mapping, Optional
+from typing import Any, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from sit_fairseq.symbols.saved_tokens import (
     text_buffer,
     without_embedding,
 )
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 
 
@@ -91,6 +92,10 @@ class Vocabulary(nn.Module):
     def num_sorts(self) -> int:
         """G, the number of sorts of symbols."""
         return len(self.dictionary.sorts)
+
+    def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
+        """(B, T) dictionary indices of sources to canonical ids, and the slots of their symbols."""
+        return Slots.by_appearance(self, tokens)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The row of each dictionary index, -1 for symbols; any shape."""

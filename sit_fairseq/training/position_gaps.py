@@ -10,7 +10,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from sit_fairseq.models.encoder import left_align
+from sit_fairseq.symbols.slots import left_align
 from sit_fairseq.symbols.tokens import TokenTable
 
 

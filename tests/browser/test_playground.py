@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 
 import pytest
-import torch
 from browser.web_driver import Browser
 from constrained_export import ConstrainedModel
 
@@ -16,7 +15,6 @@ from sit_fairseq.domains.ltl.spot_judge import SpotJudge
 from sit_fairseq.domains.prop.judges import BitsJudge
 from sit_fairseq.domains.prop.propositional import is_contingent, random_formula
 from sit_fairseq.export.grammars import GRAMMARS
-from sit_fairseq.export.onnx_files import write
 from sit_fairseq.model import Model
 
 ROOT = Path(__file__).parents[2]
@@ -49,17 +47,6 @@ while (models.dataset.state !== "done") await new Promise((next) => setTimeout(n
 """
 
 _CHOOSE = "document.querySelector(`[value=${given[0]}]`).click();" + _WAIT
-
-
-_ANSWER = """
-const [folder, texts] = given;
-const { ExportedModel } = await import("./search.js");
-const { readFormula } = await import("./reader.js");
-const model = await ExportedModel.load(folder);
-const found = [];
-for (const text of texts) found.push(await model.answer(readFormula(text, false)));
-return found;
-"""
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
@@ -206,22 +193,6 @@ def test_a_temporal_answer_is_written_for_people(browser, ltl):
     assert "for ever: " in shown(browser, ".run .answer", "textContent")
     verdict = shown(browser, ".run .verdict", "textContent")
     assert verdict == "satisfied: true whatever else happens"
-
-
-def test_a_model_with_own_places_is_answered_with_as_in_python(browser, exported):
-    """The shipped weights, computed so."""
-    state = torch.load(ROOT / "checkpoints" / "prop" / "model.pt", weights_only=True)
-    state["cfg"]["model"]["stream_places"] = "own"
-    torch.save(state, exported / "model.pt")
-    write(Model.load(str(exported / "model.pt")).core, str(exported), "prop")
-    model = ConstrainedModel(exported, GRAMMARS["prop"](), symbols=r"\S+")
-    rng = random.Random(1)
-    formulas = [" ".join(random_formula(rng, n, "abcdefgh")) for n in range(1, 41, 2)]
-    for formula, found in zip(formulas, browser.run(_ANSWER, "exported", formulas)):
-        answer, names = model.answer(formula, max_length=40), found["names"]
-        text = " ".join(names[t] if isinstance(t, int) else t for t in found["tokens"])
-        assert text == answer.text
-        assert found["score"] == pytest.approx(answer.score, abs=TOLERANCE)
 
 
 def test_the_keyboard_reaches_everything(browser):

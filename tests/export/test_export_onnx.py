@@ -58,20 +58,6 @@ KINDS = {
         output_head="linear",
         share_embeddings="none",
     ),
-    "own places": dict(
-        dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-z]"),
-        stream_places="own",
-        decoder_layers=2,
-        encoder_positions="rope",
-        output_head="linear",
-    ),
-    "own places, both cross-attentions": dict(
-        stream_places="own",
-        stream_attention="EP-DA-CA-CP",
-        encoder_layers=2,
-        decoder_positions="learned",
-        decoder_normalize_before=True,
-    ),
     "nothing cached": dict(
         stream_attention="EA-CA", encoder_positions="none", decoder_positions="none"
     ),
@@ -242,6 +228,7 @@ def test_paths_are_those_of_the_package(default):
         (dict(stream_attention="EP-DP-CP", symbol_embedding="canonical"), "embedding canonical"),
         (dict(stream_attention="EP-DP-CP", symbol_embedding="random"), "embedding random"),
         (dict(fresh_symbols=2), "fresh_symbols"),
+        (dict(stream_places="own"), "stream_places own"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):

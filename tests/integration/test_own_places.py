@@ -3,13 +3,14 @@
 import json
 
 import pytest
+import torch
 from command_line import ROOT, UNVALIDATED, hydra_train, sit, train
 from integration.conftest import same
 from vanilla_models import load
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
-from sit_fairseq.models.own_places import RowDecoder, RowEncoder
+from sit_fairseq.models.own_places import OwnMemory
 
 OWN = ("--stream-places", "own")
 ARCH = "symbol_invariant_transformer"
@@ -30,7 +31,7 @@ checkpoint: {{save_dir: {save_dir}}}
 def check(checkpoint):
     """It is read as what it was trained as, and answers."""
     model = Model.load(str(checkpoint))
-    assert type(model.core.encoder) is RowEncoder and type(model.core.decoder) is RowDecoder
+    assert type(model.core.memory(model.core.encode(torch.tensor([[2]])))) is OwnMemory
     (answer,) = model.answer(["& a ! b"], max_length=4)
     assert answer.text and answer.score < 0
 

@@ -24,8 +24,7 @@ from integration.conftest import same
 from vanilla_models import load
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.decoder import StreamDecoder
-from sit_fairseq.models.encoder import StreamEncoder
+from sit_fairseq.models.stacks import Decoder, Encoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, saved_vocabulary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
@@ -218,23 +217,23 @@ def computed(monkeypatch):
     def record(cls):
         forward = cls.forward
 
-        def recording(self, canonical, second, *args, **kwargs):
-            streams = getattr(second, "streams", second)  # of an encoded source, or the layout
-            cost = streams.sentence.numel() * canonical.size(1)
-            batches.append((cls, self.training, canonical.size(0), cost))
-            return forward(self, canonical, second, *args, **kwargs)
+        def recording(self, read, second, *args, **kwargs):
+            streams = getattr(second, "streams", None) or read.streams  # of a memory, or a layout
+            size, length = getattr(read, "canonical", read).shape
+            batches.append((cls, self.training, size, streams.sentence.numel() * length))
+            return forward(self, read, second, *args, **kwargs)
 
         monkeypatch.setattr(cls, "forward", recording)
 
-    record(StreamEncoder)
-    record(StreamDecoder)
+    record(Encoder)
+    record(Decoder)
     return batches
 
 
 def test_the_limit_on_tokens_bounds_what_is_computed(prop, tmp_path, computed):
     limits = ("--batch-size", 1000, "--max-tokens", 300, "--max-tokens-valid", 120)
     train(prop.data, tmp_path, *limits, "--max-epoch", 1)
-    for side in (StreamEncoder, StreamDecoder):
+    for side in (Encoder, Decoder):
         for training, limit, number in ((True, 300, 800), (False, 120, 70)):
             batches = [batch[2:] for batch in computed if batch[:2] == (side, training)]
             sentences, costs = zip(*batches)

@@ -8,6 +8,7 @@ from searches import generate
 
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.baselines import random_codes
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.testing import training_measure
@@ -59,19 +60,21 @@ def test_rows_embed_and_project(kind, head, scaled):
     assert embedding.num_classes == 4 + len(FIXED)
     matrix = embedding.weight if head == "linear" else F.normalize(embedding.weight, dim=1)
     matrix = table.matrix if random else matrix
-    embedded = table.embed(canonical, streams)
+    embedded = table.embed(AllPlaces(canonical, table.vocabulary.num_base, streams))
     torch.testing.assert_close(embedded, matrix[canonical] * (24**0.5 if scaled else 1))
     hidden = torch.randn(2, 3, 24, dtype=torch.float64)
     expected = (F.normalize(hidden, dim=2) if head == "cosine" else hidden) @ matrix.t()
     torch.testing.assert_close(table.project(hidden, streams), masked(expected))
-    beyond = table.embed(torch.tensor([[19, 10**6, 3]] * 2), streams)[0]
+    beyond = table.embed(
+        AllPlaces(torch.tensor([[19, 10**6, 3]] * 2), table.vocabulary.num_base, streams)
+    )[0]
     assert torch.equal(beyond[0], beyond[2]) and torch.equal(beyond[1], beyond[2])
 
 
 def test_vectors_of_two_parts():
     model = redrawn("random", make_dictionary("abc")).double()
     canonical, _, streams, table = use(model, ["& a b"])
-    base, a, b = table.embed(canonical, streams)[0, :3]
+    base, a, b = table.embed(AllPlaces(canonical, table.vocabulary.num_base, streams))[0, :3]
     assert not base[-D:].any() and not torch.equal(a, b)
     torch.testing.assert_close(table.matrix.norm(dim=1), torch.ones(14, dtype=torch.float64))
     # One shared learnt part, and codes of equal weight at corners of the hypercube.

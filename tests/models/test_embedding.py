@@ -3,6 +3,7 @@
 import torch
 from conftest import encode, make_dictionary
 
+from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.embedding import TokenEmbedding
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
@@ -29,9 +30,8 @@ def test_symbols_without_a_stream_are_placeholders():
     embedding, canonical = build(cosine=True)
     streams = Streams.of_slots(torch.tensor([1, 0]))
     num_base = embedding.vocabulary.num_base
-    found = embedding.table().embed(
-        torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]]), streams
-    )
+    canonical = torch.tensor([[num_base, num_base + 9], [num_base + 1, 0]])
+    found = embedding.table().embed(AllPlaces(canonical, num_base, streams))
     rows = matrix(embedding)
     torch.testing.assert_close(found[0], rows[[num_base, num_base + 1]])
     torch.testing.assert_close(found[1], rows[[num_base + 1, 0]])
@@ -42,11 +42,15 @@ def test_scale_of_the_rows_does_not_matter_under_the_cosine_head():
     streams = Streams.of_slots(torch.tensor(SLOTS))
     hidden = torch.randn(4, 5, 10, dtype=torch.float64)
     table = embedding.table()
-    before = table.embed(canonical, streams), table.project(hidden, streams)
+    before = table.embed(
+        AllPlaces(canonical, embedding.vocabulary.num_base, streams)
+    ), table.project(hidden, streams)
     with torch.no_grad():
         embedding.weight.mul_(torch.rand(embedding.weight.size(0), 1) + 0.5)
     table = embedding.table()
-    after = table.embed(canonical, streams), table.project(7 * hidden, streams)
+    after = table.embed(
+        AllPlaces(canonical, embedding.vocabulary.num_base, streams)
+    ), table.project(7 * hidden, streams)
     for one, other in zip(before, after):
         torch.testing.assert_close(one, other)
     assert before[1][before[1].isfinite()].abs().max() <= 1
@@ -62,7 +66,7 @@ def test_initial_logits_of_the_linear_head_are_small():
 def test_half_precision_projects_in_float32():
     embedding, canonical = build(cosine=True, dtype=torch.bfloat16)
     streams = Streams.of_slots(torch.tensor(SLOTS))
-    hidden = embedding.table().embed(canonical, streams)
+    hidden = embedding.table().embed(AllPlaces(canonical, embedding.vocabulary.num_base, streams))
     assert hidden.dtype == torch.bfloat16
     assert embedding.table().project(hidden, streams).dtype == torch.float32
 

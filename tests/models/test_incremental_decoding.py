@@ -45,10 +45,14 @@ def test_a_step_reads_all_tokens_that_are_new(pattern, reserved, places):
     search = Stepwise(model, 1)
     for length, hypotheses in ((3, 2), (1, 1), (2, 1)):
         for _ in range(length):
-            search.append(model.decoder(search.tokens, search.encoded)[:, -1])
+            search.append(
+                model.decoder(search.tokens, model.memory(search.encoded, keeps=False))[:, -1]
+            )
         logits = model.step(search.tokens, search.cache)
         search.check(logits[:, -1])
-        forced = model.decoder(search.tokens, search.encoded)[:, -logits.size(1) :]
+        forced = model.decoder(search.tokens, model.memory(search.encoded, keeps=False))[
+            :, -logits.size(1) :
+        ]
         torch.testing.assert_close(logits, forced, rtol=1e-12, atol=1e-12)
         search.reorder(torch.arange(len(search.tokens)).repeat_interleave(hypotheses))
 
@@ -74,7 +78,7 @@ def test_hypotheses_without_a_cache(reserved, places):
     dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=reserved, stream_places=places)
     search = Stepwise(model, 3)
     for length in range(1, 6):
-        logits = model.decoder(search.tokens, search.encoded)
+        logits = model.decoder(search.tokens, model.memory(search.encoded, keeps=False))
         assert logits.size(1) == length
         if length < 5:
             search.append(logits[:, -1])

@@ -23,10 +23,11 @@ from conftest import (
 )
 from fairseq.models.transformer import TransformerModel, base_architecture
 
-from sit_fairseq.models.attention import Sequences
+from sit_fairseq.models.all_places import AllPlaces
+from sit_fairseq.models.attention import Seen, Views
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
@@ -206,10 +207,7 @@ def permuted_streams(dictionary, model):
     streams = Streams.of_slots(torch.tensor([4]))
     order = torch.tensor([2, 0, 3, 1])  # slot -> its new slot
     moved = torch.cat((torch.arange(vocabulary.num_base), vocabulary.num_base + order))[canonical]
-    return [
-        (c, streams, SymbolPositions.of(c, vocabulary.num_base, streams))
-        for c in (canonical, moved)
-    ], order
+    return [AllPlaces(c, vocabulary.num_base, streams) for c in (canonical, moved)], order
 
 
 def test_modules_are_equivariant_under_permuted_slots():
@@ -218,15 +216,19 @@ def test_modules_are_equivariant_under_permuted_slots():
     cases, order = permuted_streams(dictionary, model)
     table, num_base = model.encoder.embed_tokens.table(), model.vocabulary.num_base
     embedded, aggregated, encoded, decoded, logits = [], [], [], [], []
-    for canonical, streams, positions in cases:
-        x = table.embed(canonical, streams)
+    position = torch.arange(cases[0].canonical.size(1)).unsqueeze(0)
+    for layout in cases:
+        x = table.embed(layout)
         embedded.append(x)
-        encoded.append(model.encoder.layers[0](x, positions, Sequences(streams)))
-        aggregated.append(positions.aggregate(encoded[-1]))
-        views = model.decoder.layers[0].project_encoder(encoded[-1:], [0])
-        memory = Sequences(streams, None, True, ("CP",), views)
-        decoded.append(model.decoder.layers[0](x, positions, memory))
-        logits.append(table.project(decoded[-1], streams))
+        seen = Seen(layout, position, None, None, *layout.at_once(causal=False))
+        encoded.append(model.encoder.layers[0](x, seen, 0))
+        aggregated.append(layout.aggregate(encoded[-1]))
+        rotations = model.decoder.rotations(layout, position)
+        (cross,) = model.decoder.layers[0].encoder_attn
+        views = Views([cross.project(encoded[-1], rotations[0])])
+        seen = Seen(layout, position, *rotations, *layout.at_once(causal=True), [views])
+        decoded.append(model.decoder.layers[0](x, seen, 0))
+        logits.append(table.project(decoded[-1], layout.streams))
     assert torch.equal(embedded[0], embedded[1][order])
     assert not torch.equal(embedded[0], embedded[1])
     for features in (encoded, decoded):

@@ -126,7 +126,7 @@ def test_steps_equal_teacher_forcing_whatever_beams_do(options):
     model = build(options)
     tokens = read(model)[0]
     context = model.encode(tokens)
-    cache, whole, order = model.new_cache(context), model(tokens), torch.arange(len(tokens))
+    cache, whole, order = model.memory(context), model(tokens), torch.arange(len(tokens))
     for start, end in ((0, 3), (3, 4), (4, 6), (6, 7), (7, 8)):
         found = model.step(model.read(tokens)[order, :end], cache)
         torch.testing.assert_close(found, whole[order, start:end], rtol=1e-12, atol=1e-12)
@@ -177,9 +177,9 @@ def test_recency_is_the_canonical_model_of_a_text_renamed_by_last_use():
         numbers.append([[*front, *unused].index(slot) for slot in range(5)])
     assert codes[1:] == [0, 1, 1, 0, 2, 2, 0 - model.vocabulary.num_base + text[7], 2, 3]
     canonical = torch.tensor([codes]) + model.vocabulary.num_base
-    expected = plain.decoder(canonical, plain.context(1))
+    expected = plain.decoder(canonical, plain.memory(plain.context(1), keeps=False))
     symbols = expected[..., model.vocabulary.num_base :].gather(2, torch.tensor([numbers]))
-    found = model.decoder(torch.tensor([text]), model.context(1))
+    found = model.decoder(torch.tensor([text]), model.memory(model.context(1), keeps=False))
     assert torch.equal(found[..., model.vocabulary.num_base :], symbols)
     assert torch.equal(
         found[..., : model.vocabulary.num_base], expected[..., : model.vocabulary.num_base]

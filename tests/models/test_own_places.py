@@ -8,8 +8,7 @@ from conftest import SOURCES, encode, make_dictionary, make_sample
 from searches import build, generate
 
 from sit_fairseq.model import Model
-from sit_fairseq.models import last_layer
-from sit_fairseq.symbols.rows import Places
+from sit_fairseq.models import own_places
 from sit_fairseq.testing import assert_symbol_invariant, renaming
 
 MANY = [f"s{number}" for number in range(60)]
@@ -65,13 +64,12 @@ def test_a_step_keeps_two_rows_a_position(pair):
     """Whatever the number of symbols; so do the sources of all layers but the last."""
     dictionary, (_, model) = pair
     encoded = model.encode(encode(dictionary, ["| a | b | c | d | e f", "0"]))
-    cache, tokens = model.new_cache(encoded), torch.full((2, 1), dictionary.eos())
+    cache, tokens = model.memory(encoded), torch.full((2, 1), dictionary.eos())
     for _ in range(5):
         best = model.step(tokens, cache)[:, -1].argmax(1)
         tokens = torch.cat((tokens, best.unsqueeze(1)), 1)
-    assert cache.self_attn.entries.shape == (2, 2 * 5)
-    assert cache.aggregated_attn.entries.shape == (2, 5)
-    assert [view.keys.size(2) for (view,) in cache.views] == [12 + 6]
+    assert cache.own.entries.shape == (2, 2 * 5)
+    assert cache.aggregated.entries.shape == (2, 5)
     assert encoded.states.shape[:2] == (2, 12 + 6)
 
 
@@ -89,21 +87,21 @@ def test_the_last_layer_may_be_computed_in_parts(options, most, monkeypatch):
     dictionary = make_dictionary()
     model = build(dictionary, stream_places="own", **options)
     whole = values_and_gradients(model)
-    monkeypatch.setattr(last_layer, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(own_places, "MOST_AT_ONCE", most)
     for one, other in zip(whole, values_and_gradients(model)):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
 def test_parts_are_computed_again_with_the_same_dropout(monkeypatch):
     model = build(make_dictionary(), stream_places="own", dropout=0.3).train()
-    monkeypatch.setattr(last_layer, "MOST_AT_ONCE", 200)
+    monkeypatch.setattr(own_places, "MOST_AT_ONCE", 200)
     again, parts = values_and_gradients(model), []
 
     def kept(of_part, x, part, **options):
         parts.append(part)
         return of_part(x, part)
 
-    monkeypatch.setattr(last_layer, "checkpoint", kept)
+    monkeypatch.setattr(own_places, "checkpoint", kept)
     for one, other in zip(again, values_and_gradients(model)):
         assert torch.equal(one, other)
     assert len(parts) > 1
@@ -117,9 +115,9 @@ def values_and_gradients(model):
     targets = ["0 1 f", "a 0 b", "b 0 d 1", "a", "0 1", "h", "c", "a b", "e", "f"]
     encoded = model.encode(sources).reorder(torch.arange(5).repeat_interleave(2))
     model.zero_grad()
-    canonical = encoded.hypothesis_slots.encode(encode(dictionary, targets))
-    position = torch.arange(canonical.numel()).view(canonical.shape)  # another in each target
-    logits = model.decoder(canonical, encoded, Places.of(position, position.device))
+    targets = encode(dictionary, targets)
+    position = torch.arange(targets.numel()).view(targets.shape)  # another in each target
+    logits = model.decode(targets, encoded, position)
     logits.masked_fill(logits.isinf(), 0.0).square().sum().backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     return [logits.detach(), *gradients]

@@ -13,7 +13,6 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.positions import TreePositions, tree_paths
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 LINES = ["& a b", "! c"]
@@ -33,9 +32,8 @@ def added(positions, formulas):
     (vocabulary,) = positions._vocabulary
     canonical, _ = Slots.by_appearance(vocabulary, encode(vocabulary.dictionary, formulas))
     length = torch.tensor([len(formula.split()) for formula in formulas])
-    streams = Streams.of_slots(torch.zeros(len(formulas), dtype=torch.long))
-    embeddings = torch.zeros(*canonical.shape, positions.embed_dim)
-    return positions(embeddings, streams, positions.prepare(canonical, length))
+    place = torch.arange(canonical.size(1)).unsqueeze(0)
+    return positions(place, positions.prepare(canonical, length))
 
 
 def test_random_formulas_agree_with_the_recursion():
@@ -133,9 +131,9 @@ def test_arities_follow_the_rows_of_a_checkpoint():
 
 
 def added_by(model, tokens):
-    """What the encoder adds to the embeddings of left-aligned tokens of one stream each."""
-    streams = Streams.of_slots(torch.zeros(tokens.size(0), dtype=torch.long))
-    return model.encoder.embed_positions(torch.zeros(*tokens.shape, 24), streams)
+    """What the positions of a model's encoder add to each sentence."""
+    place = torch.arange(tokens.size(1)).expand(tokens.shape)
+    return model.encoder.embed_positions(place).detach()
 
 
 def test_sinusoidal_positions_start_after_the_index_of_padding():
@@ -161,16 +159,12 @@ def test_learned_positions_are_rows_of_a_table():
     assert model.max_positions() == (7, 200) and model.max_decoder_positions() == 200
 
 
-def test_rotary_tables_follow_length_and_dtype_and_are_not_saved():
-    rotary = Rotary(4)
-    short = rotary(torch.ones(2, 4))
-    assert torch.equal(rotary(torch.ones(50, 4))[:2], short)
-    double = rotary(torch.ones(50, 4, dtype=torch.float64))
-    expected = literal.rotate(torch.ones(50, 4).double(), literal.rotary_angles(range(50), 4))
-    torch.testing.assert_close(double, expected, rtol=1e-12, atol=1e-12)
-    assert rotary(torch.ones(3, 4).bfloat16()).dtype == torch.bfloat16
-    assert rotary._cos.size(0) == 50  # another type is no reason to grow
-    with torch.inference_mode():
-        rotary(torch.ones(3, 4))
-    rotary(torch.ones(3, 4, requires_grad=True)).sum().backward()
+def test_rotations_follow_positions_and_dtype_and_are_not_saved():
+    rotary, x = Rotary(4), torch.randn(2, 1, 50, 4, dtype=torch.float64)
+    position = torch.stack((torch.arange(50), torch.arange(50).flip(0)))
+    found = rotary(position, torch.float64)(x)
+    for row, places in enumerate(position.tolist()):
+        expected = literal.rotate(x[row, 0], literal.rotary_angles(places, 4))
+        torch.testing.assert_close(found[row, 0], expected, rtol=1e-12, atol=1e-12)
+    assert rotary(position, torch.float32)(x.bfloat16()).dtype == torch.bfloat16
     assert not rotary.state_dict()

@@ -4,7 +4,8 @@ import literal
 import pytest
 import torch
 
-from sit_fairseq.symbols.streams import Streams, SymbolPositions
+from sit_fairseq.models.all_places import AllPlaces
+from sit_fairseq.symbols.streams import Streams
 
 SLOTS = torch.tensor([2, 0, 1, 3])
 
@@ -63,8 +64,7 @@ def test_aggregate_equals_algorithm_2(hypotheses):
     canonical = torch.stack([torch.randint(num_base + int(s), (9,)) for s in slots])
     canonical[0, 0], canonical[-1, 4] = num_base + 40, num_base + 3  # no such streams
     hidden = torch.randn(7 * hypotheses, 9, 5, dtype=torch.float64)
-    positions = SymbolPositions.of(canonical, num_base, streams)
-    found = positions.aggregate(hidden)
+    found = AllPlaces(canonical, num_base, streams).aggregate(hidden)
     for row in range(4 * hypotheses):
         sentence, k = divmod(row, hypotheses)
         own = [n * hypotheses + k for n in range(7) if streams.sentence[n] == sentence]

@@ -1,0 +1,157 @@
+"""Encoder and decoder: canonical ids in, hidden states or logits out.
+
+Shapes as in :mod:`sit_fairseq.models.attention`.
+"""
+
+from typing import List, Optional, Sequence
+
+from torch import Tensor, nn
+
+from sit_fairseq.models.adacos_scale import AdaCosScale
+from sit_fairseq.models.attention import KeysValues, Layout, Rotary, Rotation, Seen
+from sit_fairseq.models.config import StackConfig
+from sit_fairseq.models.context import EncodedSource
+from sit_fairseq.models.cpu_kernels import dropout
+from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.models.layers import StreamLayer
+from sit_fairseq.models.memory import Memory
+from sit_fairseq.models.positions import make_positions
+
+
+class Stack(nn.Module):
+    """Embedding, layers and last norm.
+
+    Args:
+        embed_tokens: the matrix of embeddings, with the vocabulary.
+        cfg: layers, positions and norms.
+        side: ``"E"`` or ``"D"``.
+        cross: its cross-attentions in their order, ``"CP"`` or ``"CA"``.
+    """
+
+    def __init__(
+        self, embed_tokens: TokenEmbedding, cfg: StackConfig, side: str, cross: Sequence[str] = ()
+    ) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed_tokens = embed_tokens
+        self.embed_positions = make_positions(cfg, embed_tokens.vocabulary)
+        self.rotary = Rotary(cfg.embed_dim // cfg.num_heads) if cfg.positions == "rope" else None
+        self.layernorm_embedding = cfg.norm(cfg.options.layernorm_embedding)
+        self.layers = nn.ModuleList(StreamLayer(cfg, side, cross) for _ in range(cfg.num_layers))
+        self.layer_norm = cfg.norm(cfg.final_norm)
+
+    def rotation(self, position: Tensor) -> Optional[Rotation]:
+        """The rotation by (R, T) positions; None where positions are not rotary."""
+        return self.rotary and self.rotary(position, self.embed_tokens.weight.dtype)
+
+    def rotations(self, layout: Layout, position: Tensor) -> List[Optional[Rotation]]:
+        """The rotations of the rows of a layout, and of its tokens at (B*K, T) or (1, T) positions."""
+        tokens, rows = self.rotation(position), layout.spread(position)
+        return [tokens if rows is position else self.rotation(rows), tokens]
+
+    def embed(
+        self,
+        layout: Layout,
+        table: StreamTable,
+        position: Tensor,
+        prepared: Optional[Tensor] = None,
+    ) -> Tensor:
+        """(R, T, C) input of the first layer (Algorithm 1)."""
+        x, added = table.embed(layout), self.embed_positions(position, prepared)
+        if added is not None:
+            x = x + layout.spread(added.to(x.dtype))
+        return dropout(
+            self.layernorm_embedding(x), self.cfg.options.dropout if self.training else 0.0
+        )
+
+
+class Encoder(Stack):
+    """Encodes the streams of each sentence together."""
+
+    def __init__(self, embed_tokens: TokenEmbedding, cfg: StackConfig) -> None:
+        super().__init__(embed_tokens, cfg, "E")
+
+    def forward(
+        self,
+        layout: Layout,
+        table: StreamTable,
+        position: Tensor,
+        prepared: Optional[Tensor] = None,
+    ) -> Tensor:
+        """Encodes a batch.
+
+        Args:
+            layout: of the sentences.
+            table: the vectors of the batch.
+            position: (B, U) of the tokens, or (1, U) of all.
+            prepared: the result of the positions' ``prepare`` for the batch.
+
+        Returns:
+            (R, U, C) output of the last layer.
+        """
+        x = self.embed(layout, table, position, prepared)
+        entries = layout.at_once(causal=False)
+        seen = Seen(layout, position, *self.rotations(layout, position), *entries)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, seen, number)
+        return self.layer_norm(x)
+
+
+class Decoder(Stack):
+    """Decodes in slot space: inputs and outputs are canonical ids, never names.
+
+    Args:
+        embed_tokens: the matrix of embeddings, which may be the encoder's.
+        cfg: layers, positions and norms.
+        output_projection: another matrix to project with; None for ``embed_tokens``.
+    """
+
+    def __init__(
+        self,
+        embed_tokens: TokenEmbedding,
+        cfg: StackConfig,
+        output_projection: Optional[TokenEmbedding] = None,
+    ) -> None:
+        super().__init__(embed_tokens, cfg, "D", cfg.pattern.cross)
+        self.output_projection = output_projection
+        self.output_scale = AdaCosScale(embed_tokens.num_classes) if embed_tokens.cosine else None
+
+    def forward(self, canonical: Tensor, memory: Memory) -> Tensor:
+        """Computes logits after all tokens that the memory has not read.
+
+        Training is one call with an empty memory.
+
+        Args:
+            canonical: (B*K, T) canonical ids of the targets so far. Ids without a stream (beams that
+                are dead anyway hold such) read as placeholders.
+            memory: of the batch, with K hypotheses. It reads the P new tokens.
+
+        Returns:
+            (B*K, P, V_n + S + R) logits, the arguments of a softmax; ``-inf`` for reserved slots
+            that are neither taken nor next.
+        """
+        seen = memory.read(canonical)
+        context = memory.context
+        x = self.embed(seen.layout, context.target_table, seen.position)
+        *layers, last = self.layers
+        for number, layer in enumerate(layers):
+            x = layer(x, seen, number)
+        x = memory.finish(last, x, seen, len(layers))
+        logits = context.output_table.project(self.layer_norm(x), context.streams)
+        if self.output_scale is not None:
+            logits = self.output_scale(logits)
+        return context.close(logits, canonical)
+
+    def project_encoder(self, source: EncodedSource) -> List[List[KeysValues]]:
+        """Keys and values of each cross-attention, layer by layer: once per row (CP) or token (CA)
+        of the sources."""
+        if not self.cfg.pattern.cross:
+            return []
+        rows, tokens = self.rotations(source.layout, source.position)
+        views = {"CP": (source.states, rows)}
+        if "CA" in self.cfg.pattern.cross:
+            views["CA"] = (source.layout.aggregate(source.states), tokens)
+        return [
+            [layer.encoder_attn[number].project(*views[letters]) for layer in self.layers]
+            for number, letters in enumerate(self.cfg.pattern.cross)
+        ]
