@@ -47,8 +47,30 @@ const TEMPORAL_WORDS = new Map([
 ]);
 // As they are.
 const LETTERS = new Map([...TEMPORAL.map((letter) => [letter, letter]), ["V", "R"]]);
-// The same in lbt's prefix notation, whose symbols are p0, p1, ...
+// The same in lbt's prefix notation, whose symbols are p0, p1, ... or stand in double quotes.
 const LBT = new Map([["i", "->"], ["e", "<->"], ["^", "xor"], ["t", "1"], ["f", "0"], ["V", "R"]]);
+
+// Names that are constants in other notations.
+const PERHAPS_CONSTANTS = new Map([["T", "1"], ["tt", "1"], ["ff", "0"]]);
+
+// Words and signs of other notations, and what they are.
+const ELSEWHERE = new Map([
+  ...each("since once historically previously yesterday triggered", "past LTL"),
+  ...each("AG AF AX AU AR AW EG EF EX EU ER EW", "CTL"),
+  ...each("never before before_ until_ next_a next_e next_event abort", "PSL"),
+  ...each("s_until until_with s_until_with s_always s_eventually", "SVA"),
+  ...each("s_nexttime throughout intersect first_match posedge negedge ##", "SVA"),
+  ...each("assert assume cover property within |-> |=>", "PSL and SVA"),
+  ...[["unless", "W"], ["nand", "!(a & b)"], ["nor", "!(a | b)"], ["xnor", "<->"], ["equiv", "<->"]],
+  ...[["ite", "(a & b) | (!a & c)"], ["if", "a -> b"], ["~>", "G (a -> F b)"]],
+  ...each(">> <<", "a shift"),
+  ...each("exists forall ∃ ∀", "a quantifier"),
+]);
+// The same beside temporal operators alone.
+const ELSEWHERE_TEMPORAL = new Map([
+  ...each("S O H Y", "past LTL or a name"),
+  ...each("A E", "CTL or a name"),
+]);
 
 const LETTER = "[\\p{L}\\p{N}_]";
 const WORD = `${LETTER}(?:${LETTER}|\\.|-(?=${LETTER})|\\[${LETTER}+\\])*`;
@@ -57,11 +79,16 @@ const TWO_WORDS =
   `[sS][tT][rR][oO][nN][gG]\\s+[rR][eE][lL][eE][aA][sS][eE])(?!${LETTER}|[.\\[\\-])`;
 const STRONG = "(?:[nN][eE][xX][tT]|[uU][nN][tT][iI][lL]|[eE][vV][eE][nN][tT][uU][aA][lL][lL][yY])!(?!=)";
 const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
-const WHOLE_WORD = new RegExp(`^${WORD}$`, "u");
+const WHOLE_WORD = new RegExp(`^(?:${WORD}|${QUOTED})$`, "su");
+const PREFIX_WORD = new RegExp(`${QUOTED}(?!\\S)|\\S+`, "gsu");
+const LBT_NAME = new RegExp(`^(?:p\\p{Nd}+|${QUOTED})$`, "su");
 // GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 const RUN_TOGETHER = /^([XFG]+)([a-z]\p{Nd}*)?$/u;
 const PERHAPS_RUN_TOGETHER = /^([XFG]+[A-Za-z_.].*|[XFG]{2,}\p{Nd}.*)$/u;
 const PRODUCT = /^[A-Za-z]\p{Nd}*(\.[A-Za-z]\p{Nd}*)+$/u;
+const escaped = (signs) => signs.map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|");
+const ALL_SIGNS = [...SIGNS, ...TEMPORAL_SIGNS].filter(([, token]) => ARITY.has(token));
+const SIGN = new RegExp(escaped(ALL_SIGNS.map(([sign]) => sign)), "u");
 // With these a name could end its line, or show as what it is not.
 const CONTROL =
   /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/u;
@@ -74,21 +101,28 @@ const COMMENT = "; comments stand in files alone, after a space, and /* ends wit
 const BOUNDS =
   " is an operator with brackets or bounds: write bounds such as X[3] a out, X X X a; other " +
   "brackets are ( ); a name or a comparison stands in double quotes";
-const LTL_ALONE = ": temporal operators are X F G U W R M, in ltl alone";
+const EQUAL = `; write <-> between formulas${COMPARISON}`;
+const UNEQUAL = `; write xor between formulas${COMPARISON}`;
+const DEFINITION = "; leave out what is defined, or write <->";
+const FUNCTION = "; functions are written a & b, an operator between operands";
+// What to say of a sign; the operators are said where this is nothing.
 const ADVICE = new Map([
-  ...[...TEMPORAL_SIGNS.keys()].map((sign) => [sign, LTL_ALONE]),
-  ...each("= == === != !== ~= /= := < > <= >= =< << >>", COMPARISON),
-  ...[..."≠≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫≈≃≅≔≝≜∈∉∋＝＜＞"].map((sign) => [sign, COMPARISON]),
-  ["<>", COMPARISON + LTL_ALONE],
+  ...[...TEMPORAL_SIGNS.keys()].map((sign) => [sign, ""]),
+  ...[...ELSEWHERE.keys()].filter((sign) => !/^\p{L}/u.test(sign)).map((sign) => [sign, ""]),
+  ...each("->> =>> <~> !-> !<->", ""),
+  ...each("= == === ＝ ≈ ≃ ≅", EQUAL),
+  ...each("!= !== ~= /= ≠ <>", UNEQUAL),
+  ...each("< > <= >= =<", COMPARISON),
+  ...[..."≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫∈∉∋＜＞"].map((sign) => [sign, COMPARISON]),
+  ...each(":= ::= *= += -= &= |= ^= ≔ ≝ ≜", DEFINITION),
   ...each("<- <-- <== ← ⇐ ⟵ ⟸", `; turn a <- b into b -> a${COMPARISON}`),
-  ...each("~> |-> |=> ->> =>> <~> !-> !<-> ##", ""),
   ...each("[ ] { }", "; brackets are ( ), and a name with others stands in double quotes"),
   ...each("“ ” „", "; write straight double quotes"),
   ['"', "; its double quotes are never closed"],
   ...each("// /* */ # --", COMMENT + NAME),
-  [",", `; give each formula by itself, without the commas and quotes of a list${NAME}`],
-  ...each("' ` ‘ ’", `; leave out quotes around a formula${NAME}`),
-  ["-", '; not is !, and a name that holds - stands in double quotes, as "a-"'],
+  [",", "; give each formula by itself, without the commas and quotes of a list"],
+  ...each("' ` ‘ ’", "; leave out quotes around a formula"),
+  ["-", '; not is !; leave out the dash of a list; a name with - stands in double quotes, as "a-"'],
   [".", "; leave the full stop out; a product is written a & b"],
   [";", "; give each formula by itself"],
 ]);
@@ -104,7 +138,7 @@ export function readFormula(text, temporal) {
   if (!tokens) {
     const found = lexemes(text, temporal, slot);
     if (!temporal) refuseProducts(found);
-    tokens = toPrefix(found);
+    tokens = toPrefix(found, temporal);
   }
   const names = [...slots.keys()];
   if (tokens.length === 1 && names.length && text.includes('"')) refuseFormula(names[0], temporal);
@@ -136,15 +170,18 @@ function refuseFormula(name, temporal) {
 /** The tokens of a formula in prefix notation, ours or lbt's; null if the text is none. A name is
  * what the infix notation takes for one, too. */
 function inPrefix(text, temporal, slot) {
-  const words = text.split(/\s+/u).filter(Boolean);
+  const words = text.match(PREFIX_WORD) ?? [];
   const lowered = words.map((word) => (/^(true|false)$/i.test(word) ? word.toLowerCase() : word));
   const constants = new Map([["true", "1"], ["false", "0"]]);
   const own = formula(lowered, temporal, constants, (word) => isName(word, temporal));
-  const lbt = formula(words, temporal, LBT, (word) => /^p\p{Nd}+$/u.test(word));
-  if (own && lbt && own.join(" ") !== lbt.join(" ") && words.some((word) => /^p\p{Nd}+$/u.test(word)))
-    throw new Error("t and f are lbt's 1 and 0, or names: write 1 and 0, or other names.");
+  const lbt = formula(words, temporal, LBT, (word) => LBT_NAME.test(word));
+  if (own && lbt && own.join(" ") !== lbt.join(" "))
+    throw new Error("t and f are lbt's 1 and 0, or names: write 1 and 0, or the names in double quotes.");
   const tokens = own ?? lbt;
-  return tokens?.map((token) => (isFixed(token, temporal) ? token : slot(token))) ?? null;
+  const read = (token) => {
+    return isFixed(token, temporal) ? [token] : tokensOf({ text: token, place: 0, whole: token }, temporal, slot);
+  };
+  return tokens?.flatMap(read) ?? null;
 }
 
 function formula(words, temporal, meanings, named) {
@@ -162,7 +199,7 @@ function formula(words, temporal, meanings, named) {
 const isFixed = (token, temporal) =>
   CONSTANTS.includes(token) || (ARITY.has(token) && (temporal || !TEMPORAL.includes(token)));
 
-/** Whether a text without white space is a name that needs no quotes. */
+/** Whether a word is a name, in quotes or without need of them. */
 function isName(word, temporal) {
   if (!WHOLE_WORD.test(word)) return false;
   try {
@@ -183,11 +220,10 @@ function said({ text, place, whole }) {
 /** The tokens of a text in its order, as {token, text, place, whole}. */
 function lexemes(whole, temporal, slot) {
   const signs = new Map([...SIGNS, ...(temporal ? TEMPORAL_SIGNS : [])]);
-  const escaped = [...new Set([...ADVICE.keys(), ...signs.keys()])]
-    .sort((one, other) => other.length - one.length)
-    .map((sign) => sign.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const known = [...new Set([...ADVICE.keys(), ...signs.keys()])];
+  const longest = escaped(known.sort((one, other) => other.length - one.length));
   const words = temporal ? `${STRONG}|${TWO_WORDS}|${WORD}` : WORD;
-  const pattern = new RegExp(`(${QUOTED}|${words})|(${escaped.join("|")})|(\\S)`, "gsu");
+  const pattern = new RegExp(`(${QUOTED}|${words})|(${longest})|(\\S)`, "gsu");
   const found = [];
   for (const match of whole.matchAll(pattern)) {
     const [text, word, sign] = match;
@@ -196,15 +232,71 @@ function lexemes(whole, temporal, slot) {
     if (word !== undefined)
       found.push(...tokensOf(lexeme, temporal, slot).map((token) => ({ ...lexeme, token })));
     else if (last && hasBounds(last, sign)) throw new Error(`${said(last)}${BOUNDS}.`);
-    else if (signs.has(sign)) found.push({ ...lexeme, token: signs.get(sign) });
-    else if (/\p{C}/u.test(text)) throw new Error(`${said(lexeme)} cannot be read; leave out what is invisible.`);
-    else {
-      const operators = `${OPERATORS}${temporal ? " X F G U W R M" : ""}${NAME}`;
-      throw new Error(`${said(lexeme)} cannot be read${ADVICE.get(sign) || operators}.`);
-    }
+    else if (signs.has(sign) && !isCall(lexeme, found)) found.push({ ...lexeme, token: signs.get(sign) });
+    else throw new Error(`${said(lexeme)} cannot be read${advice(lexeme, found, temporal)}.`);
   }
   return found;
 }
+
+const isCall = (lexeme, found) => lexeme.text === "()" && followsName(lexeme, found);
+
+/** Whether a sign stands right behind a name. */
+function followsName({ place }, found) {
+  const last = found.at(-1);
+  return typeof last?.token === "number" && last.place + last.text.length === place;
+}
+
+/** What to do about a sign that cannot be read, behind what was found. */
+function advice(lexeme, found, temporal) {
+  const { text: sign, place, whole } = lexeme;
+  const rest = whole.trimEnd().slice(place + sign.length);
+  const count = (bracket) => found.filter(({ token }) => token === bracket).length;
+  if (/\p{C}/u.test(sign)) return "; leave out what is invisible";
+  if (isCall(lexeme, found)) return "; leave it out behind a name, as it is X in ltl";
+  if (sign === "," && count("(") > count(")")) return FUNCTION + operators(found, temporal);
+  if ("'’".includes(sign) && followsName(lexeme, found))
+    return `; write a negation as !x${temporal ? ", a next value as X x" : ""}, or another name`;
+  if (sign === "=" && (!found.length || (found.length === 1 && isDefinition(rest))))
+    return DEFINITION + (rest.includes(",") ? FUNCTION : "");
+  const name = !ADVICE.has(sign) && /^[\p{L}\p{N}_]/u.test(rest) ? NAME : "";
+  const known = ADVICE.get(sign) || "";
+  return operators([lexeme, ...found], temporal, !known) + (known || name);
+}
+
+/** Whether what follows `a =` is a formula, and no number or further comparison. */
+const isDefinition = (value) => hasOperator(value) && !/^\s*\p{Nd}|[^-<>=!]=[^=>]/su.test(value);
+
+/** Whether a text has an operator of some logic, as far as signs and words show. */
+function hasOperator(text) {
+  const words = text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const meaning = (word) => WORDS.get(word) ?? TEMPORAL_WORDS.get(word);
+  return (
+    SIGN.test(text) ||
+    words.some(
+      (word) =>
+        LETTERS.has(word) ||
+        LBT.has(word) ||
+        elsewhere(word, true) ||
+        RUN_TOGETHER.test(word) ||
+        ARITY.has(meaning(word.toLowerCase())),
+    )
+  );
+}
+
+/** The operators, and what the first word or sign of another notation is; if there is none, and not
+ * `always`, nothing. */
+function operators(found, temporal, always = true) {
+  const other = found.map(({ text }) => text).find((text) => elsewhere(text, temporal));
+  if (!other && !always) return "";
+  const is = other ? `; '${other}' is ${elsewhere(other, temporal)}` : "";
+  const ones = temporal ? " X F G U W R M" : "; temporal ones are X F G U W R M, in ltl alone";
+  return is + OPERATORS + ones;
+}
+
+const elsewhere = (word, temporal) =>
+  ELSEWHERE.get(word) ??
+  ELSEWHERE.get(word.toLowerCase()) ??
+  (temporal ? ELSEWHERE_TEMPORAL.get(word) : undefined);
 
 /** Whether `X[3]`, `X^3` or `F<=3` begins: a sign that follows an operator in letters. */
 const hasBounds = ({ token, text }, sign) =>
@@ -226,6 +318,11 @@ function tokensOf(lexeme, temporal, slot) {
       `${said(lexeme)} is an operator of PSL or a negation: write U, X or F, or a space before !.`,
     );
   const [head] = word.split("[");
+  const constant = PERHAPS_CONSTANTS.get(word);
+  if (constant)
+    throw new Error(
+      `${said(lexeme)} may be ${constant} or a name: write ${constant}, or the name in double quotes.`,
+    );
   const lowered = head.toLowerCase().split(/\s+/u).join(" ");
   const token =
     WORDS.get(lowered) ?? (temporal ? (TEMPORAL_WORDS.get(lowered) ?? LETTERS.get(head)) : undefined);
@@ -240,7 +337,8 @@ function tokensOf(lexeme, temporal, slot) {
     );
   if (/^\p{Nd}/u.test(word))
     throw new Error(
-      `${said(lexeme)} is neither a constant nor a name; put a name or a comparison in double quotes.`,
+      `${said(lexeme)} is neither a constant nor a name; leave out a line's number, or put ` +
+        "a name or a comparison in double quotes.",
     );
   if (word.endsWith("."))
     throw new Error(`${said(lexeme)} ends in a dot: leave it out, or put the name in double quotes.`);
@@ -249,7 +347,7 @@ function tokensOf(lexeme, temporal, slot) {
 
 /** Dijkstra's shunting yard from right to left, which brings the prefix notation, also from right to
  * left. */
-function toPrefix(found) {
+function toPrefix(found, temporal) {
   const output = [];
   const waiting = []; // binary operators and closing brackets, the latest on top
   let complete = false; // whether an operand begins right after the token
@@ -257,7 +355,7 @@ function toPrefix(found) {
   for (const lexeme of [...found].reverse()) {
     const { token } = lexeme;
     if (complete === (token === ")" || (!ARITY.has(token) && token !== "(")))
-      throw new Error(`${lacking(lexeme, after, complete)}.`);
+      throw new Error(`${complete ? unjoined(lexeme, after, found, temporal) : lacking(lexeme, after)}.`);
     after = lexeme;
     if (token === ")") waiting.push(lexeme);
     else if (token === "(") {
@@ -282,20 +380,20 @@ function toPrefix(found) {
   return [...output, ...waiting.reverse().map(({ token }) => token)].reverse();
 }
 
-/** Says that an operator is missing between two tokens, or an operand. */
-function lacking(lexeme, after, complete) {
-  if (complete) {
-    if (after?.text === "<>")
-      return `${said(after)} is F, and an operator is missing before it${COMPARISON}`;
-    let reason = "";
-    if (after && lexeme.text[0] === '"' && after.text[0] === '"')
-      reason = "; of doubled quotes, as CSV has them, write one";
-    if (/^[\p{L}\p{N}_]/u.test(lexeme.text) && !CONSTANTS.includes(lexeme.token)) {
-      reason = ", as it is read as a name";
-      if (/^[A-Z]$/.test(lexeme.text) || TEMPORAL_WORDS.has(lexeme.text.toLowerCase())) reason += LTL_ALONE;
-    }
-    return `${said(lexeme)}: an operator is missing after it${reason}`;
-  }
+/** Says that an operator is missing between two tokens. */
+function unjoined(lexeme, after, found, temporal) {
+  if (after?.text === "<>")
+    return `${said(after)} is F, and an operator is missing before it${UNEQUAL}`;
+  let reason = "";
+  if (after && lexeme.text[0] === '"' && after.text[0] === '"')
+    reason = "; of doubled quotes, as CSV has them, write one";
+  else if (typeof lexeme.token === "number") reason = ", as it is read as a name";
+  const known = operators([lexeme, ...found], temporal);
+  return `${said(lexeme)}: an operator is missing after it${reason}${known}`;
+}
+
+/** Says that an operand is missing between two tokens. */
+function lacking(lexeme, after) {
   if (after && BINDING.has(after.token) && advised(after) && !advised(lexeme))
     return `${said(after)}: an operand is missing before it${advised(after)}`;
   return `${said(lexeme)}: an operand is missing after it${advised(lexeme)}`;
@@ -345,7 +443,7 @@ function isPropositional(tokens) {
 // For people. Everything is written in pieces, texts and slots, which a page may colour.
 
 // Words with a meaning: the last one stands for the answer that demands nothing.
-const MEANT = new Set([...WORDS.keys(), ...TEMPORAL_WORDS.keys(), "anything"]);
+const MEANT = new Set([...WORDS.keys(), ...TEMPORAL_WORDS.keys(), ...PERHAPS_CONSTANTS.keys(), "t", "f", "anything"]);
 
 /** A symbol, in double quotes if its name could be taken for something else. */
 export const quoted = (name) =>

@@ -293,10 +293,15 @@ def test_dimacs(answer, tmp_path):
     found = dict(zip(line.split()[::2], line.split()[1::2]))
     true = {name for name, value in found.items() if value == "1"}
     false = set(found) - true
-    for text in (DIMACS.replace("cnf", "wcnf"), "c\n1 -2 0\n2 3 0\n", "aag 1 1 0 1 0\n2\n1\n"):
+    for text in (
+        DIMACS.replace("cnf", "wcnf"),
+        "c\n1 -2 0\n2 3 0\n",
+        "aag 1 1 0 1 0\n2\n1\n",
+        "a\nb\nc\n",
+    ):
         (tmp_path / "x.cnf").write_text(text)
         (line,), status = answer("prop", "--input", tmp_path / "x.cnf")
-        reasons = "line 2 of DIMACS is not 'p cnf", "the text is AIGER, which is not read"
+        reasons = "line 2 of DIMACS is not 'p cnf", "the text is AIGER", "the text is no list"
         assert line.removeprefix("cannot be read: ").startswith(reasons) and status == 1
     assert ("x1" in true or "x2" in false) and ("x1" in false or "x3" in true)
 

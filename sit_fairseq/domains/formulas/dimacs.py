@@ -2,9 +2,9 @@
 these."""
 
 import re
-from typing import Dict, Iterable, List, Match, Optional, Tuple
+from typing import Dict, List, Match, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.reading import Reading, read_formula
+from sit_fairseq.domains.formulas.reading import WORDS, Reading, has_operator, read_formula
 from sit_fairseq.errors import MalformedFormula, excerpt
 
 _HEADER = re.compile(r"\s*p\s+cnf\s+(\d{1,18})\s+(\d{1,18})\s*", re.IGNORECASE)
@@ -14,20 +14,37 @@ _ANY_HEADER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _CLAUSE = re.compile(r"(?:h|[+-]?\d+)(?:\s+[+-]?\d+)+")
-_PSEUDO_BOOLEAN = r"\*\s*#|(?:min|max|soft)\s*:|(?:\[\d+\]\s*)?[+-]?\s*\d+\s+~?x\d"
-# How files begin that hold a circuit, an automaton or a program, by their format.
+# How files of other formats begin, behind their comments.
 _FORMATS = {
-    "OPB": re.compile(_PSEUDO_BOOLEAN),
-    "AIGER": re.compile(r"a[ai]g(?:\s+\d+){5}"),
-    "NNF": re.compile(r"nnf(?:\s+\d+){3}"),
-    "ASPIF": re.compile(r"asp(?:\s+\d+){3}"),
-    "BLIF or PLA": re.compile(r"\.(?:model|inputs|i\s+\d)"),
-    "QCIR": re.compile("#QCIR"),
-    "SMT-LIB": re.compile(r"\((?:set-(?:logic|info|option)|declare-|define-|assert\s+[\w(])"),
-    "HOA": re.compile(r"HOA:\s*v\d"),
-    "SMV": re.compile(r"MODULE\s+\w+"),
-    "TLSF": re.compile(r"INFO\s*\{"),
+    "AIGER": r"a[ai]g(?:\s+\d+){5}",
+    "ASPIF": r"asp(?:\s+\d+){3}",
+    "BLIF or PLA": r"\.(?:model|inputs|i\s+\d)",
+    "BoolNet": r"targets\s*,\s*factors",
+    "CSV": r'"[^"\n]*"\n"[^"\n]*"(?:\n|\Z)|(?:(?:\w+|"[^"\n]*")[,;])+(?:\w+|"[^"\n]*")\n',
+    "HOA": r"HOA:\s*v\d",
+    "HTML or XML": r"<[?!a-zA-Z]",
+    "JSON": r'\{\s*[}"]|\[\s*["{]|[\[{]\s*\n',
+    "Kconfig": r'(?:mainmenu|menu|source)\s+"|(?:menu)?config\s+\w+\s*\n|choice[ \t]*\n[ \t]+\w',
+    "LP": r"(?i:(?:max|min)\w*\b[\s\S]*?\n[ \t]*(?:subject to|such that|st|s\.t\.)[ \t:]*\n)",
+    "MiniZinc": r'(?:var|par)\s+[\w.]+\s*:|array\s*\[|include\s+"|(?:constraint\s|solve\s+\w).*;',
+    "NNF": r"nnf(?:\s+\d+){3}",
+    "OPB": r"\*\s*#|(?:min|max|soft)\s*:|(?:\[\d+\]\s*)?[+-]?\s*\d+\s+~?x\d",
+    "PDDL": r"\(define\s*\(",
+    "PRISM": r"(?:dtmc|ctmc|mdp|pta)[ \t]*\n[\s\S]*\bmodule\b|const\s+(?:int|double|bool)\b",
+    "Promela": r"(?:never|init|ltl(?:\s+\w+)?)\s*\{|(?:active\s+)?proctype\s|mtype\s*[={:]|#define\s",
+    "PSL": r"(?:vunit|vprop|vmode)\s+\w+\s*[({]",
+    "QCIR": r"#QCIR",
+    "SMT-LIB or SyGuS": r"\((?:set-(?:logic|info|option)|declare-|define-|synth-|assert\s+[\w(])",
+    "SMV": r"MODULE\s+\w+",
+    "TLA+": r"-{4,}\s*MODULE\b",
+    "TLSF": r"INFO\s*\{",
+    "TPTP": r"(?:fof|cnf|tff|thf|include)\s*\(",
+    "UVL": r"namespace\s+\S+\s*\n|(?:imports|features)\s*\n[ \t]+\S",
+    "Verilog": r"module\s+\w+\s*[(#;]",
 }
+_BEGINNING = re.compile("|".join(f"({beginning})" for beginning in _FORMATS.values()))
+# White space or a comment of some format.
+_SKIPPED = re.compile(r"\s+|(?:(?:[cC*](?!\S)|[#%;\\]|--|//).*|/\*[\s\S]*?\*/|\(\*[\s\S]*?\*\))\s*")
 # Text in quotes, which stays, and comments: /* */, // and, after a space, # and --.
 _COMMENT = re.compile(
     r'"(?:[^"\\\n]|\\.)*"?|\\/|'
@@ -38,47 +55,76 @@ _COMMENT = re.compile(
 def is_clauses(text: str) -> bool:
     """Whether a text is one problem in DIMACS, with or without its header, or in another format
     that people have for problems, not formulas."""
-    lines = [line.strip() for line in text.splitlines()]
-    if _ANY_HEADER.search("\n".join(lines)):
+    if _ANY_HEADER.search(re.sub("\r\n?", "\n", text)):
         return True
-    first = _first(lines)
-    return bool(_CLAUSE.fullmatch(first) or _format(first))
+    name, place = _beginning(text)
+    return name is not None or bool(_CLAUSE.fullmatch(text[place:].partition("\n")[0].strip()))
 
 
-def _first(lines: Iterable[str]) -> str:
-    """The first line that is no comment of such files."""
-    words = ((line, line.split()[0]) for line in lines if line.strip())
-    kept = (line for line, word in words if word not in "cC*" or line.lstrip("* ")[:1] == "#")
-    return next(kept, "").strip()
-
-
-def _format(line: str) -> Optional[str]:
-    """The format of a file that begins with a line; None for formulas and DIMACS."""
-    return next((name for name, start in _FORMATS.items() if start.match(line)), None)
+def _beginning(text: str) -> Tuple[Optional[str], int]:
+    """The format of a text, None for formulas and DIMACS; and where its first comments end."""
+    place = 0
+    while True:
+        found = _BEGINNING.match(text, place)
+        skipped = _SKIPPED.match(text, place)
+        if found is not None:
+            return list(_FORMATS)[found.lastindex - 1], place
+        if skipped is None:
+            return None, place
+        place = skipped.end()
 
 
 def split_problems(text: str) -> List[Tuple[int, str]]:
-    """The formulas of a file with their lines, from 1: one a line, or one in DIMACS. Comments, empty
-    lines and a semicolon at the end of a line are left out."""
+    """The formulas of a file with their lines, from 1: one a line; or the whole text, if it is in
+    DIMACS or no list of formulas. Comments, empty lines and a semicolon at the end of a line are
+    left out."""
+    text = re.sub("\r\n?", "\n", text)
     if is_clauses(text):
         return [(1, text)]
-    lines = _COMMENT.sub(_without_comment, re.sub("\r\n?", "\n", text)).split("\n")
-    formulas = [line.strip().rstrip("; \t") for line in lines]
-    return [(number, formula) for number, formula in enumerate(formulas, start=1) if formula]
+    formulas = _lines(text)
+    return [(1, text)] if _no_list(formulas) else formulas
+
+
+def _lines(text: str) -> List[Tuple[int, str]]:
+    """The formulas of a text with their lines; a comment over several lines ends none."""
+    found: List[Tuple[int, str]] = []
+    number = 1
+    for line in _COMMENT.sub(_without_comment, text).split("\n"):
+        formula = line.strip().rstrip("; \t\r")
+        if formula:
+            begin = line[: len(line) - len(line.lstrip())]
+            found.append((number + begin.count("\r"), formula.replace("\r", "")))
+        number += 1 + line.count("\r")
+    return found
+
+
+def _no_list(formulas: Sequence[Tuple[int, str]]) -> Optional[str]:
+    """Says why the lines of a text are no formulas; None if they may be."""
+    blocks = [one for one in formulas if one[1][-1] in "{[" or one[1][0] in "}]"]
+    bare = [one for one in formulas if one[1].lower() not in WORDS and not has_operator(one[1])]
+    if len(blocks) >= 2:
+        (number, line), why = blocks[0], "its lines are blocks"
+    elif len(bare) >= 3 and 2 * len(bare) > len(formulas):
+        number, line = bare[0]
+        why = f"{len(bare)} of {len(formulas)} lines have no operator"
+    else:
+        return None
+    found = f"{why}, as {excerpt(line)} in line {number}"
+    return f"the text is no list of formulas: {found}; write one formula a line"
 
 
 def _without_comment(match: Match) -> str:
-    """A space and the line ends of a comment, so that what follows it keeps its line; one without
-    an end stays, to be refused."""
+    """A space, and a carriage return for each line end of a comment; one without an end stays, to be
+    refused."""
     comment = match[1] or ""
     stays = not comment or comment[:2] == "/*" and not comment.endswith("*/", 2)
-    return match[0] if stays else " " + "\n" * comment.count("\n")
+    return match[0] if stays else " " + "\r" * comment.count("\n")
 
 
 def read_dimacs(text: str) -> Reading:
     """Reads DIMACS CNF, up to a line of ``%``, as a conjunction of disjunctions over x1, x2, ...; a
     MalformedFormula names the line that is none."""
-    other = _format(_first(text.splitlines()))
+    other, _ = _beginning(text)
     if other is not None:
         raise MalformedFormula(f"the text is {other}, which is not read: write formulas or DIMACS")
     names: Dict[str, str] = {}
@@ -131,4 +177,12 @@ def read_dimacs(text: str) -> Reading:
 def read_problem(text: str, temporal: bool) -> Reading:
     """Reads a formula in infix or prefix notation or, clauses, in DIMACS; raises
     MalformedFormula."""
-    return read_dimacs(text) if is_clauses(text) else read_formula(text, temporal)
+    if is_clauses(text):
+        return read_dimacs(text)
+    try:
+        return read_formula(text, temporal)
+    except MalformedFormula:
+        reason = _no_list(_lines(text))
+        if reason is None:
+            raise
+        raise MalformedFormula(reason)

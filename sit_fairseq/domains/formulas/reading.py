@@ -12,16 +12,20 @@ operators count in any case, letters of operators (``X F G U W R M V``) as they 
 name without quotes. Refused, with advice, is whatever has several meanings:
 
 * comparisons, as ``a = b`` may be a value or an equivalence, and ``a = 1`` is ``a`` to Spot;
+* definitions, ``a = b & c`` and ``a := b``;
 * other signs in a name: ``x'`` is a negation, a next value or a name;
+* calls: ``And(a, b)``, and ``req()``, as ``()`` is X;
 * ``X[3]``, ``not[a]``: bounds or brackets;
-* ``until!``: PSL's strong until, or until and not; ``t`` and ``f`` in prefix notation beside p0;
+* ``until!``: PSL's strong until, or until and not;
+* ``T``, ``tt``, ``ff``, a lone ``t`` or ``f``, and these in prefix notation beside p0: constants or
+  names;
 * ``Grant``: G rant or a name; but ``Ga`` and ``GFp0`` are read as Spot writes them;
 * a dot at the end of a name; in propositional logic ``A.B``, and ``in.a + out.b``: products;
 * a formula that is one name in quotes, if the name reads as a formula with operators.
 """
 
 import re
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence
 
 from sit_fairseq.domains.formulas.syntax import (
     ARITY,
@@ -64,8 +68,33 @@ TEMPORAL_WORDS: Dict[str, str] = {
 # As they are.
 LETTERS: Dict[str, str] = {**{letter: letter for letter in "XFGUWRM"}, "V": "R"}
 
-# The same in lbt's prefix notation, whose symbols are p0, p1, ...
+# The same in lbt's prefix notation, whose symbols are p0, p1, ... or stand in double quotes.
 LBT: Dict[str, str] = {"i": "->", "e": "<->", "^": "xor", "t": "1", "f": "0", "V": "R"}
+
+# Names that are constants in other notations.
+PERHAPS_CONSTANTS: Dict[str, str] = {"T": "1", "tt": "1", "ff": "0"}
+
+# Words and signs of other notations, and what they are.
+ELSEWHERE: Dict[str, str] = {
+    **dict.fromkeys("since once historically previously yesterday triggered".split(), "past LTL"),
+    **dict.fromkeys("AG AF AX AU AR AW EG EF EX EU ER EW".split(), "CTL"),
+    **dict.fromkeys("never before before_ until_ next_a next_e next_event abort".split(), "PSL"),
+    **dict.fromkeys("s_until until_with s_until_with s_always s_eventually".split(), "SVA"),
+    **dict.fromkeys(
+        "s_nexttime throughout intersect first_match posedge negedge ##".split(), "SVA"
+    ),
+    **dict.fromkeys("assert assume cover property within |-> |=>".split(), "PSL and SVA"),
+    **{"unless": "W", "nand": "!(a & b)", "nor": "!(a | b)", "xnor": "<->", "equiv": "<->"},
+    **{"ite": "(a & b) | (!a & c)", "if": "a -> b", "~>": "G (a -> F b)"},
+    **{">>": "a shift", "<<": "a shift"},
+    **dict.fromkeys(("exists", "forall", "∃", "∀"), "a quantifier"),
+}
+
+# The same beside temporal operators alone.
+ELSEWHERE_TEMPORAL: Dict[str, str] = {
+    **dict.fromkeys("SOHY", "past LTL or a name"),
+    **dict.fromkeys("AE", "CTL or a name"),
+}
 
 _BINDING: Dict[str, int] = {
     **dict.fromkeys("UWRM", 5),
@@ -77,17 +106,27 @@ _WORD = r"\w(?:[\w.]|-(?=\w)|\[\w+\])*"
 _TWO_WORDS = r"(?i:weak\s+until|strong\s+release)(?![\w.[-])"
 _STRONG = r"(?i:next|until|eventually)!(?!=)"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
+_PREFIX_WORD = re.compile(rf"{_QUOTED}(?!\S)|\S+", re.DOTALL)
 # GFa and Xp0, as Spot prints them; but Grant may be G rant or a name, and FB F B.
 _RUN_TOGETHER = re.compile(r"([XFG]+)([a-z]\d*)?")
 _PERHAPS_RUN_TOGETHER = re.compile(r"[XFG]+[A-Za-z_.].*|[XFG]{2,}\d.*")
 _PRODUCT = re.compile(r"[A-Za-z]\d*(\.[A-Za-z]\d*)+")
+_SIGN = re.compile(
+    "|".join(
+        re.escape(sign) for sign, token in {**SIGNS, **TEMPORAL_SIGNS}.items() if token in ARITY
+    )
+)
 # With these a name could end its line, or show as what it is not.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _OPERATORS = "; operators are ! & | xor -> <->"
-_TEMPORAL = " X F G U W R M"
+_TEMPORAL_ONES = {True: " X F G U W R M", False: "; temporal ones are X F G U W R M, in ltl alone"}
 _NAME = "; a name that holds it stands in double quotes"
 _COMPARISON = '; put a comparison in double quotes, as "x <= 3"'
+_EQUAL = f"; write <-> between formulas{_COMPARISON}"
+_UNEQUAL = f"; write xor between formulas{_COMPARISON}"
+_DEFINITION = "; leave out what is defined, or write <->"
+_FUNCTION = "; functions are written a & b, an operator between operands"
 _COMMENT = "; comments stand in files alone, after a space, and /* ends with */"
 _LISTED = "; give each formula by itself, without the commas and quotes of a list"
 _BRACKETS = "; brackets are ( ), and a name with others stands in double quotes"
@@ -95,24 +134,24 @@ _BOUNDS = (
     " is an operator with brackets or bounds: write bounds such as X[3] a out, X X X a; other "
     "brackets are ( ); a name or a comparison stands in double quotes"
 )
-_LTL_ALONE = f": temporal operators are{_TEMPORAL}, in ltl alone"
+# What to say of a sign; the operators are said where this is nothing.
 _ADVICE = {
-    **dict.fromkeys(TEMPORAL_SIGNS, _LTL_ALONE),
-    **dict.fromkeys(("=", "==", "===", "!=", "!==", "~=", "/=", ":="), _COMPARISON),
-    **dict.fromkeys(("<", ">", "<=", ">=", "=<", "<<", ">>"), _COMPARISON),
-    **dict.fromkeys("≠≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫≈≃≅≔≝≜∈∉∋＝＜＞", _COMPARISON),
-    "<>": f"{_COMPARISON}{_LTL_ALONE}",
+    **dict.fromkeys((*TEMPORAL_SIGNS, *(sign for sign in ELSEWHERE if not sign[0].isalpha())), ""),
+    **dict.fromkeys(("->>", "=>>", "<~>", "!->", "!<->"), ""),
+    **dict.fromkeys(("=", "==", "===", "＝", "≈", "≃", "≅"), _EQUAL),
+    **dict.fromkeys(("!=", "!==", "~=", "/=", "≠", "<>"), _UNEQUAL),
+    **dict.fromkeys(("<", ">", "<=", ">=", "=<", *"≤≥⩽⩾≦≧≨≩≮≯≰≱≲≳≪≫∈∉∋＜＞"), _COMPARISON),
+    **dict.fromkeys((":=", "::=", "*=", "+=", "-=", "&=", "|=", "^=", *"≔≝≜"), _DEFINITION),
     **dict.fromkeys(
         ("<-", "<--", "<==", "←", "⇐", "⟵", "⟸"), f"; turn a <- b into b -> a{_COMPARISON}"
     ),
-    **dict.fromkeys(("~>", "|->", "|=>", "->>", "=>>", "<~>", "!->", "!<->", "##"), ""),
     **dict.fromkeys("[]{}", _BRACKETS),
     **dict.fromkeys("“”„", "; write straight double quotes"),
     '"': "; its double quotes are never closed",
     **dict.fromkeys(("//", "/*", "*/", "#", "--"), f"{_COMMENT}{_NAME}"),
-    **dict.fromkeys(",", f"{_LISTED}{_NAME}"),
-    **dict.fromkeys("'`‘’", f"; leave out quotes around a formula{_NAME}"),
-    "-": '; not is !, and a name that holds - stands in double quotes, as "a-"',
+    ",": _LISTED,
+    **dict.fromkeys("'`‘’", "; leave out quotes around a formula"),
+    "-": '; not is !; leave out the dash of a list; a name with - stands in double quotes, as "a-"',
     ".": "; leave the full stop out; a product is written a & b",
     ";": "; give each formula by itself",
 }
@@ -133,6 +172,10 @@ class _Lexeme(NamedTuple):
     place: int
     text: str
 
+    @property
+    def end(self) -> int:
+        return self.place + len(self.text)
+
     def __str__(self) -> str:
         return f"{excerpt(self.text)} at character {self.place + 1}"
 
@@ -143,12 +186,12 @@ def read_formula(text: str, temporal: bool) -> Reading:
     ``X F G U W R M`` are operators if it is ``temporal``, and names otherwise.
     """
     names: Dict[str, str] = {}
-    tokens = _in_prefix(text.split(), temporal, names)
+    tokens = _in_prefix(re.findall(_PREFIX_WORD, text), temporal, names)
     if tokens is None:
         lexemes = _lexemes(text, temporal, names)
         if not temporal:
             _refuse_products(lexemes)
-        tokens = _to_prefix(lexemes)
+        tokens = _to_prefix(lexemes, temporal)
     reading = Reading(tokens, list(names))
     if tokens == ["p0"] and '"' in text:
         _refuse_formula(reading.names[0], temporal)
@@ -185,13 +228,16 @@ def _in_prefix(words: List[str], temporal: bool, names: Dict[str, str]) -> Optio
     are those of the infix notation."""
     lowered = [word.lower() if word.lower() in ("true", "false") else word for word in words]
     own = _formula(lowered, temporal, {"true": "1", "false": "0"}, lambda w: _is_name(w, temporal))
-    lbt = _formula(words, temporal, LBT, re.compile(r"p\d+").fullmatch)
-    if own and lbt and own != lbt and set(own) & set(lbt) - set(RESERVED):
-        raise MalformedFormula("t and f are lbt's 1 and 0, or names: write 1 and 0, or other names")
-    tokens = own or lbt
-    return tokens and [
-        token if _is_fixed(token, temporal) else _numbered(token, names) for token in tokens
-    ]
+    lbt = _formula(words, temporal, LBT, re.compile(rf"p\d+|{_QUOTED}", re.DOTALL).fullmatch)
+    if own and lbt and own != lbt:
+        raise MalformedFormula(
+            "t and f are lbt's 1 and 0, or names: write 1 and 0, or the names in double quotes"
+        )
+    tokens: List[str] = []
+    for token in own or lbt or ():
+        fixed = _is_fixed(token, temporal)
+        tokens += [token] if fixed else _tokens_of(_Lexeme("", 0, token), temporal, names)
+    return tokens or None
 
 
 def _formula(
@@ -214,8 +260,8 @@ def _is_fixed(token: str, temporal: bool) -> bool:
 
 
 def _is_name(word: str, temporal: bool) -> bool:
-    """Whether a text without white space is a name that needs no quotes."""
-    if not re.fullmatch(_WORD, word):
+    """Whether a word is a name, in quotes or without need of them."""
+    if not re.fullmatch(f"{_WORD}|{_QUOTED}", word, re.DOTALL):
         return False
     try:
         return _tokens_of(_Lexeme("", 0, word), temporal, {}) == ["p0"] and (
@@ -240,14 +286,74 @@ def _lexemes(text: str, temporal: bool, names: Dict[str, str]) -> List[_Lexeme]:
             found += [lexeme._replace(token=t) for t in _tokens_of(lexeme, temporal, names)]
         elif found and _has_bounds(found[-1], sign):
             raise MalformedFormula(f"{found[-1]}{_BOUNDS}")
-        elif sign in signs:
+        elif sign in signs and not _is_call(lexeme, found):
             found.append(lexeme._replace(token=signs[sign]))
-        elif not lexeme.text.isprintable():
-            raise MalformedFormula(f"{lexeme} cannot be read; leave out what is invisible")
         else:
-            operators = f"{_OPERATORS}{_TEMPORAL if temporal else ''}{_NAME}"
-            raise MalformedFormula(f"{lexeme} cannot be read{_ADVICE.get(sign) or operators}")
+            advice = _advice(lexeme, found, text, temporal)
+            raise MalformedFormula(f"{lexeme} cannot be read{advice}")
     return found
+
+
+def _is_call(lexeme: _Lexeme, found: Sequence[_Lexeme]) -> bool:
+    return lexeme.text == "()" and _follows_name(lexeme, found)
+
+
+def _follows_name(lexeme: _Lexeme, found: Sequence[_Lexeme]) -> bool:
+    """Whether a sign stands right behind a name."""
+    return bool(found) and found[-1].token[0] == "p" and found[-1].end == lexeme.place
+
+
+def _advice(lexeme: _Lexeme, found: Sequence[_Lexeme], text: str, temporal: bool) -> str:
+    """What to do about a sign that cannot be read, behind what was ``found``."""
+    sign, rest = lexeme.text, text[lexeme.end :]
+    tokens = [one.token for one in found]
+    if not sign.isprintable():
+        return "; leave out what is invisible"
+    if _is_call(lexeme, found):
+        return "; leave it out behind a name, as it is X in ltl"
+    if sign == "," and tokens.count("(") > tokens.count(")"):
+        return f"{_FUNCTION}{_operators(found, temporal)}"
+    if sign in "'’" and _follows_name(lexeme, found):
+        return f"; write a negation as !x{', a next value as X x' * temporal}, or another name"
+    if sign == "=" and (not found or found[1:] == [] and _is_definition(rest)):
+        return _DEFINITION + (_FUNCTION if "," in rest else "")
+    name = _NAME if sign not in _ADVICE and re.match(r"\w", rest) else ""
+    advice = _ADVICE.get(sign) or name
+    return f"{_operators([lexeme, *found], temporal, not advice or advice is name)}{advice}"
+
+
+def _is_definition(value: str) -> bool:
+    """Whether what follows ``a =`` is a formula, and no number or further comparison."""
+    return has_operator(value) and not re.match(r"\s*\d|.*[^-<>=!]=[^=>]", value, re.DOTALL)
+
+
+def has_operator(text: str) -> bool:
+    """Whether a text has an operator of some logic, as far as signs and words show."""
+    return _SIGN.search(text) is not None or any(
+        word in LETTERS
+        or word in LBT
+        or _elsewhere(word, temporal=True)
+        or _RUN_TOGETHER.fullmatch(word)
+        or WORDS.get(word.lower()) in ARITY
+        or word.lower() in TEMPORAL_WORDS
+        for word in re.findall(r"\w+", text)
+    )
+
+
+def _operators(lexemes: Iterable[_Lexeme], temporal: bool, always: bool = True) -> str:
+    """The operators, and what the first word or sign of another notation is; if there is none, and
+    not ``always``, nothing."""
+    elsewhere = (one.text for one in lexemes if _elsewhere(one.text, temporal))
+    word = next(elsewhere, None)
+    if word is None and not always:
+        return ""
+    said = f"; {word!r} is {_elsewhere(word, temporal)}" if word else ""
+    return f"{said}{_OPERATORS}{_TEMPORAL_ONES[temporal]}"
+
+
+def _elsewhere(word: str, temporal: bool) -> Optional[str]:
+    found = ELSEWHERE.get(word) or ELSEWHERE.get(word.lower())
+    return found or (ELSEWHERE_TEMPORAL.get(word) if temporal else None)
 
 
 def _has_bounds(operator: _Lexeme, sign: Optional[str]) -> bool:
@@ -271,6 +377,9 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         raise MalformedFormula(f"{lexeme} is an operator of PSL or a negation: {advice}")
     head = word.partition("[")[0]
     lowered = " ".join(head.lower().split())
+    if word in PERHAPS_CONSTANTS:
+        advice = f"write {PERHAPS_CONSTANTS[word]}, or the name in double quotes"
+        raise MalformedFormula(f"{lexeme} may be {PERHAPS_CONSTANTS[word]} or a name: {advice}")
     token = WORDS.get(lowered)
     run_together = None
     if temporal:
@@ -287,7 +396,7 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
         advice = f"may be {word[0]} {word[1:20]} or a name: write a space, or the name"
         raise MalformedFormula(f"{lexeme} {advice} in double quotes")
     if word[0].isdecimal():
-        advice = "put a name or a comparison in double quotes"
+        advice = "leave out a line's number, or put a name or a comparison in double quotes"
         raise MalformedFormula(f"{lexeme} is neither a constant nor a name; {advice}")
     if word.endswith("."):
         advice = "leave it out, or put the name in double quotes"
@@ -295,7 +404,7 @@ def _tokens_of(lexeme: _Lexeme, temporal: bool, names: Dict[str, str]) -> List[s
     return [_numbered(word, names)]
 
 
-def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
+def _to_prefix(lexemes: Sequence[_Lexeme], temporal: bool) -> List[str]:
     # Dijkstra's shunting yard from right to left, which brings the prefix notation, also
     # from right to left, without a tree and without recursion.
     output: List[str] = []
@@ -305,7 +414,9 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
     for lexeme in reversed(lexemes):
         token = lexeme.token
         if complete == (token == ")" or token not in ARITY and token != "("):
-            raise MalformedFormula(_lacking(lexeme, after, complete))
+            if complete:
+                raise MalformedFormula(_unjoined(lexeme, after, lexemes, temporal))
+            raise MalformedFormula(_lacking(lexeme, after))
         if token == ")":
             waiting.append(lexeme)
         elif token == "(":
@@ -334,19 +445,22 @@ def _to_prefix(lexemes: Sequence[_Lexeme]) -> List[str]:
     return [*output, *reversed([lexeme.token for lexeme in waiting])][::-1]
 
 
-def _lacking(lexeme: _Lexeme, after: Optional[_Lexeme], complete: bool) -> str:
-    """Says that an operator is missing between two tokens, or an operand."""
-    if complete:
-        if after is not None and after.text == "<>":
-            return f"{after} is F, and an operator is missing before it{_COMPARISON}"
-        reason = ""
-        if after is not None and lexeme.text[0] == after.text[0] == '"':
-            reason = "; of doubled quotes, as CSV has them, write one"
-        if re.match(r"\w", lexeme.text) and lexeme.token not in CONSTANTS:
-            reason = ", as it is read as a name"
-            if re.fullmatch("[A-Z]", lexeme.text) or lexeme.text.lower() in TEMPORAL_WORDS:
-                reason += _LTL_ALONE
-        return f"{lexeme}: an operator is missing after it{reason}"
+def _unjoined(
+    lexeme: _Lexeme, after: Optional[_Lexeme], lexemes: Sequence[_Lexeme], temporal: bool
+) -> str:
+    """Says that an operator is missing between two tokens."""
+    if after is not None and after.text == "<>":
+        return f"{after} is F, and an operator is missing before it{_UNEQUAL}"
+    reason = ""
+    if after is not None and lexeme.text[0] == after.text[0] == '"':
+        reason = "; of doubled quotes, as CSV has them, write one"
+    elif lexeme.token[0] == "p":
+        reason = ", as it is read as a name"
+    return f"{lexeme}: an operator is missing after it{reason}{_operators([lexeme, *lexemes], temporal)}"
+
+
+def _lacking(lexeme: _Lexeme, after: Optional[_Lexeme]) -> str:
+    """Says that an operand is missing between two tokens."""
     if after is not None and after.token in _BINDING and _named(after) and not _named(lexeme):
         return f"{after}: an operand is missing before it{_named(after)}"
     return f"{lexeme}: an operand is missing after it{_named(lexeme)}"

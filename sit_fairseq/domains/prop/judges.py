@@ -1,4 +1,4 @@
-"""Propositional logic: the rules for its answers, and the fast judge, which needs no library."""
+"""Propositional logic: the rules for its answers, and the fast judge."""
 
 from abc import abstractmethod
 from typing import Dict, List, Optional, Sequence
@@ -65,7 +65,7 @@ class PropJudge(FormulaJudge):
 
 class BitsJudge(PropJudge):
     """Decides by a truth table over the symbols that the answer leaves open; if a table has no room
-    for them, by a search, which is *unavailable* where it takes too long."""
+    for them, by python-sat: *unavailable* where this takes too long or is not installed."""
 
     name = "bits"
     quick = True

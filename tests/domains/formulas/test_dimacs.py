@@ -2,7 +2,12 @@
 
 import pytest
 
-from sit_fairseq.domains.formulas.dimacs import is_clauses, read_dimacs, split_problems
+from sit_fairseq.domains.formulas.dimacs import (
+    is_clauses,
+    read_dimacs,
+    read_problem,
+    split_problems,
+)
 from sit_fairseq.errors import MalformedFormula
 
 
@@ -61,6 +66,22 @@ def test_faults_of_dimacs_are_named(text, message):
         "HOA: v1\n",
         "MODULE main\n",
         "INFO {\n",
+        "# a comment\n.model x\n",
+        "; a comment\n(set-logic BV)\n(synth-fun f ((a Bool)) Bool)\n",
+        "-- one\n-- two\nMODULE main\n",
+        "/* one\ntwo */ never { T0_init:\n",
+        "// shop\nfeatures\n    Shop\n",
+        "\\ problem\nMaximize\n obj: x\nSubject To\n c: x <= 1\nEnd\n",
+        "# menu\nconfig NET\n\tbool\n",
+        "targets, factors\nA, B & C\n",
+        "% model\nvar bool: x;\n",
+        "\\* clock\n---- MODULE Clock ----\n",
+        "// dice\ndtmc\n\nmodule m\n",
+        '["a & b", "c"]',
+        "id,formula\n1,a & b\n",
+        '"a & b"\n"c"\n',
+        '<?xml version="1.0"?>\n',
+        "vunit v (top) {\n",
         "c old lines\rp cnf 2 1\r1 2 0\r",
     ],
 )
@@ -84,6 +105,11 @@ def test_files_of_clauses_are_one_input(text):
         "(assert & a)\n# 2\n",
         "aag & aig\n",
         "* a list\n",
+        "features -> x\n\n y\n",
+        "max\nx & y\n",
+        "never & a\n",
+        "solve & b;\n",
+        "source U menu\n",
     ],
 )
 def test_formulas_are_none(text):
@@ -96,8 +122,9 @@ def test_formulas_are_none(text):
         ("a --> b\na <--> b -- c\na ---> b", {1: "a --> b", 2: "a <--> b", 3: "a ---> b"}),
         ("--\n#\n//\n;\n/**/\nG a; -- b\r\nG b;;// c", {6: "G a", 7: "G b"}),
         ("a /* one */ & b\n/* two\nlines */ c", {1: "a   & b", 3: "c"}),
-        ("a // x /* y\nb # z */\nc", {1: "a", 2: "b", 3: "c"}),
+        ("a // x /* y\n!b # z */\nc", {1: "a", 2: "!b", 3: "c"}),
         ('"a // b" & "c /* d" | "e */ # f"', {1: '"a // b" & "c /* d" | "e */ # f"'}),
+        ("a & /* two\nlines */ b\nG c /* x\n */\nd", {1: "a &   b", 3: "G c", 5: "d"}),
         ("a /* open\nb # c", {1: "a /* open", 2: "b # c"}),
         ("a ##1 b\na ##[1:2] b\n## title", {1: "a ##1 b", 2: "a ##[1:2] b"}),
         ("a \\/ b\na#b\na--b", {1: "a \\/ b", 2: "a#b", 3: "a--b"}),
@@ -106,3 +133,28 @@ def test_formulas_are_none(text):
 )
 def test_the_formulas_of_a_file_without_its_comments(text, formulas):
     assert dict(split_problems(text)) == formulas
+
+
+@pytest.mark.parametrize("temporal", [False, True])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("features:\n  Shop\n  Card\nCard => Search\n", "3 of 4 .* as 'features:' in line 1"),
+        ("# x\nThe lamp\n\nNotes.\nIt is on\n", "3 of 3 lines have no operator, .* in line 2"),
+        ("digraph {\n a -> b\n b -> c\n}\n", "lines are blocks, as 'digraph {' in line 1"),
+    ],
+)
+def test_lines_without_operators_are_no_list(text, message, temporal):
+    ((line, whole),) = split_problems(text)
+    with pytest.raises(MalformedFormula, match=f"is no list of formulas: .*{message}"):
+        read_problem(whole, temporal)
+
+
+@pytest.mark.parametrize("lines", [["a", "b", "a & b", "i p0 p1"], ["a since b", "AG a", "GFa"]])
+def test_a_list_may_have_names_and_what_cannot_be_read(lines):
+    assert [formula for _, formula in split_problems("\n".join(lines))] == lines
+
+
+@pytest.mark.parametrize("temporal", [False, True])
+def test_a_formula_over_several_lines_is_read(temporal):
+    assert read_problem("a\n&\nb\n&\nc", temporal).tokens == ["&", "&", "p0", "p1", "p2"]
