@@ -1,6 +1,7 @@
 """No room of the package imports from a higher floor, nor from another room of its own."""
 
 import ast
+import re
 from pathlib import Path
 
 from conftest import PACKAGE
@@ -75,3 +76,29 @@ def test_imports_are_found_wherever_they_stand(tmp_path):
         "def function():\n    from sit_fairseq.tasks.stream_translation import Task\n"
     )
     assert set(imported_rooms(path)) == {"domains", "models", "tasks"}
+
+
+def imported_files(path: Path):
+    """The files of the package that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sit_fairseq."):
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                found = (PACKAGE.parent / name.replace(".", "/")).with_suffix(".py")
+                if found.exists():
+                    yield found
+
+
+def test_no_two_files_import_each_other():
+    arrows = {(path, found) for path in FILES for found in imported_files(path)}
+    assert not [(one, other) for one, other in arrows if (other, one) in arrows]
+
+
+def test_each_file_of_the_model_imports_earlier_ones():
+    """In the order of CONTRIBUTING."""
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = text[text.index("first read these files") : text.index("`models/own_places.py`")]
+    files = [PACKAGE / name for name in re.findall(r"`((?:symbols|models)/\w+\.py)`", listed)]
+    assert len(files) > 10
+    for number, path in enumerate(files):
+        later = set(imported_files(path)).intersection(files[number:])
+        assert not later, f"{path.name} imports {later}"

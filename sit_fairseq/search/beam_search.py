@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
+from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.search.constraint import Constraint
 from sit_fairseq.search.hypotheses import (
     Hypothesis,
@@ -22,6 +22,7 @@ from sit_fairseq.search.hypotheses import (
     SearchOptions,
     best_possible,
 )
+from sit_fairseq.search.searchable import Searchable
 from sit_fairseq.search.strategies import Best
 from sit_fairseq.symbols.slots import Slots
 
@@ -48,7 +49,7 @@ class BeamSearch:
 
     def __init__(
         self,
-        models: List[SymbolInvariantTransformer],
+        models: List[Searchable],
         options: SearchOptions,
         strategy: Any = None,
         grammar: Any = None,
@@ -178,7 +179,7 @@ class _Search:
         self._refused = refused
         left = [place for place in range(len(slots)) if place not in refused]
         self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
-        self._caches = [m.memory(s) for m, s in zip(search.models, encoded)] if left else []
+        self._memories = [m.memory(s) for m, s in zip(search.models, encoded)] if left else []
         self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
         self._reorder(self._sentences)
         self._device = next(search.models[0].parameters()).device
@@ -281,8 +282,8 @@ class _Search:
         """
         tokens = tokens.to(self._device, non_blocking=True)
         found = []
-        for model, cache in zip(self._search.models, self._caches):
-            logits = model.step(tokens, cache)
+        for model, memory in zip(self._search.models, self._memories):
+            logits = model.step(tokens, memory)
             found.append(log_probabilities(logits.div_(self._options.temperature)))
         log_probs = found[0]
         if len(found) > 1:
@@ -388,7 +389,7 @@ class _Search:
 
     def _reorder(self, rows: Tensor) -> None:
         """Goes on with the hypotheses that continue the given ones."""
-        for cache in self._caches:
-            cache.reorder(rows)
+        for memory in self._memories:
+            memory.reorder(rows)
         if self._ahead is not None:
             self._ahead = self._ahead[rows]
