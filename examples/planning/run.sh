@@ -6,7 +6,6 @@ planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
-python -c "import pddl" 2>/dev/null || pip install --quiet --no-build-isolation --editable '.[planning]'
 make() { [ -e "$data/$1.tgt" ] || sit generate planning "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
 make valid --size 1000 --seed 2
 make blocks --sizes blocksworld --size 90000 --seed 10 --exclude "$data/valid"

@@ -11,7 +11,7 @@ from typing import Dict, Iterator, List, Optional, Tuple, Type
 
 from tqdm import tqdm
 
-from sit_fairseq.commands._options import numbers
+from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.solver import Solved, Solver
 from sit_fairseq.errors import UserError
@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser, solver: Type[Solver]) -> None
     add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
     help_ = "widths of the search; problems without a solution are searched with the next one"
     add("--beams", type=numbers, default=solver.beams, metavar=solver.beams, help=help_)
+    help_ = "most seconds for each problem (default: %(default)s)"
+    seconds = at_least(0.001, float)
+    add("--seconds", type=seconds, default=solver.seconds, metavar="S", help=help_)
     add("--json", action="store_true", help="one JSON object per problem")
     add("-v", "--verbose", action="store_true", help="say what is known of each problem")
 
@@ -76,10 +79,18 @@ def _lines(args: argparse.Namespace, problem: str, solved: Solved) -> str:
 def _solved(
     args: argparse.Namespace, domain: Domain, solver: Solver, places: Optional[List[int]] = None
 ) -> Iterator[Tuple[int, Solved]]:
+    from sit_fairseq.evaluation.in_time import in_time
     from sit_fairseq.model import Model
 
     places = list(range(len(solver.problems))) if places is None else places
-    return solver.solve(places, lambda: Model.load(_path(args, domain)), args.beams)
+    model = Model.load(_path(args, domain)) if places else None
+    late = Solved("not verified", reason=f"the time limit of {args.seconds:g} seconds, --seconds")
+
+    def work(batch: List[int]) -> Iterator[Tuple[int, Solved]]:
+        return solver.solve(batch, lambda: model, args.beams)
+
+    for place, solved in in_time(places, work, args.seconds):
+        yield place, solved or late
 
 
 def _path(args: argparse.Namespace, domain: Domain) -> str:
@@ -109,7 +120,8 @@ def _kept(args: argparse.Namespace, domain: Domain, solver: Solver) -> Iterator[
         known = {}
         for number, entry in enumerate(journal.entries, start=2):
             try:
-                known[entry["place"]] = Solved("verified", entry["text"], more=dict(entry["more"]))
+                said, more = str(entry.get("reason", "")), dict(entry["more"])
+                known[entry["place"]] = Solved("verified", entry["text"], said, more=more)
                 if not solver.right(entry["place"], entry["text"]):
                     raise ValueError
             except (AttributeError, LookupError, TypeError, ValueError):
@@ -122,6 +134,7 @@ def _kept(args: argparse.Namespace, domain: Domain, solver: Solver) -> Iterator[
                 with replacing(paths[place]) as (file,):
                     file.write(f"{solved.text}\n" if solved.text else "")
                 if place not in known:
-                    journal.append({"place": place, "text": solved.text, "more": solved.more})
+                    noted = {"text": solved.text, "reason": solved.reason, "more": solved.more}
+                    journal.append({"place": place, **noted})
             yield place, solved
         journal.remove()

@@ -34,12 +34,14 @@ class Solver(ABC):
         metavar: what the files are, for the help.
         ending: of the names of files with solutions.
         beams: the usual widths of the search.
+        seconds: usually the most for a problem.
         problems: the file of each problem, in order.
     """
 
     metavar: str
     ending: str
     beams: str
+    seconds: float = 60.0
     problems: Sequence[str]
 
     @abstractmethod
@@ -61,6 +63,6 @@ class Solver(ABC):
 
         Args:
             places: of the problems.
-            load: gives the model, which takes its time; a UserError if it cannot be used.
+            load: gives the model.
             beams: widths; problems without a solution are searched with the next one.
         """

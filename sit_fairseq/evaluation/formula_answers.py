@@ -1,18 +1,15 @@
 """Answers to problems of a domain as people write them, for ``sit answer``."""
 
 import re
-import signal
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import sit_fairseq
 from sit_fairseq.domains import Domain
 from sit_fairseq.errors import UserError
+from sit_fairseq.evaluation.in_time import in_time
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
@@ -24,10 +21,6 @@ SYMBOLS = r"p\d+"
 # Tokens of a problem from which on the rewritten one is asked first, if it has not half as many: the
 # time of a search grows with their square.
 _LONG = 64
-
-# Problems asked at once, at most; and the seconds under which a batch is followed by a larger one.
-_BATCH = 64
-_QUICK = 5.0
 
 _UNVERIFIED = (
     "no hypothesis of the search was accepted, though an answer exists",
@@ -77,27 +70,6 @@ def shipped_model(name: str) -> Path:
     raise UserError(f"no model {name} comes with this installation; name one", "path")
 
 
-class _OutOfTime(BaseException):
-    """The time is up; no ``except Exception`` on the way stops it."""
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Context manager, for the main thread: raises _OutOfTime within it after so many seconds."""
-
-    def stop(*_: Any) -> None:
-        raise _OutOfTime
-
-    before = signal.signal(signal.SIGALRM, stop)
-    # And again each second, since what is raised in a destructor gets lost.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def answer_formulas(
     formulas: Iterable[str],
     domain: Domain,
@@ -108,30 +80,17 @@ def answer_formulas(
 ) -> Iterator[FormulaAnswer]:
     """Answers formulas, in order, the first one before the second is asked.
 
-    So many are asked at once as take some seconds: one at first, and twice as many after each batch
-    that was quick. The model's symbols are called p0, p1, ..., see ``SYMBOLS``; a formula is given up
-    after so many ``seconds``.
+    The model's symbols are called p0, p1, ..., see ``SYMBOLS``; a formula is given up after so many
+    ``seconds``, see :func:`in_time`.
     """
-    rest, size = iter(formulas), 1
-    while batch := list(islice(rest, size)):
-        started = time.monotonic()
-        try:
-            with _time_limit(seconds):
-                found = _batch(batch, domain, model, judges, beams)
-        except _OutOfTime:
-            found = []
-        yield from found
-        if not found and len(batch) == 1:
-            reason = f"the time limit of {seconds:g} seconds, --seconds"
-            yield FormulaAnswer(batch[0], Status.unverified, reason=reason, decided=False)
-        elif not found:
-            rest = chain(batch, rest)
-        if not found:
-            size = 1
-        elif time.monotonic() - started < min(_QUICK, seconds / 2):
-            size = min(2 * size, _BATCH)
-        elif time.monotonic() - started > 4 * _QUICK:
-            size = max(1, size // 2)
+
+    def work(batch: List[Tuple[int, str]]) -> Iterable[Tuple[Any, FormulaAnswer]]:
+        return zip(batch, _batch([formula for _, formula in batch], domain, model, judges, beams))
+
+    for (_, formula), answer in in_time(enumerate(formulas), work, seconds):
+        reason = f"the time limit of {seconds:g} seconds, --seconds"
+        given_up = FormulaAnswer(formula, Status.unverified, reason=reason, decided=False)
+        yield answer or given_up
 
 
 def _batch(

@@ -11,6 +11,7 @@ from sit_fairseq.domains.planning.strips import (
     PlanningDomain,
     State,
     ground,
+    misfit,
 )
 
 
@@ -94,7 +95,6 @@ def _completed(
     ]
     for chosen in product(*choices):
         named = dict(zip(operator.parameters, chosen))
-        if any(named[one] == named[other] for one, other in operator.distinct):
-            continue
-        if state.isdisjoint(ground(operator.without, named)):
+        wanted = misfit(operator, named) is None
+        if wanted and state.isdisjoint(ground(operator.without, named)):
             yield (operator.name, *chosen)

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Dict, Iterator, Tuple
 
-from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import (
     PddlDomain,
@@ -35,7 +34,7 @@ def problems_in(folder: str) -> Iterator[Tuple[Path, Match]]:
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
         read = read_problem(text, str(path), domains[place])
-        yield path, match(*by_kind(read), str(path))
+        yield path, match(read, str(path))
 
 
 def domain_file(path: Path) -> Path:

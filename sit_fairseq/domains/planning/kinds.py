@@ -6,7 +6,7 @@ it of what actions ask of some parameter. Kinds are the sorts of what is made he
 """
 
 from dataclasses import replace
-from typing import Dict, FrozenSet, Set, Tuple
+from typing import Dict, FrozenSet, List, Set, Tuple
 
 from sit_fairseq.domains.planning.pddl_files import OBJECT, PddlProblem
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
@@ -30,7 +30,7 @@ def by_kind(read: PddlProblem) -> Tuple[PlanningDomain, Problem]:
         name: frozenset(said[name] | (read.domain.above[sort] & types))
         for name, sort in problem.sorts.items()
     }
-    labels = {kind: "+".join(sorted(kind)) or OBJECT for kind in kinds.values()}
+    labels = {kind: " + ".join(sorted(kind)) or OBJECT for kind in kinds.values()}
     static = {atom for atom in problem.initial if atom[0] in domain.static}
     return (
         PlanningDomain(
@@ -44,6 +44,14 @@ def by_kind(read: PddlProblem) -> Tuple[PlanningDomain, Problem]:
             problem.goal - static,
         ),
     )
+
+
+def lacking(read: PddlProblem) -> List[str]:
+    """The types that parameters of actions have and no object has."""
+    operators = read.domain.domain.operators.values()
+    types = {t for o in operators for some in o.parameters.values() for t in some}
+    found = {t for sort in read.problem.sorts.values() for t in read.domain.above[sort]}
+    return sorted(types - found)
 
 
 def _asked(domain: PlanningDomain) -> Set[str]:

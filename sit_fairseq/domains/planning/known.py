@@ -141,12 +141,14 @@ _DOMAINS: Mapping[str, Tuple[Tuple[str, str, str, str], ...]] = {
 
 
 def _atoms(text: str) -> Tuple[Atom, ...]:
-    return tuple(tuple(atom.split()) for atom in text.split(", "))
+    atoms = (atom.split() for atom in text.split(", "))
+    return tuple((predicate, *(f"?{name}" for name in names)) for predicate, *names in atoms)
 
 
 def _operator(head: str, before: str, add: str, delete: str) -> Operator:
     name, *parameters = head.split()
-    sorts = {p: frozenset(s.split("|")) for p, s in (word.split(":") for word in parameters)}
+    pairs = (word.split(":") for word in parameters)
+    sorts = {f"?{name}": frozenset(some.split("|")) for name, some in pairs}
     return Operator(name, sorts, _atoms(before), _atoms(add), _atoms(delete))
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Tuple
 
+from sit_fairseq.domains.planning.kinds import by_kind, lacking
 from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.pddl_files import PddlProblem
 from sit_fairseq.domains.planning.strips import Action, Atom, Operator, PlanningDomain, Problem
 from sit_fairseq.errors import UserError
 
@@ -27,13 +29,15 @@ class Match:
     """A problem of a file as one of a known domain.
 
     Attributes:
-        domain: the known domain; its operators keep what the file asks to differ.
+        file: the domain and the problem of the file, with kinds for sorts.
+        domain: the known domain; its operators keep what the file asks to differ or to be the same.
         problem: in the names of the known domain, but for the names of objects.
         operators: what the file calls the operators, and the order of their parameters there.
         predicates: the same of predicates and their objects.
         sorts: the sort of each kind of objects of the file.
     """
 
+    file: Tuple[PlanningDomain, Problem]
     domain: PlanningDomain
     problem: Problem
     operators: Names
@@ -63,14 +67,28 @@ def _turned(places: Tuple[int, ...]) -> str:
     return f" {' '.join(str(place + 1) for place in places)}" if changed else ""
 
 
-def match(domain: PlanningDomain, problem: Problem, name: str) -> Match:
-    """Finds which known domain a problem is of; a UserError, which says what domains are known, if
-    it is of none. ``name`` is the file's."""
+def match(read: PddlProblem, name: str) -> Match:
+    """Finds which known domain a problem is of.
+
+    Args:
+        read: the problem of a file.
+        name: the file's, for errors.
+
+    Raises:
+        UserError: it is of none, and which are known; or no action can take its objects.
+    """
+    domain, problem = by_kind(read)
+    near: Optional[PlanningDomain] = None
     for known in known_domains().values():
         for operators, predicates in _correspondences(known, domain):
             sorts = _sorts(known, domain, problem, operators)
             if sorts is not None:
                 return _match(known, domain, problem, operators, predicates, sorts)
+            near = known
+    types = lacking(read)
+    if near is not None and types:
+        fault = f"no object is of type {' or '.join(types)}, as in (:objects a b - {types[0]})"
+        raise UserError(f"{name} has the actions of {near.name}, but {fault}")
     names = ", ".join(known_domains())
     raise UserError(f"{name} is no domain that is known by its structure: these are {names}")
 
@@ -85,13 +103,13 @@ def _match(
 ) -> Match:
     ours = {}
     for name, (other, places) in operators.items():
-        parameters = dict(zip(_parameters(domain, other), range(len(places))))
-        mine = {place: parameter for parameter, place in zip(_parameters(known, name), places)}
-        distinct = (
-            tuple(mine[parameters[parameter]] for parameter in pair)
-            for pair in domain.operators[other].distinct
+        theirs, mine = domain.operators[other], _parameters(known, name)
+        terms = {p: mine[places.index(at)] for at, p in enumerate(theirs.parameters)}
+        distinct, same = (
+            tuple((terms.get(one, one), terms.get(two, two)) for one, two in pairs)
+            for pairs in (theirs.distinct, theirs.same)
         )
-        ours[name] = replace(known.operators[name], distinct=tuple(distinct))
+        ours[name] = replace(known.operators[name], distinct=distinct, same=same)
     names = {other: (name, places) for name, (other, places) in predicates.items()}
 
     def translated(atoms: Iterable[Atom]) -> Iterator[Atom]:
@@ -103,7 +121,8 @@ def _match(
     objects = {name: sorts[kind] for name, kind in problem.sorts.items() if kind in sorts}
     initial, goal = (frozenset(translated(atoms)) for atoms in (problem.initial, problem.goal))
     found = Problem(objects, initial, goal)
-    return Match(replace(known, operators=ours), found, operators, predicates, sorts)
+    seen = replace(known, operators=ours)
+    return Match((domain, problem), seen, found, operators, predicates, sorts)
 
 
 def _parameters(domain: PlanningDomain, operator: str) -> List[str]:
@@ -144,7 +163,11 @@ def _parts(operator: Operator) -> List[Tuple[int, Atom]]:
 
 
 def _shape(operator: Operator) -> Tuple:
-    return len(operator.parameters), sorted((role, len(atom)) for role, atom in _parts(operator))
+    atoms = [
+        (role, len(atom), sum(term in operator.parameters for term in atom[1:]))
+        for role, atom in _parts(operator)
+    ]
+    return len(operator.parameters), sorted(atoms)
 
 
 def _atoms(

@@ -1,17 +1,19 @@
-"""Domains and problems of files in PDDL: STRIPS with types and equality, and costs, which are left
-out.
+"""Domains and problems of files in PDDL: STRIPS with types, constants, equality, preconditions after
+``not``, and action costs, which are ignored.
 
-Upper and lower case are the same in PDDL; names are kept as the file defines them. Parameters are
-called ``?x`` as there.
+Sections stand in any order. A requirement is not checked: what STRIPS lacks is refused where it
+stands. Upper and lower case are the same in PDDL; names are kept as the file defines them.
+Parameters are called ``?x`` as there.
 """
 
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Tuple
+from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, Sequence, Tuple, Union
 
-from sit_fairseq.domains.planning.pddl_text import PddlText, is_tree, trees, words
+from sit_fairseq.domains.planning.pddl_text import Group, PddlText, Word
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
 from sit_fairseq.errors import UserError
 
@@ -19,6 +21,11 @@ from sit_fairseq.errors import UserError
 _MOST, _MOST_OBJECTS = 100, 10_000
 
 OBJECT = "object"  # the type of all objects
+
+Item = Union[Word, Group]
+
+# What may stand in the place of an atom elsewhere in PDDL.
+_OTHERS = ("or", "imply", "forall", "exists", "when", "preference")
 
 
 @dataclass(frozen=True)
@@ -29,11 +36,13 @@ class PddlDomain:
         domain: whose operators have types for sorts.
         above: the types that an object of a type has, itself and ``object`` among them.
         constants: the type of each object that all problems have, by its name.
+        costs: whether some action has a cost.
     """
 
     domain: PlanningDomain
     above: Mapping[str, FrozenSet[str]]
     constants: Mapping[str, str]
+    costs: bool
 
 
 @dataclass(frozen=True)
@@ -72,20 +81,24 @@ class _Names:
         self._text, self._what, self._most = text, what, most
         self._known = {name.lower(): name for name in given}
 
-    def __contains__(self, word) -> bool:
-        return str(word) in self._known
+    def __contains__(self, word: Item) -> bool:
+        return isinstance(word, Word) and word in self._known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known.values())
 
-    def define(self, word) -> str:
+    def define(self, word: Item) -> str:
+        if not isinstance(word, Word) or (word[0] == "?") != (self._what == "parameter"):
+            raise self._text.refuse(word, f"the name of the {self._what} stands here")
         if word in self:
             raise self._text.refuse(word, f"{self._what} {word} is defined twice")
         if len(self._known) == self._most:
             raise self._text.refuse(word, f"there are more than {self._most:,} {self._what}s")
-        return self._known.setdefault(str(word), self._text.spelled(word))
+        return self._known.setdefault(word, self._text.spelled(word))
 
-    def find(self, word) -> str:
+    def find(self, word: Item) -> str:
+        if not isinstance(word, Word):
+            raise self._text.refuse(word, f"the name of the {self._what} stands here")
         if word not in self:
             raise self._text.refuse(word, f"there is no {self._what} {word}")
         return self._known[word]
@@ -94,174 +107,185 @@ class _Names:
 class _Reader:
     """What domains and problems have in common."""
 
-    def __init__(self, text: PddlText) -> None:
-        self._text = text
-        self._predicates: Mapping[str, int] = {}
+    known: Tuple[str, ...]  # names of sections
 
-    def typed(self, items: List, types: _Names) -> Iterator[Tuple[object, FrozenSet[str]]]:
-        """The words of a list with their types: ``a b - t c``."""
-        waiting: List = []
-        before = None
-        for item in items:
-            if before == "-":
-                found = frozenset(map(types.find, self._types(item)))
-                yield from ((word, found) for word in waiting)
-                waiting = []
-            elif item != "-":
+    def __init__(
+        self,
+        text: PddlText,
+        above: Mapping[str, FrozenSet[str]] = {OBJECT: frozenset((OBJECT,))},
+        arity: Mapping[str, int] = {},
+        objects: Mapping[str, str] = {},
+    ) -> None:
+        self._text, self._sections = text, text.sections(*self.known)
+        self._above, self._arity, self._sorts = dict(above), dict(arity), dict(objects)
+        self._types = _Names(text, "type", _MOST, above)
+        self._predicates = _Names(text, "predicate", _MOST, arity)
+        self._objects = _Names(text, "object", _MOST_OBJECTS, objects)
+
+    def section(self, name: str) -> List[Item]:
+        """What stands in all sections of a name."""
+        return [item for group in self._sections[name] for item in group[1:]]
+
+    def typed(self, items: Sequence[Item]) -> Iterator[Tuple[Word, Sequence[Item]]]:
+        """The names of a list, each with the types after it: ``a b - t c - (either t u)``."""
+        waiting: List[Word] = []
+        left = iter(items)
+        for item in left:
+            if not isinstance(item, Word):
+                raise self._text.refuse(item, "a name stands here")
+            if item != "-":
                 waiting.append(item)
-            before = item
-        yield from ((word, frozenset((OBJECT,))) for word in waiting)
+                continue
+            types = next(left, None)
+            if isinstance(types, Word):
+                types = [types]
+            else:
+                types = types[1:] if types and types[0] == "either" else []
+            if not types or not waiting:
+                raise self._text.refuse(item, "'-' stands between names and their type")
+            yield from ((name, types) for name in waiting)
+            waiting = []
+        yield from ((name, ()) for name in waiting)
 
-    @staticmethod
-    def _types(item) -> List:
-        if not is_tree(item):
-            return [item]
-        return [word for word in words(item) if word not in ("(", ")", "either")]
+    def sorts(self, types: Sequence[Item]) -> FrozenSet[str]:
+        """Types that are defined, ``object`` if there are none."""
+        return frozenset(map(self._types.find, types)) or frozenset((OBJECT,))
 
-    def atom(self, tree, term: Callable, predicates: _Names) -> Atom:
+    def objects(self, items: Sequence[Item]) -> None:
+        """Notes objects; one that stands twice is of the narrower type."""
+        for name, types in self.typed(items):
+            if len(types) > 1:
+                raise self._text.refuse(name, "an object has one type, not either of several")
+            (new,), known = self.sorts(types), name in self._objects
+            found = self._objects.find(name) if known else self._objects.define(name)
+            old = self._sorts.setdefault(found, new)
+            if old in self._above[new]:
+                self._sorts[found] = new
+            elif new not in self._above[old]:
+                raise self._text.refuse(name, f"object {name} is of type {old} and of type {new}")
+
+    def group(self, item: Item) -> Group:
+        """What should be a group with something in it."""
+        if not isinstance(item, Group) or not item:
+            raise self._text.refuse(item, "an atom such as (on a b) stands here")
+        return item
+
+    def atom(self, item: Item, term: Callable[[Item], str]) -> Atom:
         """An atom, with the names of its terms."""
-        predicate, *terms = tree.children[1:-1]
-        name = predicates.find(predicate)
-        if len(terms) != self._predicates[name]:
-            reason = f"{predicate} has {self._predicates[name]} objects, not {len(terms)}"
+        predicate, *terms = self.group(item)
+        name = self._predicates.find(predicate)
+        if len(terms) != self._arity[name]:
+            reason = f"{predicate} has {self._arity[name]} objects, not {len(terms)}"
             raise self._text.refuse(predicate, reason)
         return (name, *map(term, terms))
 
-    def literals(self, tree) -> Iterator[Tuple[bool, object]]:
-        """The atoms of a conjunction, each with whether it is plain or denied."""
-        inner = list(trees(tree))
-        said = [word for word in words(tree) if word not in ("(", ")")]
-        if tree.data in ("atomic_formula_term", "num_effect"):
-            yield True, tree
-        elif said == ["not"]:
-            (denied,) = inner
-            while denied.data == "gd" and len(denied.children) == 1:
-                (denied,) = denied.children
-            if denied.data != "atomic_formula_term":
-                raise self._text.refuse(said[0], "'not' stands before atoms alone")
-            yield False, denied
-        elif said in ([], ["and"]):
-            for one in inner:
-                yield from self.literals(one)
-        else:
-            raise self._text.refuse(said[0], f"{str(said[0])!r} is not known in STRIPS")
+    def literals(self, items: Sequence[Item]) -> Iterator[Tuple[bool, Group]]:
+        """The atoms of conjunctions, each with whether it is plain or denied."""
+        for item in items:
+            if isinstance(item, Group) and item[:1] in ([], ["and"]):
+                yield from self.literals(item[1:])
+                continue
+            holds = self.group(item)[0] != "not"
+            if not holds and len(item) != 2:
+                raise self._text.refuse(item, "'not' stands before one atom")
+            atom = item if holds else self.group(item[1])
+            if atom[0] in _OTHERS:
+                raise self._text.refuse(atom[0], f"{atom[0]!r} is not known in STRIPS")
+            if atom[0] in ("and", "not"):
+                raise self._text.refuse(item, "'not' stands before one atom")
+            yield holds, atom
 
 
 class _DomainReader(_Reader):
-    def __init__(self, text: PddlText) -> None:
-        super().__init__(text)
-        self._types_ = _Names(text, "type", _MOST, {OBJECT: 0})
-        self._constants = _Names(text, "constant", _MOST_OBJECTS)
-        self._names = _Names(text, "predicate", _MOST)
+    known = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 
     def read(self) -> PddlDomain:
-        tree = self._text.tree
-        above = self._hierarchy(tree)
-        constants = {}
-        for section in trees(tree, "constants"):
-            for word, types in self.typed(next(trees(section)).children, self._types_):
-                (constants[self._constants.define(word)],) = types
-        found: Dict[str, int] = {}
-        for section in trees(tree, "predicates"):
-            for skeleton in trees(section):
-                name = self._names.define(words(skeleton)[1])
-                parameters = next(trees(skeleton)).children
-                found[name] = sum(1 for _ in self.typed(parameters, self._types_))
-        self._predicates = found
-        actions = _Names(self._text, "action", _MOST)
+        self._hierarchy()
+        self.objects(self.section(":constants"))
+        for item in self.section(":predicates"):
+            predicate, *parameters = self.group(item)
+            name = self._predicates.define(predicate)
+            self._arity[name] = len([self.sorts(types) for _, types in self.typed(parameters)])
+        names, self._costs = _Names(self._text, "action", _MOST), False
         operators = {}
-        for derived in trees(tree, "derived_predicates"):
-            raise self._text.refuse(derived, "derived predicates are not known")
-        for action in trees(tree, "action_def"):
-            name = actions.define(words(action)[2])
-            operators[name] = self._operator(name, action)
-        (title,) = (words(one)[2] for one in trees(tree, "domain_def"))
-        domain = PlanningDomain(self._text.spelled(title), found, operators)
-        return PddlDomain(domain, above, constants)
+        for group in self._sections[":action"]:
+            name = names.define(group[1] if len(group) > 1 else group)
+            operators[name] = self._operator(name, group)
+        domain = PlanningDomain(self._text.spelled(self._text.title), self._arity, operators)
+        return PddlDomain(domain, self._above, self._sorts, self._costs)
 
-    def _hierarchy(self, tree) -> Dict[str, FrozenSet[str]]:
-        """The types above each type, itself among them."""
-        listed = [one for s in trees(tree, "types") for one in next(trees(s)).children]
-        for at, word in enumerate(listed):
-            if word != "-" and word != OBJECT and listed[at - 1 : at] != ["-"]:
-                self._types_.define(word)
+    def _hierarchy(self) -> None:
+        """Notes the types above each type, itself among them."""
+        listed = [(name, above) for name, above in self.typed(self.section(":types"))]
+        for name, _ in listed:
+            if name != OBJECT:
+                self._types.define(name)
         # A type that stands above others alone is defined by that.
-        for before, word in zip(listed, listed[1:]):
-            if before == "-" and word not in self._types_:
-                self._types_.define(word)
-        parents: Dict[str, FrozenSet[str]] = {OBJECT: frozenset()}
-        for word, types in self.typed(listed, self._types_):
-            if word != OBJECT:
-                parents[self._types_.find(word)] = types
-        above = {}
-        for name in self._types_:
+        for above in (above for _, some in listed for above in some):
+            if above not in self._types:
+                self._types.define(above)
+        parents = {self._types.find(name): self.sorts(above) for name, above in listed}
+        for name in self._types:
             found, left = {name, OBJECT}, [name]
             while left:
                 new = parents.get(left.pop(), frozenset()) - found
                 found |= new
                 left += new
-            above[name] = frozenset(found)
-        return above
+            self._above[name] = frozenset(found)
 
-    def _operator(self, name: str, tree) -> Operator:
-        listed = next(trees(next(trees(tree, "action_parameters")))).children
+    def _operator(self, name: str, group: Group) -> Operator:
+        known, parts = (":parameters", ":precondition", ":effect"), {}
+        for key, value in zip_longest(group[2::2], group[3::2]):
+            if key in parts or key not in known or not isinstance(value, Group):
+                reason = f"an action has {', '.join(known)}, each once and with parentheses"
+                raise self._text.refuse(key, reason)
+            parts[key] = value
+        listed, condition, effect = (parts.get(key, Group()) for key in known)
         names = _Names(self._text, "parameter", _MOST)
-        parameters = {
-            f"?{names.define(word)}": types for word, types in self.typed(listed, self._types_)
-        }
+        parameters = {names.define(word): self.sorts(types) for word, types in self.typed(listed)}
 
-        def term(word) -> str:
-            if is_tree(word):
-                return self._constants.find(word.children[0])
-            return f"?{names.find(word)}"
+        def term(item: Item) -> str:
+            return (names if item[:1] == "?" else self._objects).find(item)
 
-        before, without, add, delete, distinct = [], [], [], [], []
-        for body in trees(tree, "action_body_def"):
-            for condition in trees(body, "emptyor_pregd"):
-                for holds, atom in self.literals(condition):
-                    if words(atom)[1] != "=":
-                        (before if holds else without).append(self.atom(atom, term, self._names))
-                    elif holds:
-                        raise self._text.refuse(atom, "equality is known after 'not' alone")
-                    else:
-                        distinct.append(tuple(map(term, atom.children[2:-1])))
-            for effect in trees(body, "emptyor_effect"):
-                for holds, atom in self.literals(effect):
-                    if atom.data != "num_effect":
-                        (add if holds else delete).append(self.atom(atom, term, self._names))
-                    elif words(next(trees(atom, "f_head")))[-2:-1] != ["total-cost"]:
-                        raise self._text.refuse(atom, "of numbers the total-cost alone is known")
-        atoms = (tuple(dict.fromkeys(some)) for some in (before, add, delete, without))
-        return Operator(name, parameters, *atoms, distinct=tuple(dict.fromkeys(distinct)))
+        before, without, add, delete, same, distinct = [], [], [], [], [], []
+        for holds, atom in self.literals([condition]):
+            if atom[0] != "=":
+                (before if holds else without).append(self.atom(atom, term))
+            elif len(atom) != 3:
+                raise self._text.refuse(atom, f"'=' has 2 objects, not {len(atom) - 1}")
+            else:
+                (same if holds else distinct).append(tuple(map(term, atom[1:])))
+        for holds, atom in self.literals([effect]):
+            if atom[0] != "increase":
+                (add if holds else delete).append(self.atom(atom, term))
+            elif len(atom) != 3 or atom[1] != ["total-cost"]:
+                raise self._text.refuse(atom, "of numbers the total-cost alone is known")
+            else:
+                self._costs = True
+        lists = (before, add, delete, without, distinct, same)
+        return Operator(name, parameters, *(tuple(dict.fromkeys(some)) for some in lists))
 
 
 class _ProblemReader(_Reader):
+    known = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
+
     def __init__(self, text: PddlText, domain: PddlDomain) -> None:
-        super().__init__(text)
-        self._domain, self._predicates = domain, domain.domain.predicates
-        self._names = _Names(text, "predicate", _MOST, self._predicates)
+        super().__init__(text, domain.above, domain.domain.predicates, domain.constants)
+        self._domain = domain
 
     def read(self) -> PddlProblem:
-        tree, known = self._text.tree, dict(self._domain.constants)
-        names = _Names(self._text, "object", _MOST_OBJECTS, known)
-        types = _Names(self._text, "type", _MOST, self._domain.above)
-        for section in trees(tree, "objects"):
-            for word, found in self.typed(next(trees(section)).children, types):
-                (known[names.define(word)],) = found
-
-        def term(word) -> str:
-            return names.find(word.children[0] if is_tree(word) else word)
-
+        for name in (":init", ":goal"):
+            if not self._sections[name]:
+                raise UserError(f"{self._text.name}: the problem has no ({name} ...)")
+        self.objects(self.section(":objects"))
         initial, goal = set(), set()
-        for section in trees(tree, "init"):
-            for element in trees(section):
-                for literal in trees(element, "literal_name"):
-                    (atom,) = trees(literal)
-                    if len(literal.children) == 1:  # what is denied does not hold anyway
-                        initial.add(self.atom(atom, term, self._names))
-        for section in trees(tree, "goal"):
-            for holds, atom in self.literals(section.children[2]):
-                if not holds or words(atom)[1] == "=":
-                    raise self._text.refuse(atom, "a goal of STRIPS has atoms without 'not' or '='")
-                goal.add(self.atom(atom, term, self._names))
-        return PddlProblem(self._domain, Problem(known, frozenset(initial), frozenset(goal)))
+        for holds, item in self.literals(self.section(":init")):
+            if item[0] != "=":  # a number, such as a cost
+                atom = self.atom(item, self._objects.find)
+                initial.update([atom] if holds else [])  # what is denied does not hold anyway
+        for holds, item in self.literals(self.section(":goal")):
+            if not holds or item[0] == "=":
+                raise self._text.refuse(item, "a goal of STRIPS has atoms without 'not' or '='")
+            goal.add(self.atom(item, self._objects.find))
+        problem = Problem(self._sorts, frozenset(initial), frozenset(goal))
+        return PddlProblem(self._domain, problem)

@@ -1,125 +1,102 @@
-"""Texts in PDDL, taken apart by the grammar of the library `pddl` and the parser `lark`.
-
-Three libraries were tried on the domains and problems of PlanBench and of SymT; the page
-``examples/planning`` has the numbers. The classes of `pddl` refuse the two domains that `tarski` has
-written (an empty ``(:functions)``), and forget on which line a word stands; its grammar reads all
-files once empty sections are left out. `unified-planning` refuses the same two, is slow, and brings
-`scipy` and `networkx`. `tarski` reads all, but needs another version of `antlr4-python3-runtime` than
-fairseq's `hydra-core`.
-"""
+"""Texts in PDDL as words and groups in parentheses, each with its place."""
 
 import re
-from functools import lru_cache
-from importlib.resources import files
-from typing import Iterator, List
+from typing import Dict, List, Union
 
-from sit_fairseq.errors import EXTRAS, UserError, excerpt, missing
-
-EXTRAS["planning"] = ("lark", "pddl")
+from sit_fairseq.errors import UserError, excerpt
 
 # What a file may have at most: characters, and parentheses within each other.
-_LONGEST, _DEEPEST = 250_000, 50
+_LONGEST, _DEEPEST = 2_000_000, 50
 
-REQUIREMENTS = (":strips", ":typing", ":equality", ":negative-preconditions", ":action-costs")
+_TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+")
 
-# ASCII alone, so that a word stays where it is.
-_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_EMPTY = re.compile(r"\(\s*:(?:types|constants|predicates|functions|objects)\s*\)")
+
+class Word(str):
+    """A word in lower case: PDDL's ``Drive`` is ``drive``. ``start`` is its place in the text."""
+
+    __slots__ = ("start",)
+
+
+class Group(list):
+    """The words and groups between two parentheses. ``start`` is the place of the first one."""
+
+    __slots__ = ("start",)
 
 
 class PddlText:
-    """A text in PDDL, as a tree of rules and words.
-
-    A word is a token of lower case, PDDL's ``Drive`` is ``drive``; :meth:`spelled` gives it back as
-    it was written.
+    """A domain or a problem, taken apart.
 
     Args:
-        text: a domain or a problem.
+        text: ``(define (domain NAME) (:predicates ...) ...)``, or a problem.
         kind: ``domain`` or ``problem``.
         name: of the file, for errors.
+
+    Attributes:
+        title: the name of the domain or problem.
 
     Raises:
         UserError: names the file, line and column of what is not understood.
     """
 
     def __init__(self, text: str, kind: str, name: str) -> None:
-        self.name, self._text = name, text
+        self.name, self._text, self._kind = name, text, kind
         if len(text) > _LONGEST:
             raise UserError(f"{name} has more than {_LONGEST:,} characters")
-        plain = re.sub(r";[^\n]*", _blank, text).translate(_LOWER)
-        self._check_nesting(plain)
-        self._check_requirements(plain)
-        self.tree = self._parsed(_EMPTY.sub(_blank, plain), kind)
+        whole = self._groups()
+        begun = whole[0][:2] if whole and isinstance(whole[0], Group) else []
+        head = begun[1] if begun[:1] == ["define"] and isinstance(begun[-1], Group) else []
+        if head[:1] != [kind] or len(head) != 2 or not isinstance(head[1], Word):
+            at = whole[0] if whole else whole
+            raise self.refuse(at, f"a {kind} begins with (define ({kind} NAME)")
+        if len(whole) > 1:
+            raise self.refuse(whole[1], f"the {kind} has ended")
+        self.title, self._sections = head[1], whole[0][2:]
 
-    def refuse(self, word, reason: str) -> UserError:
-        """The error that names the place of a word, or of a tree, and a reason."""
-        return self._refuse_at(getattr(word, "meta", word).start_pos, reason)
+    def sections(self, *known: str) -> Dict[str, List[Group]]:
+        """The sections of each known name, such as ``:init``."""
+        found: Dict[str, List[Group]] = {name: [] for name in known}
+        for group in self._sections:
+            if not isinstance(group, Group) or not group:
+                raise self.refuse(group, "a section such as (:init ...) stands here")
+            if group[0] not in known:
+                reason = f"{group[0]!r} is no section of a {self._kind} of STRIPS"
+                raise self.refuse(group[0], reason)
+            found[group[0]].append(group)
+        return found
 
-    def spelled(self, word) -> str:
+    def refuse(self, at: Union[Word, Group], reason: str) -> UserError:
+        """The error that names the place of a word or group, and a reason."""
+        line, before = self._text.count("\n", 0, at.start) + 1, self._text[: at.start]
+        place = f"{self.name}, line {line}, column {at.start - before.rfind(chr(10))}"
+        return UserError(f"{place}: {reason}")
+
+    def spelled(self, word: Word) -> str:
         """A word as the file writes it."""
-        return self._text[word.start_pos : word.end_pos]
+        return self._text[word.start : word.start + len(word)]
 
-    def _refuse_at(self, at: int, reason: str) -> UserError:
-        line, start = self._text.count("\n", 0, at) + 1, self._text.rfind("\n", 0, at)
-        return UserError(f"{self.name}, line {line}, column {at - start}: {reason}")
-
-    def _check_nesting(self, plain: str) -> None:
-        depth = 0
-        for found in re.finditer(r"[()]", plain):
-            depth += 1 if found[0] == "(" else -1
-            if depth > _DEEPEST:
-                reason = f"more than {_DEEPEST} parentheses stand within each other"
-                raise self._refuse_at(found.start(), reason)
-
-    def _check_requirements(self, plain: str) -> None:
-        for section in re.finditer(r"\(\s*:requirements([^()]*)", plain):
-            for word in re.finditer(r"\S+", section[1]):
-                if word[0] not in REQUIREMENTS:
-                    known = ", ".join(REQUIREMENTS)
-                    reason = f"the requirement {excerpt(word[0])} is not known, but {known}"
-                    raise self._refuse_at(section.start(1) + word.start(), reason)
-
-    def _parsed(self, plain: str, kind: str):
-        parser = _parser(kind)  # says so if lark is missing
-        from lark.exceptions import UnexpectedCharacters, UnexpectedToken
-
-        try:
-            return parser.parse(plain)
-        except UnexpectedCharacters as error:
-            at = error.pos_in_stream
-        except UnexpectedToken as error:
-            if error.token.type == "$END":
-                raise UserError(f"{self.name}: the {kind} has no end")
-            at = error.token.start_pos
-        word = re.compile(r"[^\s()]+|.").match(self._text, at)[0]
-        raise self._refuse_at(at, f"{excerpt(word)} cannot stand here in a {kind} of STRIPS")
-
-
-def _blank(match: "re.Match[str]") -> str:
-    return re.sub(r"[^\n]", " ", match[0])
-
-
-@lru_cache(maxsize=2)
-def _parser(kind: str):
-    try:
-        from lark import Lark
-
-        grammar = files("pddl.parser").joinpath("grammar.lark").read_text(encoding="utf-8")
-    except ModuleNotFoundError as error:
-        raise missing(error)
-    return Lark(grammar, parser="lalr", start=kind, propagate_positions=True)
-
-
-def is_tree(child) -> bool:
-    """Whether what stands below a tree is one, and no word."""
-    return hasattr(child, "children")
-
-
-def words(tree) -> List:
-    """The words right below a tree."""
-    return [child for child in tree.children if child is not None and not is_tree(child)]
-
-
-def trees(tree, *rules: str) -> Iterator:
-    """The trees right below a tree, of some rules if these are named."""
-    return (t for t in tree.children if is_tree(t) and (not rules or t.data in rules))
+    def _groups(self) -> Group:
+        """The groups of the whole text."""
+        whole = Group()
+        whole.start = 0
+        within = [whole]
+        for token in _TOKEN.finditer(self._text):
+            text = token[0]
+            if text[0] == ";":
+                continue
+            item = Group() if text == "(" else Word(text.lower())
+            item.start = token.start()
+            if text == ")":
+                if len(within) == 1:
+                    raise self.refuse(item, "')' closes nothing")
+                within.pop()
+                continue
+            if not text.isprintable() or len(text) != len(text.lower()):
+                raise self.refuse(item, f"{excerpt(text)} is no name")
+            within[-1].append(item)
+            if text == "(":
+                within.append(item)
+            if len(within) - 1 > _DEEPEST:
+                raise self.refuse(item, f"{_DEEPEST} parentheses stand around it already")
+        if len(within) > 1:
+            raise self.refuse(within[-1], "'(' is closed nowhere")
+        return whole

@@ -1,10 +1,11 @@
-"""Proofs that a problem has no plan."""
+"""What a problem's states tell without a model: that it has no plan, or a shortest one."""
 
 from dataclasses import replace
-from typing import Optional, Set
+from typing import Dict, List, Optional, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.strips import (
+    Action,
     Atom,
     PlanningDomain,
     Problem,
@@ -12,8 +13,8 @@ from sit_fairseq.domains.planning.strips import (
     apply,
 )
 
-# The most actions, and the most states, that a proof looks at.
-_ACTIONS, _STATES = 200_000, 10_000
+# The most actions, and the most states with the most atoms in all, that a proof looks at.
+_ACTIONS, _STATES, _ATOMS = 200_000, 10_000, 5_000_000
 
 
 def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[Atom]:
@@ -25,31 +26,42 @@ def beyond_reach(domain: PlanningDomain, problem: Problem) -> Optional[Atom]:
     }
     relaxed, state, looked = replace(domain, operators=lasting), problem.initial, 0
     while not problem.goal <= state:
-        more = state
+        more = set(state)
         for action in applicable(relaxed, state, problem.sorts):
-            more = more.union(apply(relaxed, frozenset(), action))
+            more |= apply(relaxed, frozenset(), action)
             looked += 1
             if looked > _ACTIONS:
                 return None
         if more == state:
             return min(problem.goal - state)
-        state = more
+        state = frozenset(more)
     return None
 
 
-def has_plan(domain: PlanningDomain, problem: Problem, most: int = _STATES) -> Optional[bool]:
-    """Whether the goal holds in some state that can be reached; None if ``most`` states do not
-    tell."""
-    seen: Set[State] = {problem.initial}
+def visited(
+    domain: PlanningDomain, problem: Problem, most: int = _STATES
+) -> Tuple[Optional[bool], List[Action]]:
+    """Visits states, the nearest first.
+
+    Returns:
+        Whether there is a plan, None if ``most`` states, fewer where states are large, do not tell;
+        and a shortest plan, if there is one.
+    """
+    most = min(most, _ATOMS // (len(problem.initial) + 1))
+    before: Dict[State, Tuple[State, Action]] = {problem.initial: (problem.initial, ())}
     waiting = [problem.initial]
     for state in waiting:
         if problem.goal <= state:
-            return True
+            plan: List[Action] = []
+            while before[state][1]:
+                state, action = before[state]
+                plan.insert(0, action)
+            return True, plan
         for action in applicable(domain, state, problem.sorts):
             after = apply(domain, state, action)
-            if after not in seen:
-                if len(seen) == most:
-                    return None
-                seen.add(after)
+            if after not in before:
+                if len(before) >= most:
+                    return None, []
+                before[after] = state, action
                 waiting.append(after)
-    return False
+    return False, []

@@ -7,11 +7,11 @@ all actions lead to such states, it goes back to the last state with another way
 from dataclasses import dataclass
 from math import log
 from random import Random
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Container, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.grammar import ActionGrammar
-from sit_fairseq.domains.planning.sentences import naming, read_sentence, renamed, sentence
+from sit_fairseq.domains.planning.sentences import naming, read_sentence, renamed, sentence, wanted
 from sit_fairseq.domains.planning.strips import (
     Action,
     PlanningDomain,
@@ -22,11 +22,15 @@ from sit_fairseq.domains.planning.strips import (
     obstacle,
 )
 from sit_fairseq.errors import UserError
+from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import SearchOptions
 
 # Tokens of the longest action.
 _LONGEST = 6
+
+# The most tokens of a batch, each counted once for each stream: they take about 300 MB.
+_TOKENS = 200_000
 
 
 @dataclass(frozen=True)
@@ -83,17 +87,23 @@ class _Node:
 class _Task:
     """The search for the plan of one problem."""
 
-    def __init__(self, domain: PlanningDomain, problem: Problem, options: PlanSearch) -> None:
+    def __init__(
+        self,
+        domain: PlanningDomain,
+        problem: Problem,
+        options: PlanSearch,
+        known: Optional[Container[str]],
+    ) -> None:
         self.domain, self.problem, self._options = domain, problem, options
         self._names = naming(domain, problem)
-        self._sorts = {new: problem.sorts[old] for old, new in self._names.items()}
         self._real = {new: old for old, new in self._names.items()}
-        self._goal = renamed(problem.goal, self._names)
-        first = _Node(renamed(problem.initial, self._names))
+        goal = (atom for atom in problem.goal if known is None or wanted(atom[0]) in known)
+        self._told = renamed(frozenset(goal), self._names)
+        first = _Node(problem.initial)
         self._seen: Set[State] = {first.state}
         self.front, self._later = [first], []
         self.calls, self.first = 0, None
-        self.goal: Optional[_Node] = first if self._goal <= first.state else None
+        self.goal: Optional[_Node] = first if problem.goal <= first.state else None
 
     def open(self) -> bool:
         """Whether there is a state to ask about."""
@@ -101,10 +111,8 @@ class _Task:
 
     def sentences(self) -> List[str]:
         """The states to ask about."""
-        return [
-            " ".join(sentence(self.domain, node.state, self._goal, Random(0)))
-            for node in self.front
-        ]
+        states = (renamed(node.state, self._names) for node in self.front)
+        return [" ".join(sentence(self.domain, one, self._told, Random(0))) for one in states]
 
     def follow(self, answers: Sequence[List[Tuple[str, float]]]) -> None:
         """Goes on by the actions that the model gave in each state, with their scores."""
@@ -112,8 +120,9 @@ class _Task:
         found = []
         for node, alternatives in zip(self.front, answers):
             for text, score in alternatives:
-                action = tuple(text.split())
-                if obstacle(self.domain, node.state, self._sorts, action):
+                name, *objects = text.split()
+                action = (name, *(self._real[one] for one in objects))
+                if obstacle(self.domain, node.state, self.problem.sorts, action):
                     continue  # what a file asks for beyond the known domain
                 if self.first is None:
                     self.first = action
@@ -121,7 +130,7 @@ class _Task:
                 if state not in self._seen:
                     self._seen.add(state)
                     found.append(_Node(state, node.score + score, action, node))
-        ends = [node for node in found if self._goal <= node.state]
+        ends = [node for node in found if self.problem.goal <= node.state]
         if ends:
             self.goal = max(ends, key=lambda node: node.score)
             return
@@ -132,17 +141,12 @@ class _Task:
             self.front.append(self._later.pop())
 
     def solution(self) -> Solution:
-        """What was found, in the names of the problem."""
-
-        def real(action: Action) -> Action:
-            return (action[0], *(self._real[name] for name in action[1:]))
-
-        first = real(self.first) if self.first else None
+        """What was found."""
         if self.goal is None:
-            return Solution(None, self.calls, first)
-        plan = list(map(real, self.goal.plan()))
+            return Solution(None, self.calls, self.first)
+        plan = self.goal.plan()
         failure = execute(self.domain, self.problem, plan)
-        return Solution(plan if failure is None else None, self.calls, first)
+        return Solution(plan if failure is None else None, self.calls, self.first)
 
 
 # Gives actions for each of some sentences, best first, with their log-probabilities.
@@ -165,9 +169,9 @@ class ModelActions:
 
     def __call__(self, sentences: List[str]) -> List[List[Tuple[str, float]]]:
         found: Dict[int, List[Tuple[str, float]]] = {}
-        order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place].split()))
-        for first in range(0, len(order), self._batch_size):
-            places = order[first : first + self._batch_size]
+        words = map(str.split, sentences)
+        sizes = {place: (len(some), len(set(some))) for place, some in enumerate(words)}
+        for places in longest_first(sizes, self._batch_size, _TOKENS):
             with self._tokens.names_of_one_call():
                 sources = self._tokens.encode([sentences[place] for place in places])
                 for place, hypotheses in zip(places, self._search(sources)):
@@ -189,7 +193,10 @@ def random_actions(sentences: List[str]) -> List[List[Tuple[str, float]]]:
 
 
 def solve(
-    ask: Ask, problems: Sequence[Tuple[PlanningDomain, Problem]], options: PlanSearch = PlanSearch()
+    ask: Ask,
+    problems: Sequence[Tuple[PlanningDomain, Problem]],
+    options: PlanSearch = PlanSearch(),
+    known: Optional[Container[str]] = None,
 ) -> Iterator[Tuple[int, Solution]]:
     """Yields what came of each problem with its place, as soon as it is known.
 
@@ -200,8 +207,10 @@ def solve(
         ask: gives actions, see :class:`ModelActions`.
         problems: of known domains, each with the domain, which may ask for more to be applicable.
         options: of the search.
+        known: the words of the model, which is not told of parts of the goal that it has none for;
+            None if it has all.
     """
-    tasks = {place: _Task(*problem, options) for place, problem in enumerate(problems)}
+    tasks = {place: _Task(*problem, options, known) for place, problem in enumerate(problems)}
     while tasks:
         for place in [place for place, task in tasks.items() if not task.open()]:
             yield place, tasks.pop(place).solution()

@@ -21,11 +21,12 @@ class Operator:
     Attributes:
         name: of the action.
         parameters: the sorts that each parameter may have, by the name of the parameter.
-        before: atoms over the parameters that must hold.
-        without: atoms over the parameters that must not hold.
+        before: atoms over parameters and certain objects that must hold.
+        without: such atoms that must not hold.
         add: atoms that hold afterwards.
         delete: atoms that hold no longer; one that is added, too, holds.
-        distinct: pairs of parameters that must be different objects.
+        distinct: pairs of parameters, or certain objects, that must be different objects.
+        same: such pairs that must be one object.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Operator:
     delete: Tuple[Atom, ...]
     without: Tuple[Atom, ...] = ()
     distinct: Tuple[Tuple[str, str], ...] = ()
+    same: Tuple[Tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,17 @@ def ground(atoms: Iterable[Atom], objects: Mapping[str, str]) -> Iterator[Atom]:
     return ((atom[0], *(objects.get(term, term) for term in atom[1:])) for atom in atoms)
 
 
+def misfit(operator: Operator, objects: Mapping[str, str]) -> Optional[Tuple[str, str]]:
+    """Two objects of which an operator wants the opposite: to differ, or to be the same one; None
+    if there are none. ``objects`` has one for each parameter."""
+    for pairs, equal in ((operator.distinct, False), (operator.same, True)):
+        for one, other in pairs:
+            found = objects.get(one, one), objects.get(other, other)
+            if (found[0] == found[1]) != equal:
+                return found
+    return None
+
+
 def apply(domain: PlanningDomain, state: State, action: Action) -> State:
     """The state after an action, which must be applicable."""
     operator = domain.operators[action[0]]
@@ -119,9 +132,9 @@ def obstacle(
         name = objects[parameter]
         if sorts[name] not in allowed:
             return f"{written(action)} cannot have the {sorts[name]} {name}"
-    for one, other in operator.distinct:
-        if objects[one] == objects[other]:
-            return f"{written(action)} needs two objects for {objects[one]}"
+    pair = misfit(operator, objects)
+    if pair is not None:
+        return f"{written(action)} cannot have {pair[0]} and {pair[1]} in these places"
     for atom in ground(operator.before, objects):
         if atom not in state:
             return f"{written(action)} needs {written(atom)}"

@@ -29,15 +29,15 @@ def test_the_actions_are_those_without_an_obstacle(name):
         state = apply(domain, state, rng.choice(actions))
 
 
-def test_actions_mind_different_objects_and_what_must_not_hold():
+def test_actions_mind_equal_objects_and_what_must_not_hold():
     swap = Operator(
         "swap",
-        {"x": frozenset("s"), "y": frozenset("st")},
-        before=(("p", "x"), ("q", "y", "o3")),
-        add=(("p", "y"),),
-        delete=(("p", "x"),),
-        without=(("r", "x", "y"),),
-        distinct=(("x", "y"),),
+        {"?x": frozenset("s"), "?y": frozenset("st")},
+        before=(("p", "?x"), ("q", "?y", "o3")),
+        add=(("p", "?y"),),
+        delete=(("p", "?x"),),
+        without=(("r", "?x", "?y"),),
+        distinct=(("?x", "?y"),),
     )
     domain = PlanningDomain("swaps", {"p": 1, "q": 2, "r": 2}, {"swap": swap})
     start = problem(
@@ -48,8 +48,17 @@ def test_actions_mind_different_objects_and_what_must_not_hold():
     found = sorted(applicable(domain, start.initial, start.sorts))
     assert found == sorted(by_trial(domain, start.initial, start.sorts))
     assert found == [("swap", "o1", "o2"), ("swap", "o2", "o1"), ("swap", "o2", "o3")]
-    free = PlanningDomain("swaps", domain.predicates, {"swap": replace(swap, distinct=())})
-    assert len(list(applicable(free, start.initial, start.sorts))) == 5
+    for distinct, same, number in (
+        ((), (), 5),
+        ((("?x", "o2"),), (), 2),
+        ((), (("o2", "?y"),), 2),
+        ((), (("?x", "?y"),), 2),
+        ((("o1", "o1"),), (), 0),
+    ):
+        other = replace(domain, operators={"swap": replace(swap, distinct=distinct, same=same)})
+        found = sorted(applicable(other, start.initial, start.sorts))
+        assert len(found) == number
+        assert found == sorted(by_trial(other, start.initial, start.sorts))
 
 
 def test_an_action_is_found_once_among_many_places():

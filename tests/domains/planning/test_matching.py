@@ -5,7 +5,6 @@ from domains.planning.pddl_written import Author, unions
 from domains.planning.problems import PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
@@ -16,8 +15,8 @@ from sit_fairseq.errors import UserError
 def matched(domain_text, problem_text):
     """The domain and problem of texts, by kind, and as those of a known domain."""
     read = read_problem(problem_text, "p.pddl", read_domain(domain_text, "d.pddl"))
-    domain, problem = by_kind(read)
-    return domain, problem, match(domain, problem, "d.pddl")
+    found = match(read, "d.pddl")
+    return *found.file, found
 
 
 def renamed(problem, names):
@@ -97,7 +96,7 @@ def test_a_hierarchy_of_types_is_flattened():
         "at box s2",
     )
     assert found.in_file(("drive", "t1", "s1", "f1", "c1")) == ("go", "s1", "f1", "t1", "c1")
-    assert "in-city = of 2 1" in str(found) and "airport = field+place" in str(found)
+    assert "in-city = of 2 1" in str(found) and "airport = field + place" in str(found)
 
 
 def test_what_the_file_wants_to_differ_differs():
@@ -131,6 +130,16 @@ def test_parts_of_the_goal_that_always_hold_are_left_out():
     assert found.problem.goal == {("at", "box", "s2")}
 
 
+def test_objects_without_a_type_are_said_to_lack_it():
+    with pytest.raises(UserError, match="d.pddl has the actions of logistics, but no object is of"):
+        matched(
+            LOGISTICS,
+            PARCEL.replace(" box - thing", "")
+            .replace("c2 -", "c2 - town box")
+            .replace("box town", "box"),
+        )
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
@@ -138,11 +147,12 @@ def test_parts_of_the_goal_that_always_hold_are_left_out():
         ("(?v - plane ?from ?to - field)", "(?v ?from - plane ?to - field)"),
         ("(of ?t ?a) (of ?t ?b)", "(of ?t ?a)"),
         ("(is ?v ?a) (of ?t ?a)", "(is ?v ?a) (not (is ?v ?b)) (of ?t ?a)"),
+        ("(is ?v ?to) (not (is ?v ?from))", "(is ?v f1) (not (is ?v ?from))"),
     ],
 )
 def test_another_domain_is_not_taken_for_a_known_one(before, after):
     assert before in LOGISTICS
-    text = LOGISTICS.replace(before, after)
+    text = LOGISTICS.replace(before, after).replace("(:pred", "(:constants f1 - field) (:pred")
     with pytest.raises(UserError) as error:
         matched(text, PARCEL)
     names = "blocksworld, depots, gripper, logistics, visitall"

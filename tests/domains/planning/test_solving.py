@@ -78,7 +78,7 @@ def test_small_problems_need_no_model():
 def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
     """A robot that may not leave its first place."""
     known, problem = DOMAINS["visitall"], PROBLEMS["visitall"]
-    move = replace(known.operators["move"], without=(("visited", "to"), ("visited", "from")))
+    move = replace(known.operators["move"], without=(("visited", "?to"), ("visited", "?from")))
     strict = replace(known, operators={"move": move})
     ((_, found),) = solve(random_actions, [(strict, problem)])
     assert found.plan is None and found.first is None
