@@ -56,7 +56,7 @@ class OneSentence(Streams):
         return x.unflatten(0, (self.slot.size(0), self.hypotheses)).mean(0)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entries:
     """The keys and values of one attention in each layer; where streams share them, S is missing,
     and K is 1 where hypotheses do."""
@@ -98,7 +98,7 @@ class _Entries:
         return attended.transpose(0, 1).flatten(0, 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Step:
     """Stands in for a decoder's :class:`KeyValueCache`."""
 

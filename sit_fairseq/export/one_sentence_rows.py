@@ -20,7 +20,7 @@ from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entries:
     """The keys and values of one self-attention in each layer.
 
@@ -74,7 +74,7 @@ class _Entries:
         return attended.permute(2, 0, 1, 3).flatten(0, 1).unsqueeze(2)
 
 
-@dataclass
+@dataclass(eq=False)
 class _View:
     """The keys and values of a cross-attention in the last layer, which all streams share."""
 
@@ -86,7 +86,7 @@ class _View:
         return attend_folded(queries, self.view, kernel, queries.size(0), self.mask)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Step:
     """Stands in for a decoder's :class:`~sit_fairseq.models.own_places.RowCache`."""
 

@@ -30,7 +30,7 @@ class KeysValues(NamedTuple):
 Projected = Tuple[Tensor, Optional[KeysValues]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sequences:
     """The keys and values of a layer's attentions if all positions are there at once.
 

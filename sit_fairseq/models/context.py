@@ -73,7 +73,7 @@ class Context:
         return moved if to.same_sentences else replace(moved, slots=self.slots.select(to.sentences))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EncodedSource(Context):
     """A batch with one encoded source for each sentence.
 

@@ -27,7 +27,7 @@ from sit_fairseq.symbols.streams import Part
 MOST_AT_ONCE = 2**23
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LastLayer:
     """The layer after its rows have attended to themselves.
 
@@ -132,7 +132,7 @@ class LastLayer:
         return self.layer(_pick(self.x, new), _View(self.view), memory)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _View:
     """Hands a layer of streams the aggregated view of the rows."""
 

@@ -115,7 +115,7 @@ class RowDecoder(StreamDecoder):
         return self.embed_tokens.vocabulary.num_base, num_slots
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowSequences:
     """Lets rows attend in a layer, as :class:`Sequences` lets streams.
 

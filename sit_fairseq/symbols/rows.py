@@ -22,7 +22,7 @@ from sit_fairseq.symbols.streams import Streams
 _NONE, _BACKGROUND = -2, -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Places:
     """The positions of rows, or of tokens.
 
@@ -49,7 +49,7 @@ def over_streams(places: Union[int, Places], streams: Streams) -> Union[int, Pla
     return Places(streams.expand(places.position), places.end)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of sequences.
 

@@ -16,7 +16,7 @@ from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slots:
     """The slots of the sentences of a batch.
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Streams:
     """The layout of the streams of a batch: the sentence and the slot of each stream.
 
@@ -299,7 +299,7 @@ class _Expand(torch.autograd.Function):
         return _segment_sum(grad.contiguous(), ctx.index, ctx.count), None, None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SymbolPositions:
     """Where a batch of sequences holds symbols, to aggregate its streams.
 
