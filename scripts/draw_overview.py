@@ -1,11 +1,12 @@
 """Draws what the method does, with a trained model's answers: examples/overview.png.
 
-python scripts/draw_overview.py
+python -m scripts.draw_overview
 """
 
 from pathlib import Path
 from typing import List, NamedTuple
 
+from examples.script import run
 from sit_fairseq.evaluation import plots
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 
@@ -87,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

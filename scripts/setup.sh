@@ -45,6 +45,7 @@ compile torch torch._dynamo spot
 # its setup.py imports torch. Without the cache, which would give this build to other projects.
 READTHEDOCS=1 install --no-compile --no-deps --no-build-isolation --no-cache-dir \
     fairseq-fixed==0.12.3.1 -e .
+.venv/bin/python -W ignore -m sit_fairseq.tasks.compiled_parts
 compile fairseq_cli.{train,generate,interactive,preprocess}
 echo "$inputs" >"$stamp.partial"
 mv "$stamp.partial" "$stamp"

@@ -10,10 +10,10 @@ writes DIR/train.src, DIR/train.tgt and so on, lines such as
 Variables are drawn among all names; binders are the first names that the term lacks.
 """
 
-import sys
 from random import Random
 from typing import Dict, Iterable, Iterator, List, Set, Tuple, Union
 
+from examples.script import run
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -141,4 +141,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    run(main)

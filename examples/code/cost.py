@@ -17,6 +17,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
 from examples.code.pieces import NAMES, PIECES
+from examples.script import run
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.models.language_model import (
     LanguageModelConfig,
@@ -84,4 +85,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

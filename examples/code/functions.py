@@ -15,7 +15,6 @@ Functions that differ by local names alone are one: none is there twice, nor in 
 standard library has it.
 """
 
-import sys
 import sysconfig
 from collections import Counter
 from io import StringIO
@@ -28,6 +27,7 @@ from tqdm import tqdm
 
 from examples.code.names import Unsuited
 from examples.code.words import MARK, PATTERN, functions_of, words_of
+from examples.script import run
 from sit_fairseq.storage.files import make_folder, replacing
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming, random_renamings
@@ -192,4 +192,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    run(main)

@@ -8,7 +8,6 @@ $v0, $v1, ... by first use. Models of symbols do not depend on the names. In the
 are spelled like all other words. No word is unknown, as rare signs are spelled by bytes.
 """
 
-import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import List, Sequence
@@ -17,6 +16,7 @@ import sentencepiece
 
 from examples.code.functions import MOST_NAMES
 from examples.code.words import LAYOUT, MARK, PATTERN
+from examples.script import run
 from sit_fairseq.storage.files import make_folder, read_sentences, replacing
 from sit_fairseq.symbols.renaming import Renaming
 
@@ -109,4 +109,4 @@ def _flat(tokens: List[List[str]]) -> List[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(main)

@@ -6,12 +6,12 @@ prints a table in Markdown: the shares of right answers of each model, the mean 
 """
 
 import json
-import sys
 from pathlib import Path
 from statistics import mean
 from typing import Dict, List
 
 from examples.cogs.pairs import CATEGORIES
+from examples.script import run
 from sit_fairseq.evaluation.result_file import markdown_table
 
 STRUCTURES = ("obj_pp_to_subj_pp", "cp_recursion", "pp_recursion")
@@ -51,4 +51,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(main)

@@ -13,7 +13,6 @@ A variable is the place of a word, so the place follows each word that may have 
 In the folder `recombined` training also has sentences made of phrases of others.
 """
 
-import sys
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -21,6 +20,7 @@ from typing import List, NamedTuple, Set
 
 from examples.cogs.recombine import Recombiner, parse, written
 from examples.public_files import read_public
+from examples.script import run
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.storage.files import replacing
 
@@ -140,4 +140,4 @@ def main(data: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    run(main)

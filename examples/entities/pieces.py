@@ -5,10 +5,11 @@
 trains DIR/spm.model on the training data and writes DIR/train.src and so on.
 """
 
-import sys
 from pathlib import Path
 
 import sentencepiece
+
+from examples.script import run
 
 
 def train(folder: Path) -> sentencepiece.SentencePieceProcessor:
@@ -37,4 +38,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(main)

@@ -10,10 +10,10 @@ writes DIR/train.src, DIR/train.tgt and so on, lines such as
 Entities are interchangeable; who did what to whom is not. There are some 18,000 such sentences.
 """
 
-import sys
 from random import Random
 from typing import Iterable, Iterator, List, Sequence, Tuple
 
+from examples.script import run
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -90,4 +90,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    run(main)

@@ -14,13 +14,13 @@ of which is in its training.
 
 import csv
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Callable, Dict, List, Tuple
 
 from examples.public_files import read_public
+from examples.script import run
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.domains.formulas.infix import infix
 from sit_fairseq.domains.formulas.syntax import Tree, parse
@@ -135,9 +135,13 @@ def split(pairs: List[Tuple[str, str]], key: Callable, seed: int, folder: Path) 
         write_pairs(str(folder / name), rows)
 
 
-if __name__ == "__main__":
-    data, out = map(Path, sys.argv[1:])
+def main(data: Path, out: Path) -> None:
+    """Writes the pairs of all splits."""
     everything = read_pairs(data)
     for number in SEEDS:
         split(everything, utterance_of, number, out / f"utterances{number}")
         split(everything, formula_of, number, out / f"formulas{number}")
+
+
+if __name__ == "__main__":
+    run(main)

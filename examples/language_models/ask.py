@@ -185,7 +185,12 @@ def main() -> None:
         default=4,
         help="questions at once (default: %(default)s)",
     )
-    add("--timeout", type=float, default=600.0, help="seconds an answer (default: %(default)s)")
+    add(
+        "--timeout",
+        type=at_least(0.001, float),
+        default=600.0,
+        help="seconds an answer (default: %(default)s)",
+    )
     add("--max-retries", type=int, default=5, help="of each request (default: %(default)s)")
     args = parser.parse_args()
     sources = read_sentences(f"{args.prefix}.src")

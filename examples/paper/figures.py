@@ -4,9 +4,9 @@ python -m examples.paper.figures OUT.png runs/Normal/{Baseline,Proposed}/seed1/h
 """
 
 import json
-import sys
 from pathlib import Path
 
+from examples.script import run
 from sit_fairseq.evaluation.plots import draw_heat_maps
 from sit_fairseq.evaluation.proportion import Proportion
 
@@ -22,4 +22,4 @@ def main(out: str, *paths: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

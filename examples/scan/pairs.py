@@ -6,11 +6,11 @@
 renamed answer. Every hundredth pair of training is kept for validation.
 """
 
-import sys
 from pathlib import Path
 from typing import List, Tuple
 
 from examples.public_files import read_public
+from examples.script import run
 from sit_fairseq.datasets.pair_files import write_pairs
 
 SPLITS = ("simple", "addprim_jump", "template_around_right", "length")
@@ -26,11 +26,15 @@ def read_pairs(folder: Path, name: str) -> List[Tuple[str, str]]:
     return pairs
 
 
-if __name__ == "__main__":
-    data, out = map(Path, sys.argv[1:])
+def main(data: Path, out: Path) -> None:
+    """Writes the pairs of all splits."""
     for split in SPLITS:
         train = read_pairs(data, f"tasks_train_{split}.txt")
         test = read_pairs(data, f"tasks_test_{split}.txt")
         rest = [pair for i, pair in enumerate(train) if i % 100]
         for name, pairs in (("train", rest), ("valid", train[::100]), ("test", test)):
             write_pairs(str(out / split / name), pairs)
+
+
+if __name__ == "__main__":
+    run(main)

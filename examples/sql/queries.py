@@ -13,12 +13,12 @@ that stand in several places become equations.
 """
 
 import sqlite3
-import sys
 from contextlib import closing
 from os import makedirs
 from random import Random
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
+from examples.script import run
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
@@ -160,4 +160,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    run(main)

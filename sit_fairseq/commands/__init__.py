@@ -37,9 +37,19 @@ VERBS: Dict[str, str] = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    words: Sequence[str] = ()  # after the verb, which its options may depend on
+
+    def error(self, message: str) -> None:
+        _, required, names = message.partition("arguments are required: ")
+        if required and "--symbols" in self.words:
+            raise UserError(f"name {names} before --symbols, which takes all words after it")
+        super().error(message)
+
+
 def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """The parser of all verbs, and the parser of the called verb. Only the latter has options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sit",
         description="Symbol-Invariant Transformer: data, judges, measurements and checkpoints.",
         epilog="VERB --help says more.",
@@ -58,7 +68,7 @@ def _parsers(words: List[str]) -> Tuple[argparse.ArgumentParser, argparse.Argume
             command = importlib.import_module(f"{__name__}.{verb}")
             own.description = command.__doc__
             own.set_defaults(main=command.main)
-            own.words = words[1:]  # which a verb's options may depend on
+            own.words = words[1:]
             command.add_arguments(own)
             called = own
     return parser, called

@@ -33,6 +33,7 @@ The command keeps answers in ``R.answers.jsonl``. Give an interrupted command ag
 """
 
 import argparse
+import os
 import re
 from typing import Optional, Tuple
 
@@ -84,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "measure alpha-covariance: N renamings of each of PROBLEMS problems (default: 1000)"
     add("--renamings", type=_renamings, metavar="N[,PROBLEMS]", help=help_)
     add("--names", type=names, metavar="a,b,c", help="new names (default: the names in the data)")
-    help_ = "rename problems with these numbers of distinct symbols (default: %(default)s)"
-    add("--counts", type=numbers, default="3,4,5", help=help_)
+    help_ = "rename problems with these numbers of distinct symbols (default: 3,4,5)"
+    add("--counts", type=numbers, metavar="3,4,5", help=help_)
 
     add = parser.add_argument_group("how the model answers").add_argument
     help_ = "width of the beam (default: 3); with --verify also of wider beams, tried in turn"
@@ -94,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "restrict the search to a grammar: a domain, MODULE:CLASS (default: the model's domain)"
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     help_ = "answers have at most A * source length + B tokens (default: 0,200)"
-    add("--max-len", "--max-len-b", type=_limit, default="0,200", metavar="[A,]B", help=help_)
+    add("--max-len", "--max-len-b", type=_limit, metavar="[A,]B", help=help_)
     add_pattern(parser, "which tokens are symbols (default: as in training)")
     add("--judge", metavar="NAME", help="the judge of the domain to ask (default: its first)")
 
@@ -109,6 +110,7 @@ def main(args: argparse.Namespace) -> None:
         plots.require_matplotlib()
     most = [3, 10, 25, 100] if metric == "written" else [max(args.top_n or [3])]
     args.beams = args.beams or most
+    args.counts, args.max_len = args.counts or [3, 4, 5], args.max_len or (0.0, 200)
     asked = args.path or args.generated
     print(measuring.measure(args, metric) if asked else measuring.write_questions(args))
 
@@ -117,20 +119,29 @@ def _metric(args: argparse.Namespace, given: set) -> str:
     """The name of what is measured; a UserError for options that do not go together."""
     cells, people = sorted(args.by) == ["length", "symbols"], [*args.by] == ["written"]
     if args.renamings is not None:
-        metric, unused = "alpha-covariance", {"by", "top_n"}
+        metric, unused = "alpha-covariance", {"by", "top_n", "judge"}
     elif people:
         metric, unused = "written", {"data", "top_n", "generated", "verify"}
     elif args.top_n is not None:
         metric, unused = "top-n", set() if cells else {"by"}
     else:
         metric, unused = "heat-map" if cells else "correct", set()
-    unused |= set() if metric == "alpha-covariance" else {"names"}
+    unused |= set() if metric == "alpha-covariance" else {"names", "counts"}
+    # Symbols are counted, or alpha or a judge of the user's asks which tokens they are.
+    counted = cells and not os.path.isdir(args.data or "")
+    counted = counted or metric != "top-n" and "length" not in args.by
+    known = counted or args.semantics not in SEMANTICS or args.semantics == "alpha"
+    unused |= set() if known or "generated" not in given else {"symbols"}
     for name in sorted(unused & given):
         option = "DATA" if name == "data" else f"--{name.replace('_', '-')}"
         raise UserError(f"{option} does not belong to what is measured ({metric}); leave it out")
-    if "generated" in given and (searched := given & {"verify", "beams", "constrained"}):
-        name = min(searched)
-        raise UserError("answers of a file need no search", f"{name} generated")
+    searched = given & {"verify", "beams", "constrained", "max_len"}
+    if searched and "path" not in given:
+        name, file = min(searched), "generated" in given
+        reason = "answers of a file need no search" if file else "only a model searches"
+        raise UserError(reason, f"{name} {'generated' if file else 'path'}")
+    if len(args.beams or []) > 1 and not people and args.verify is None:
+        raise UserError("only a verified search has wider beams", "beams verify")
     if not people and args.data is None:
         raise UserError("name the data: sit evaluate NAME DATA")
     if len(args.by) > 1 and not cells:

@@ -33,8 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("out_prefix", metavar="OUT_PREFIX", help="write OUT_PREFIX.src and OUT_PREFIX.tgt")
     help_ = "write the test sets of problems that people wrote, into a folder"
     add("--held-out", action="store_true", help=help_)
-    if parser.words and not parser.words[0].startswith("-"):
-        recipe = find(parser.words[0], "domain").recipe
+    first = (*parser.words, "--help")[0]
+    if first.startswith("-") and first not in ("-h", "--help", "--held-out"):
+        raise UserError(
+            "name the domain first, which has the options: sit generate NAME OUT_PREFIX"
+        )
+    if not first.startswith("-"):
+        recipe = find(first, "domain").recipe
         if recipe is not None:
             parser.description = inspect.cleandoc(recipe.__doc__ or "")
             add_options(parser, recipe)

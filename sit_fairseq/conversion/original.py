@@ -41,7 +41,7 @@ class Dictionaries(NamedTuple):
     target: Dictionary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Original:
     """A trained model, described in terms of the model that it becomes.
 

@@ -49,13 +49,19 @@ def as_dict(recipe: Any) -> Dict[str, Any]:
     return {one.name: getattr(recipe, one.name) for one in fields(recipe) if one.name not in others}
 
 
+# The longest time in seconds, 11 days, and the most GiB, which clocks and systems can count.
+_MOST = 1_000_000
+
+
 def at_least(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
-    """The type of numbers from ``least`` on; ``kind`` is ``int`` or ``float``."""
+    """The type of numbers from ``least`` on; ``kind`` is ``int``, or ``float`` up to a million."""
 
     def number(text: str) -> float:
         value = kind(text)
         if not value >= least:
             raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        if kind is float and value > _MOST:
+            raise argparse.ArgumentTypeError(f"{text} is more than {_MOST}")
         return value
 
     number.__name__ = kind.__name__  # argparse names it where the text is no number

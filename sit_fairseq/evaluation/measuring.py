@@ -4,7 +4,8 @@ import os
 import sys
 from argparse import Namespace
 from itertools import chain
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from types import MappingProxyType
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -44,14 +45,16 @@ def _settings(options: Namespace) -> Dict[str, Any]:
 
 
 class _Measured(NamedTuple):
-    """The files read, the numbers, rows for people, the seconds that each sentence took, and all
-    verdicts that the numbers are made of."""
+    """The files read, the numbers, rows for people, the seconds that each sentence took, all verdicts
+    that the numbers are made of, and by name the options of columns that were searched differently.
+    """
 
     files: Sequence[str]
     result: Dict[str, Any]
     table: Sequence[Sequence[Any]]
     seconds: Sequence[float]
     verdicts: Sequence[Verdict]
+    columns: Mapping[str, Namespace] = MappingProxyType({})
 
 
 def measure(options: Namespace, metric: str) -> str:
@@ -220,9 +223,10 @@ def _written(options: Namespace, judges: JudgePool) -> _Measured:
         options.constrained = options.semantics
     sets = domain.held_out()
     every = [problem for found in sets.values() for problem in found]
-    asked = _answerer(options)
+    narrow = Namespace(**{**vars(options), "beams": options.beams[:1]})
+    asked = _answerer(narrow)
     sources = written.readable_sources(asked.model, domain, every)
-    once = _answered(options, asked, judges, sources, ".beam")
+    once = _answered(narrow, asked, judges, sources, ".beam")
     first = [entry and entry.verdicts[0] for entry in once]
     left = [None if v is Verdict.satisfied else source for source, v in zip(sources, first)]
     options.verify = options.semantics
@@ -232,7 +236,8 @@ def _written(options: Namespace, judges: JudgePool) -> _Measured:
     verdicts = [verdict for verdict in (*first, *verified) if verdict]
     seconds = [sum(_seconds(filter(None, pair))) for pair in zip(once, again) if pair[0]]
     table = written.written_table(result, options.beams[0])
-    return _Measured([], result, table, seconds, verdicts)
+    columns = {"correct": narrow, "verified": options}
+    return _Measured([], result, table, seconds, verdicts, columns)
 
 
 def _seconds(answered: Iterable[Answered]) -> List[float]:
@@ -263,7 +268,10 @@ def _report(options: Namespace, metric: str, judges: JudgePool, measured: _Measu
     libraries = [name for one in involved for name in one.versions()]
     settings, model = _settings(options), options.path or options.generated
     own = sorted({os.path.relpath(path) for one in involved for path in one.own_code()})
-    line = signature(depends_on({"model": model}, settings, judge))
+    lines = {
+        name: signature(depends_on({"model": model}, _settings(searched), judge))
+        for name, searched in (measured.columns or {"": options}).items()
+    }
     content = {
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
@@ -274,7 +282,8 @@ def _report(options: Namespace, metric: str, judges: JudgePool, measured: _Measu
         "result": measured.result,
         "undecided": sum(not verdict.decided for verdict in measured.verdicts),
         "versions": versions(libraries),
-        "signature": line,
+        "signature": lines.get("", lines),
     }
     result_file.write_result(options.result, content)
-    return f"{result_file.markdown_table(measured.table)}\n\n{line}"
+    said = "\n".join(f"{name}: {line}".removeprefix(": ") for name, line in lines.items())
+    return f"{result_file.markdown_table(measured.table)}\n\n{said}"

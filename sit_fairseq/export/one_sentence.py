@@ -57,7 +57,7 @@ class OneSentence(Streams):
         return x.unflatten(0, (self.slot.size(0), self.hypotheses)).mean(0)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entries:
     """The keys and values of one attention in each layer; where streams share them, S is missing,
     and K is 1 where hypotheses do."""
@@ -99,7 +99,7 @@ class _Entries:
         return attended.transpose(0, 1).flatten(0, 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Step:
     """Stands in for a decoder's :class:`~sit_fairseq.models.memory.Memory` in one step."""
 

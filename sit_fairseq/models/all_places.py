@@ -17,7 +17,7 @@ from sit_fairseq.models.memory import Memory
 from sit_fairseq.symbols.streams import Reordering, Repetition, Streams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AllPlaces:
     """Rows over streams, in the order of these.
 

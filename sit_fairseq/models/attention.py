@@ -101,7 +101,7 @@ class Entries(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AtOnce:
     """The new keys and values alone: all positions are there.
 
@@ -123,7 +123,7 @@ class AtOnce:
         return kernel(queries, *new, mask=self.mask, causal=self.causal)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Views:
     """The keys and values of sources in a cross-attention, which K hypotheses share.
 
@@ -170,7 +170,7 @@ class Layout(Protocol):
         """The entries of per-stream and of aggregated attention if all tokens are there."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Seen:
     """What the attentions of a stack see.
 

@@ -11,7 +11,7 @@ from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Reordering, Streams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Context:
     """A batch without sources. Only the layout of streams counts hypotheses.
 
@@ -63,7 +63,7 @@ class Context:
         return moved if to.same_sentences else replace(moved, slots=self.slots.select(to.sentences))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EncodedSource(Context):
     """A batch with one encoded source for each sentence.
 

@@ -3,13 +3,20 @@
 fairseq imports this file of a ``--user-dir``. It stands above the task, on top of the model.
 """
 
+import argparse
 import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, Optional, Tuple
 
 from fairseq import hub_utils
 from fairseq.dataclass import FairseqDataclass
-from fairseq.models import BaseFairseqModel, register_model, register_model_architecture
+from fairseq.models import (
+    ARCH_MODEL_REGISTRY,
+    BaseFairseqModel,
+    register_model,
+    register_model_architecture,
+)
+from fairseq.tasks import TASK_REGISTRY
 from omegaconf import II
 from torch import Tensor
 
@@ -20,6 +27,7 @@ from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
 from sit_fairseq.storage.checkpoints import WEIGHTS
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
@@ -46,7 +54,34 @@ class SymbolInvariantTransformerConfig(FairseqDataclass, ModelConfig):
 
 
 class FairseqParts:
-    """A part of a model, beside a class of fairseq's."""
+    """A part of a model, beside a class of fairseq's.
+
+    Attributes:
+        task_name: of the task that the model is for.
+    """
+
+    task_name: str
+
+    @classmethod
+    def add_args(cls, parser: Any) -> None:
+        """As in fairseq; a UserError if a command line names the model without a task for it, whose
+        options fairseq would not know."""
+        words = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        words.add_argument("--task")
+        words.add_argument("--arch", "-a")
+        given, _ = words.parse_known_args()
+        task = TASK_REGISTRY.get(given.task, object)
+        ours = ARCH_MODEL_REGISTRY.get(given.arch) is cls  # not so where a program calls the parser
+        if ours and not issubclass(task, TASK_REGISTRY[cls.task_name]):
+            raise cls.wrong_task()
+        super().add_args(parser)
+
+    @classmethod
+    def wrong_task(cls) -> UserError:
+        """The error for a task that the model is not for."""
+        return UserError(
+            f"models with symbols need a task that knows them; pass --task {cls.task_name}"
+        )
 
     def get_normalized_probs(
         self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
@@ -59,8 +94,14 @@ class FairseqParts:
         """As in fairseq.
 
         Raises:
-            UserError: a weight is missing or of another size.
+            UserError: the weights are of a model without symbols, or one is missing or of another size.
         """
+        if saved_vocabulary(state_dict) is None:
+            raise UserError(
+                "the checkpoint is of a plain transformer, which knows no symbols; sit convert makes a "
+                "model of it that does",
+                "restore_file finetune_from_model save_dir",
+            )
         try:
             return super().load_state_dict(state_dict, *args, **kwargs)
         except RuntimeError as error:
@@ -75,15 +116,14 @@ class FairseqParts:
 class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, BaseFairseqModel):
     """:class:`SymbolInvariantTransformer` with the methods that fairseq calls."""
 
+    task_name = "stream_translation"
+
     @classmethod
     def build_model(cls, cfg: SymbolInvariantTransformerConfig, task):
         """Builds the model for the dictionary of a ``stream_translation`` task."""
         check(cfg)
         if not isinstance(task.source_dictionary, StreamDictionary):
-            raise UserError(
-                "models with symbols need a dictionary that knows them; pass --task "
-                "stream_translation"
-            )
+            raise cls.wrong_task()
         names = getattr(task.cfg, "fresh_names", None) or cfg.fresh_names
         arity = arity_of(getattr(task, "domain", None))
         vocabulary = make_vocabulary(cfg, task.source_dictionary, arity, names)

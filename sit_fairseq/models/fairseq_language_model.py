@@ -11,7 +11,6 @@ from fairseq.models import BaseFairseqModel, register_model, register_model_arch
 from omegaconf import II
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
 from sit_fairseq.models.fairseq_adapter import FairseqParts
 from sit_fairseq.models.language_model import (
     LanguageModelConfig,
@@ -37,6 +36,7 @@ class SymbolInvariantTransformerLanguageModel(
 ):
     """:class:`SymbolInvariantLanguageModel` with the methods that fairseq calls."""
 
+    task_name = "symbol_language_modeling"
     supported_targets = {"future"}
 
     @classmethod
@@ -44,10 +44,7 @@ class SymbolInvariantTransformerLanguageModel(
         """Builds the model for the dictionary of a ``symbol_language_modeling`` task."""
         check(cfg)
         if not isinstance(task, SymbolLanguageModelingTask):
-            raise UserError(
-                "language models with symbols need a dictionary that knows them; pass --task "
-                "symbol_language_modeling"
-            )
+            raise cls.wrong_task()
         names = task.cfg.fresh_names or cfg.fresh_names
         return cls(cfg, make_vocabulary(cfg, task.source_dictionary, names))
 

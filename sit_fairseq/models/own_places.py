@@ -38,7 +38,7 @@ _NONE, _BACKGROUND = -2, -1
 MOST_AT_ONCE = 2**23
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OwnPlaces:
     """The rows of sequences.
 
@@ -362,7 +362,7 @@ class OwnMemory(Memory):
             ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _StreamsOfRows:
     """Hands a layer of streams the aggregated view of the rows, (B*K, T, C)."""
 
@@ -373,7 +373,7 @@ class _StreamsOfRows:
         return self.view
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Pairs:
     """Has each of the two rows of a token attend as a sequence of its own."""
 

@@ -59,7 +59,7 @@ class SearchOptions:
             raise UserError(f"a temperature of {self.temperature:g} is not positive", "temperature")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hypothesis:
     """An answer.
 

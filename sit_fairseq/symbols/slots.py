@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sit_fairseq.symbols.streams import Streams
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slots:
     """The slots of the sentences of a batch.
 

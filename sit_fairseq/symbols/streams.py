@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Streams:
     """The layout of the streams of a batch: the sentence and the slot of each stream.
 

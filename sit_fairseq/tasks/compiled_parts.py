@@ -4,18 +4,25 @@
 language modelling, ``libbleu`` serves ``--scoring bleu``. Arguments and results are those of fairseq.
 Its other two, ``libnat`` and ``libbase``, serve models that are not autoregressive and layers of experts.
 A million sentences take 0.2 s, of fixed shapes 0.6 s.
+
+The plug-in provides them. ``python -m sit_fairseq.tasks.compiled_parts`` writes modules that do so into
+fairseq's folder, for commands without ``--user-dir``, as ``fairseq-score``.
 """
 
 import sys
 from collections import Counter
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Callable, List, Optional
 
+import fairseq
 import numpy
 import torch
 from fairseq.scoring import bleu
 from numpy import ndarray
+
+from sit_fairseq.storage.files import replacing
 
 
 def provide() -> None:
@@ -26,7 +33,25 @@ def provide() -> None:
             vars(module).update({function.__name__: function for function in functions})
             sys.modules[name] = module
     if find_spec("fairseq.libbleu") is None:
-        bleu.Scorer.__init__, bleu.Scorer.reset, bleu.Scorer.add = _init, _reset, _add
+        count_bleu()
+
+
+def count_bleu() -> None:
+    """Replaces the methods of fairseq's scorer that a library computes."""
+    bleu.Scorer.__init__, bleu.Scorer.reset, bleu.Scorer.add = _init, _reset, _add
+
+
+def write(folder: Path) -> None:
+    """Writes modules that stand where compiled parts are missing into the folder of ``fairseq``."""
+    for name, functions in {**_MODULES, "fairseq.libbleu": (count_bleu,)}.items():
+        if find_spec(name) is None:
+            names = ", ".join(function.__name__ for function in functions)
+            text = f"from sit_fairseq.tasks.compiled_parts import {names}\n"
+            if functions == (count_bleu,):
+                text += "\ncount_bleu()\n__file__ = None  # the library that fairseq loads then\n"
+            path = folder.joinpath(*name.split(".")[1:]).with_suffix(".py")
+            with replacing(str(path)) as (file,):
+                file.write(text)
 
 
 def batch_by_size_vec(
@@ -196,3 +221,7 @@ def _trimmed(tokens: torch.Tensor, pad: int, eos: int) -> List[int]:
     while len(words) > 1 and words[-1] in (pad, eos):
         del words[-1]
     return words
+
+
+if __name__ == "__main__":
+    write(Path(fairseq.__path__[0]))

@@ -136,13 +136,16 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     passed_on = _PASSED_ON.findall(str(error))
     if passed_on or isinstance(error, UserError):
         return passed_on[-1] if passed_on else str(error)
-    raised = list(traceback.walk_tb(trace))[-1:]
-    if isinstance(error, AssertionError) and any(
-        "fairseq_cli" in f.f_code.co_filename for f, _ in raised
-    ):
+    raised = "".join(frame.f_code.co_filename for frame, _ in list(traceback.walk_tb(trace))[-1:])
+    if isinstance(error, AssertionError) and "fairseq_cli" in raised:
         return str(error) or None  # fairseq's commands check their options so
     if type(error) is OSError and str(error).startswith("Model file not found"):
         return f"{error}; change --path"
+    if str(error).startswith("Could not infer task type from None"):
+        return "no task is named; pass --task, or task._name in a configuration of hydra"
+    told = type(error) is Exception or isinstance(error, ImportError) and "install" in str(error)
+    if told and raised.startswith(os.path.dirname(utils.__file__)):
+        return " ".join(str(error).split())  # fairseq raises them for people
     return None
 
 

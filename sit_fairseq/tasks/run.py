@@ -18,7 +18,7 @@ from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.search.fairseq_generator import Hypotheses, VerifiedGenerator
 from sit_fairseq.search.verified_search import beam_widths
-from sit_fairseq.tasks.options import unsupported
+from sit_fairseq.tasks.options import refuse_given, unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 
 logger = logging.getLogger(__name__)
@@ -99,7 +99,9 @@ class Run:
                 self._reasons[number] = best["reason"]
             elif "verdict" in best:
                 self._verdicts[number] = f"{best['verdict'].value}\t{best['beam']}"
-        if self.scorer is not None:
+        if self.scorer is None:
+            refuse_given(self.options, "print_step")  # which fairseq would look for in vain
+        else:
             self.scorer.judge(sample, [nbest[: self.options.nbest] for nbest in hypotheses])
 
     def begin_sentence(self, number: int, say: Callable[[str], None]) -> None:

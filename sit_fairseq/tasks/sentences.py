@@ -153,9 +153,9 @@ class Sentences:
     def _words(self, sentence: Tensor) -> List[str]:
         return [self.dictionary[index] for index in sentence[:-1].tolist()]
 
-    def split(self, pairs: LanguagePairDataset, name: str) -> StreamPairDataset:
+    def split(self, pairs: LanguagePairDataset, name: str, cut: int = 0) -> StreamPairDataset:
         """Checks the pairs of a split, and counts their streams; a UserError names the first line at
-        fault and what to change."""
+        fault and what to change. Sources of ``cut`` tokens may have lost their ends."""
         if len(pairs) == 0:
             raise UserError(f"the {name} split has no sentences; run fairseq-preprocess again")
         dataset = StreamPairDataset(pairs, f"{name} source", numpy.ones(len(pairs), dtype=int))
@@ -165,7 +165,7 @@ class Sentences:
         needed = numpy.zeros(len(slots), dtype=int)
         too_many = None
         for first, source, target in _blocks(pairs):
-            self._refuse_faults(pairs, name, first, source, target)
+            self._refuse_faults(pairs, name, first, source, target, cut)
             for block in filter(None, (source, target)):
                 dataset.unknown += int((block.tokens == self.dictionary.unk()).sum())
             streams, new = self._measure(sorts, source, target)
@@ -176,7 +176,7 @@ class Sentences:
                 too_many = first + int(lacking.argmax())
         dataset.most_fresh.update({sort: int(most) for sort, most in enumerate(needed) if most})
         if too_many is not None:
-            raise self._too_many_symbols(pairs, name, too_many, needed)
+            raise self._too_many_symbols(pairs, name, too_many, needed, cut)
         if dataset.unknown:
             logger.warning("%s", lost_names(dataset.unknown, name))
         return dataset
@@ -188,6 +188,7 @@ class Sentences:
         first: int,
         source: Block,
         target: Optional[Block],
+        cut: int,
     ) -> None:
         """Raises a UserError for the first pair of a block, from sentence ``first`` on, that no model
         can use, or this one cannot read."""
@@ -209,9 +210,9 @@ class Sentences:
                 words = self._words(pairs.src[place])
                 fault = self.dictionary.fault(words, lost=True)
                 fault = fault or self._model.unreadable(pairs.src[place])
-                cause = f"{fault}; correct or remove it"
-                if fault == self._positions.fault(words):
-                    cause += ", or train with --encoder-positions rope, which reads any sentence"
+                rope = ", or train with --encoder-positions rope, which reads any sentence"
+                rope = rope if fault == self._positions.fault(words) else ""
+                cause = f"{fault}{_cut(pairs, place, cut) or f'; correct or remove it{rope}'}"
             raise UserError(f"line {place + 1} of the {name} {side} {cause}")
 
     def _damaged(self, block: Block) -> ndarray:
@@ -261,7 +262,7 @@ class Sentences:
         return streams + 1 + (self.fresh_symbols if target is None else new.sum(1)), new
 
     def _too_many_symbols(
-        self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray
+        self, pairs: LanguagePairDataset, name: str, place: int, needed: ndarray, cut: int
     ) -> UserError:
         own = set(pairs.src[place].tolist())
         words = [self.dictionary[i] for i in pairs.tgt[place].tolist() if i not in own]
@@ -269,11 +270,25 @@ class Sentences:
         numbers = zip(self.dictionary.sorts, needed)
         numbers = ",".join(f"{sort}={number}".lstrip("=") for sort, number in numbers)
         training = "" if self.one_stream else f", or train with --fresh-symbols {numbers}"
+        remedy = (
+            f": it is a fresh symbol, of which this model has {self.fresh_symbols}; remove such pairs, "
+            f"or narrow --symbols so that such a token is a base token{training}"
+        )
         return UserError(
             f"line {place + 1} of the {name} target holds the symbol {symbol!r}, which its source "
-            f"does not: it is a fresh symbol, of which this model has {self.fresh_symbols}; remove "
-            f"such pairs, or narrow --symbols so that such a token is a base token{training}"
+            f"does not{_cut(pairs, place, cut) or remedy}"
         )
+
+
+def _cut(pairs: LanguagePairDataset, place: int, cut: int) -> str:
+    """Says what to change if the source of a pair has ``cut`` tokens, so that it may have lost its
+    end; else nothing."""
+    if not cut or len(pairs.src[place]) < cut:
+        return ""
+    return (
+        f": --truncate-source leaves {cut - 1} tokens of it; raise --max-source-positions, or pass "
+        "--skip-invalid-size-inputs-valid-test instead"
+    )
 
 
 def _blocks(pairs: LanguagePairDataset) -> Iterator[Tuple[int, Block, Optional[Block]]]:

@@ -17,7 +17,7 @@ from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 BLOCK = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Sentences one after the other.
 

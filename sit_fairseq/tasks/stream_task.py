@@ -92,7 +92,8 @@ class StreamTask:
         return model
 
     def check_model(self, model) -> None:
-        """Raises a UserError if a model is not for the task; any is by default."""
+        """Raises a UserError if a model is not for the task, or warns of one that knows no symbols."""
+        raise NotImplementedError
 
     def build_criterion(self, cfg, **kwargs):
         """Builds the criterion; label smoothing must respect streams."""
@@ -123,6 +124,16 @@ class StreamTask:
         if kept:
             self.dataset_to_epoch_iter[dataset] = batches
         return batches
+
+    def filter_indices_by_size(self, indices, dataset, *args, **kwargs):
+        """As in fairseq; a UserError if no sentence is left."""
+        left = super().filter_indices_by_size(indices, dataset, *args, **kwargs)
+        if len(indices) and not len(left):
+            raise UserError(
+                f"each {dataset.unit} of the {dataset.name} is too long for the model or the task",
+                "max_source_positions max_target_positions",
+            )
+        return left
 
     def can_reuse_epoch_itr(self, dataset) -> bool:
         """fairseq-interactive would otherwise keep one iterator per line for ever."""

@@ -15,6 +15,7 @@ from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.tasks import options
 from sit_fairseq.tasks.fairseq_patches import ending, patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
@@ -104,6 +105,15 @@ class StreamTranslationTask(StreamTask, TranslationTask):
             self._answer = partial(self.inference_step, generator, [model])
         return model
 
+    def check_model(self, model) -> None:
+        """Warns if a model to be trained is one of fairseq's, as for a comparison."""
+        if self._trains and not isinstance(model, SymbolInvariantTransformer):
+            logger.warning(
+                "%s knows no symbols: its answers depend on what they are called; --arch "
+                "symbol_invariant_transformer is the model whose answers do not",
+                type(model).__name__,
+            )
+
     @property
     def domain(self) -> Optional[str]:
         """The domain of the sentences: the option's, or else the loaded checkpoint's."""
@@ -115,7 +125,8 @@ class StreamTranslationTask(StreamTask, TranslationTask):
         """Loads a split and checks every sentence of it; a UserError if one is at fault."""
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
-            self.datasets[split] = self._sentences.split(self.datasets[split], split)
+            cut = self.cfg.max_source_positions if self.cfg.truncate_source else 0
+            self.datasets[split] = self._sentences.split(self.datasets[split], split, cut)
         except (AssertionError, KeyError, OSError, ValueError, struct.error) as error:
             raise UserError(
                 f"the {split} split of {self.cfg.data} cannot be read ({error}); run "

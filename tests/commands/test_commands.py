@@ -81,6 +81,34 @@ def test_what_cannot_be_understood_is_refused(words, capsys):
     assert capsys.readouterr().err.startswith("usage: sit ")
 
 
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (("grid", "--from", "X", "--symbols", "[a-z]", "OUT"), "name OUT_DIR before --symbols"),
+        (("rename", "--symbols", "[a-z]", "IN", "OUT"), "before --symbols"),
+        (("generate", "--size", "5", "prop", "OUT"), "name the domain first"),
+    ],
+)
+def test_words_in_another_order_are_one_sentence(words, sentence):
+    with pytest.raises(UserError, match=sentence):
+        sit(*words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("answer", "prop", "a", "--seconds", "inf"),
+        ("judge", "prop", "F", "A", "--timeout", "1e300"),
+        ("judge", "prop", "F", "A", "--memory", "inf"),
+        ("generate", "ltl", "OUT", "--timeout", "inf"),
+    ],
+)
+def test_more_than_clocks_can_count_is_refused(words, capsys):
+    with pytest.raises(SystemExit):
+        sit(*words)
+    assert f"argument {words[-2]}: {words[-1]} is more than" in capsys.readouterr().err
+
+
 def test_the_folder_of_the_package_is_printed_for_fairseq(light):
     assert light("--user-dir").stdout == f"{PACKAGE}\n"
 

@@ -344,11 +344,20 @@ def test_options_are_checked_as_they_are_read(evaluate, prefix, capsys, options)
         (("--names", "a,b"), "--names does not belong"),
         (("--by", "written", "--verify", "prop"), "DATA does not belong"),
         (("--by", "length", "written"), "nothing is counted by length and written"),
+        (("--counts", "2"), "--counts does not belong"),
+        (("--renamings", 9, "--judge", "bits"), "--judge does not belong"),
+        (("--beams", "3,25"), "change --beams or --verify"),
     ],
 )
 def test_what_does_not_go_together_is_refused(evaluate, prefix, options, message):
     with pytest.raises(UserError, match=message):
         evaluate("prop", prefix, *options)
+
+
+@pytest.mark.parametrize("options", [("--top-n", "1"), ("--by", "length")])
+def test_symbols_that_nobody_counts_are_refused(evaluate, prefix, options):
+    with pytest.raises(UserError, match="--symbols does not belong"):
+        evaluate("prop", prefix, *options, "--symbols", "a", path=("--generated", f"{prefix}.tgt"))
 
 
 def test_by_length_and_by_cell(evaluate, prefix, tmp_path):
@@ -372,6 +381,6 @@ def test_mistakes_are_told(evaluate, tmp_path, prefix):
     with pytest.raises(UserError, match="text.src is a file|Cannot make .*text.src"):
         evaluate("prop", prefix, *SHORT, result=f"{prefix}.src/result.json")
     given = ("--generated", f"{prefix}.tgt")
-    for option in ("--verify", "--beams", "--constrained"):
+    for option in ("--verify", "--beams", "--constrained", "--max-len"):
         with pytest.raises(UserError, match=f"file need no search; change {option} or --gen"):
-            evaluate("prop", prefix, *SHORT, option, "3", path=given)
+            evaluate("prop", prefix, option, "3", path=given)

@@ -48,7 +48,12 @@ def test_a_model_without_an_operator_is_wrong_where_it_stands(few, models, tmp_p
     kept = [json.loads(line) for path in journals for line in path.read_text().splitlines()[1:]]
     assert found["samples"] == 4 and len(kept) > 4, "some are searched for twice"
     assert found["seconds"] == pytest.approx(sum(entry["seconds"] for entry in kept))
-    assert capsys.readouterr().out.count(" verified ") == 1
+    out = capsys.readouterr().out
+    assert out.count(" verified ") == 1
+    of = found["signature"]
+    assert "|beams:3|" in of["correct"] and "|verify:" not in of["correct"]
+    assert "|beams:3,10,25,100|verify:prop|" in of["verified"]
+    assert out.endswith("".join(f"{column}: {of[column]}\n" for column in of))
 
 
 def test_what_cannot_be_asked_counts_as_wrong():

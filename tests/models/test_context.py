@@ -64,3 +64,16 @@ def test_steps_equal_teacher_forcing(decoder, memory):
     for start, end in ((0, 3), (3, 4), (4, 6)):
         found = decoder(canonical[:, :end], kept)
         torch.testing.assert_close(found, whole[:, start:end], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("places", ["all", "own"])
+def test_a_batch_equals_itself_alone(places):
+    """Tensors have no truth value, so that what holds them cannot be compared by its parts."""
+    model = make_model(make_dictionary(), stream_places=places, encoder_positions="rope")
+    first, second = (model.encode(encode(model.vocabulary.dictionary, LINES)) for _ in range(2))
+    for one, other in (
+        (first, second),
+        (first.slots, second.slots),
+        (first.streams, second.streams),
+    ):
+        assert one == one and one != other

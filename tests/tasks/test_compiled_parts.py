@@ -1,5 +1,6 @@
 """The NumPy versions of fairseq's compiled parts, beside loops that say the same step by step."""
 
+import subprocess
 import sys
 from itertools import accumulate
 
@@ -154,3 +155,24 @@ def test_bleu_keeps_one_closing_token_of_an_empty_answer(without_compiled_parts)
     scorer.add(*(torch.tensor(words, dtype=torch.int32) for words in ([5, 2], [2, 2])))
     assert (scorer.stat.predlen, scorer.stat.match1, scorer.stat.count1) == (1, 0, 1)
     assert (scorer.stat.match4, scorer.stat.count4) == (1, 1)
+
+
+def test_fairseq_score_without_a_compiler_and_the_plug_in(without_compiled_parts, tmp_path):
+    """In a process whose fairseq has the written modules, as after ``scripts/setup.sh``."""
+    (tmp_path / "data").mkdir()
+    compiled_parts.write(tmp_path)
+    assert len(list(tmp_path.rglob("*.py"))) == 3
+    (tmp_path / "text").write_text("a b c d e\nb c d e\n")
+    words = ["fairseq-score", "--sys", str(tmp_path / "text"), "--ref", str(tmp_path / "text")]
+    lines = (
+        "import sys, fairseq, fairseq.data",
+        f"fairseq.__path__.insert(0, {str(tmp_path)!r})",
+        f"fairseq.data.__path__.insert(0, {str(tmp_path / 'data')!r})",
+        f"sys.argv = {words}",
+        "from fairseq.data.data_utils_fast import batch_by_size_vec",
+        "from fairseq_cli.score import cli_main",
+        "cli_main()",
+    )
+    command = [sys.executable, "-W", "ignore", "-c", "\n".join(lines)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert "BLEU4 = 100.00" in result.stdout, result.stderr

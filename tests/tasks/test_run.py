@@ -127,3 +127,11 @@ def test_an_unverified_answer_is_text_but_false(again):
     assert answer == "a 1" and answer.split() == ["a", "1"] and f"{answer}!" == "a 1!"
     assert not answer and [text for text in (answer, "a 0") if text] == ["a 0"]
     assert repr(answer) == "Unverified('a 1', 'violated')"
+
+
+def test_steps_are_refused_where_no_search_has_any():
+    task = make_task()
+    model = make_model(task.source_dictionary)
+    generator = task.build_generator([model], GenerationConfig(max_len_b=2, print_step=True))
+    with pytest.raises(UserError, match="--print-step is not supported"):
+        task.inference_step(generator, [model], make_sample(task.source_dictionary))

@@ -18,7 +18,7 @@ from sit_fairseq.tasks import sentences as module
 from sit_fairseq.tasks.sentences import Sentences
 
 
-def checked(sources, targets=None, split="train", dictionary=None, **options):
+def checked(sources, targets=None, split="train", dictionary=None, cut=0, **options):
     """Checks a split for a model with these options."""
     dictionary = dictionary or make_dictionary()
     sides = [
@@ -28,7 +28,7 @@ def checked(sources, targets=None, split="train", dictionary=None, **options):
     ]
     arguments = [(side, list(map(len, side)), dictionary) for side in sides]
     pairs = LanguagePairDataset(*sum(arguments, ()), left_pad_source=False)
-    return Sentences(dictionary, 999, make_model(dictionary, **options)).split(pairs, split)
+    return Sentences(dictionary, 999, make_model(dictionary, **options)).split(pairs, split, cut)
 
 
 ROPE = {"encoder_positions": "rope"}
@@ -61,6 +61,16 @@ def test_symbol_that_only_the_target_has(target):
         checked(["& a b", "! c", "| a b"], ["a 1", "c 0", target])
     # Another line's symbols do not help, constants need no source.
     checked(["& a b", "! c", "| c b"], ["a 1 0", "c 0", "c 1 b 0"])
+
+
+@pytest.mark.parametrize("options", [{}, ROPE])
+def test_what_a_cut_source_lacks_is_no_fault_of_the_data(options):
+    for cut in (3, 4):
+        with pytest.raises(UserError) as error:
+            checked(["! b", "& a"], ["b 1", "b 1"], cut=cut, **options)
+        assert ("leaves 2 tokens of it; raise --max-source-positions" in str(error.value)) == (
+            cut == 3
+        )
 
 
 def test_fresh_symbols_are_no_remedy_for_a_model_of_one_stream():
