@@ -19,7 +19,7 @@ from torch.export import Dim
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import small_checkpoint
-from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.export.grammars import exported_grammar
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.one_sentence_rows import RowSentenceDecoder, RowSentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
@@ -91,7 +91,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
         "cross": [*decoder.cfg.pattern.cross, *["tokens"] * own],
         "caches": {**caches, "tokens": [0]} if own else caches,
         "fresh_symbols": 0,
-        "grammar": domain if domain in GRAMMARS else None,
+        "grammar": exported_grammar(domain),
     }
 
 
