@@ -88,7 +88,8 @@ def missing(error: ModuleNotFoundError) -> Exception:
                 else "pip install"
             )
             name = "fairseq" if extra == "fairseq" else package
-            return UserError(f"this needs {name}: {how} 'sit_fairseq[{extra}]'")
+            # Not by the name of the project, which is on no index.
+            return UserError(f"this needs {name}: {how} '.[{extra}]' in the clone")
     return error
 
 

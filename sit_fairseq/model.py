@@ -9,6 +9,7 @@ Shapes and terms are those of :mod:`sit_fairseq.models.transformer`.
 import os
 import weakref
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import (
     Any,
     Collection,
@@ -25,7 +26,7 @@ from typing import (
 import torch
 from torch import Tensor
 
-from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers
+from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
 from sit_fairseq.errors import UnansweredError, UserError, excerpt
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
@@ -208,8 +209,9 @@ class Model:
             beams: the width of the beam, 1 for greedy decoding. With ``verify`` there may be wider
                 ones after it: they are tried for the sentences that have no accepted answer yet.
             verify: who judges answers: the name of a domain, a judge, or a pool of judges.
-            constrained: the grammar of answers: True for that of the model's domain, the name of
-                a domain, or a grammar; False for none. None for that of ``verify``, if it has one.
+            constrained: the grammar of answers: the name of a domain, or a grammar; True for that
+                of the model's domain, if it is of the package; False for none. None for that of
+                ``verify``, if it has one.
             max_length: the most tokens of an answer; None for what ``search`` says.
             search: all other options of the search; its beam does not count.
             batch_size: the most sentences of a batch.
@@ -230,8 +232,8 @@ class Model:
         _check_limits(batch_size=batch_size, max_tokens=max_tokens)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
-        judge = None if pool is None else pool.judge
-        grammar = grammar_of_answers(constrained, judge, self.domain, self.base_tokens)
+        judge, domain = None if pool is None else pool.judge, partial(of_file, self.domain)
+        grammar = grammar_of_answers(constrained, judge, domain, self.base_tokens)
         searches = {
             width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
             for width in widths

@@ -14,6 +14,7 @@ from command_line import ROOT
 from conftest import gone
 from test_paper_tables import CONTENT, table
 
+from examples.paper import runs, tables
 from examples.paper.runs import Runner, run_table
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.depends import versions
@@ -56,7 +57,8 @@ def calls(monkeypatch):
             kept = log.with_suffix(ANSWERS)
             calls[-1] += " on" * kept.exists()
             kept.write_text("")
-            files = {"x.src": sha256_of_file(str(self._folder / "x.src"))}
+            model = words[words.index("--path") + 1]
+            files = {"x.src": sha256_of_file(str(self._folder / "x.src")), model: "its hash"}
             result = {"correct": {"share": 0.5}, "3": {"mean": 1.0}}
             found = {"command": ["sit", *words[3:]], "files": files, "result": result}
             found.update(undecided=0, versions=versions())
@@ -95,10 +97,11 @@ def test_a_module_may_measure(folder, monkeypatch):
     module = folder.parent / "measuring_module.py"
     module.write_text(
         "import json, sys; data, _, model, _, path = sys.argv[1:]; "
-        "result = {'bits': len(data), 'model': model}; versions = {}; files = {}; "
+        "result = {'bits': len(data), 'model': model}; versions = {}; files = {model: 'its hash'}; "
         "json.dump(dict(result=result, versions=versions, files=files, undecided=0), open(path, 'w'))"
     )
     monkeypatch.syspath_prepend(module.parent)
+    monkeypatch.setattr(tables, "MODULES", (module.stem,))
     measured = {"test": {"module": module.stem, "command": "data", "columns": {"Bits": "bits"}}}
     some = table(folder, **ONE, models={}, checkpoints={"A": "a.pt"}, measurements=measured)
     text, failed = run_table(some, folder, "some", 1)
@@ -161,7 +164,8 @@ class Mine(Judge):
 
 def test_an_edited_judge_changes_the_table(folder, monkeypatch):
     """A judge of one's own, of whose verdicts another file decides."""
-    monkeypatch.chdir(folder)
+    monkeypatch.setattr(runs, "ROOT", folder)
+    monkeypatch.setattr(tables, "JUDGES", ("mine:Mine",))
     (folder / "mine.py").write_text(JUDGE)
     for name in ("x.tgt", "answers"):
         (folder / name).write_text("a 1\n")
@@ -233,7 +237,7 @@ def test_what_is_missing_is_named_before_anything_runs(folder, calls, missing):
 def test_no_command_imports_from_the_folder_of_the_data(
     folder, tmp_path_factory, path, monkeypatch
 ):
-    """But modules of the user's own are found in the user's working directory."""
+    """Judges are found in the clone."""
     evil = f"open({str(folder / 'executed')!r}, 'w')\n"
     for name in ("ctypes", "json", "sitecustomize", "argparse", "theirs", "colorama"):
         (folder / f"{name}.py").write_text(evil)
@@ -242,7 +246,7 @@ def test_no_command_imports_from_the_folder_of_the_data(
         "from sit_fairseq.judging.judge import Judge\n\n\n"
         "class Mine(Judge):\n    def verify(self, problem, answer):\n        pass\n"
     )
-    monkeypatch.chdir(home)
+    monkeypatch.setattr(runs, "ROOT", home)
     monkeypatch.delenv("PYTHONPATH") if path is None and "PYTHONPATH" in os.environ else None
     monkeypatch.setenv("PYTHONPATH", path) if path is not None else None
     runner, seen = Runner(table(folder, **ONE), folder, 1), []

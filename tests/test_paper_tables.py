@@ -179,7 +179,7 @@ def test_cells_show_mean_and_range_and_what_was_not_measured():
 
 @pytest.mark.parametrize("path", ["correct.shares", "correct", "word", "right", "correct.share.x"])
 def test_a_column_that_the_measurement_lacks_is_named(path):
-    some = table(measurements={"test": {"command": "x", "columns": {"Correct": path}}})
+    some = table(measurements={"test": {"command": "prop x", "columns": {"Correct": path}}})
     found = [{"test": {"correct": {"share": 0.5}, "word": "x", "right": True}}]
     with pytest.raises(UserError, match=f"'{path}'"):
         cells(some, make_runs(some, OUT), found)

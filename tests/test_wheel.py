@@ -164,7 +164,9 @@ def test_a_package_that_is_missing_is_named_with_its_extra(elsewhere, package, w
     (extra,) = [extra for extra, names in EXTRAS.items() if package in names]
     result = elsewhere.run("sit", *words)
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"this needs {package}: ") and line.endswith(f"'sit_fairseq[{extra}]'")
+    assert line.startswith(f"this needs {package}: ") and line.endswith(
+        f"'.[{extra}]' in the clone"
+    )
     assert result.returncode == 1
 
 
@@ -172,10 +174,8 @@ def test_fairseq_trains_where_it_is_installed_as_the_error_says(wheel, tmp_path_
     elsewhere = Environment(tmp_path_factory.mktemp)
     elsewhere.install(wheel)
     line = elsewhere.run("sit", "options").stderr
-    variable, options = re.search(
-        r": (\w+=1) pip install (.*) 'sit_fairseq\[fairseq\]'", line
-    ).groups()
-    elsewhere.install(*options.split(), "sit_fairseq[fairseq]", **dict([variable.split("=")]))
+    variable, options = re.search(r": (\w+=1) pip install (.*) '\.\[fairseq\]'", line).groups()
+    elsewhere.install(*options.split(), f"{wheel}[fairseq]", **dict([variable.split("=")]))
     user_dir = elsewhere.call("sit", "--user-dir").strip()
     assert Path(user_dir) != ROOT / "sit_fairseq"
     for side, line in (("src", "& a ! b"), ("tgt", "a 1 b 0")):

@@ -3,19 +3,19 @@
 python -m examples.paper.figures OUT.png runs/Normal/{Baseline,Proposed}/seed1/heat_map.json
 """
 
-import json
 from pathlib import Path
 
 from examples.script import run
 from sit_fairseq.evaluation.plots import draw_heat_maps
 from sit_fairseq.evaluation.proportion import Proportion
+from sit_fairseq.evaluation.result_file import read_result
 
 
 def main(out: str, *paths: str) -> None:
     """Draws the files under the names of their models."""
     found = {}
     for path in map(Path, paths):
-        result = json.loads(path.read_text(encoding="utf-8"))["result"]
+        result = read_result(str(path))["result"]
         overall = Proportion(result["overall"]["count"], result["overall"]["total"])
         found[path.parts[-3].replace("_", " ")] = {**result, "overall": overall}
     draw_heat_maps(found, out)

@@ -29,7 +29,8 @@ measured by ``sit evaluate``. The table is written to ``DIR/FILE.md`` after each
       training:                                 # needs no command
         columns: {After 500: validation.500.correct, CPU minutes: cpu_minutes}
 
-Files are data: ``${...}``, aliases, ``_target_`` and settings of ``hydra`` are refused.
+Files are data: ``${...}``, aliases, ``_target_`` and settings of ``hydra`` are refused, and so are
+modules and judges but those of the package and of examples.
 
 TASK is one of the paper's, a YAML file beside this one. STEP is one of its steps, ``model`` by
 default, and NAME=VALUE changes one of its values, as in ``labels=aiger``.

@@ -32,12 +32,15 @@ from examples.paper.tables import (
 )
 from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.depends import versions
-from sit_fairseq.evaluation.result_file import markdown_table
+from sit_fairseq.evaluation.result_file import markdown_table, read_result
 from sit_fairseq.judging.judge import OWN_MODULES
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.judging.workers import python
 from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
+
+# The clone, which has the judges and modules that tables name.
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
 _METRICS = ("correct", "exact", *(verdict.value for verdict in Verdict))
@@ -81,7 +84,7 @@ class Runner:
             # or empty path would be one of that folder.
             "PYTHONPATH": import_path(),
             "PYTHONSAFEPATH": "1",  # of what fairseq starts, from Python 3.11 on
-            OWN_MODULES: os.environ.get(OWN_MODULES, os.getcwd()),
+            OWN_MODULES: str(ROOT),
         }
         self._running: List[subprocess.Popen] = []
         self._stopped = False
@@ -191,12 +194,13 @@ class Runner:
         checkpoint = run.checkpoint or run.folder / "model" / "checkpoint_last.pt"
         command = [*command, "--path", str(checkpoint), "--result", str(path)]
         key = json.dumps([command, versions()])
-        same = not begun.exists() or begun.read_text(encoding="utf-8") == key
+        same = not begun.exists() or begun.read_bytes() == key.encode()
         if path.exists():
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = read_result(str(path))
             files = {self._folder / file: digest for file, digest in found["files"].items()}
             # What has been removed has not changed.
-            same &= all(sha256_of_file(str(f)) == d for f, d in files.items() if f.exists())
+            same &= checkpoint in files
+            same &= all(sha256_of_file(str(f)) == d for f, d in files.items() if f.is_file())
             same &= found["versions"] == versions(found["versions"])
             if same and not found["undecided"]:
                 return found["result"]
@@ -208,7 +212,7 @@ class Runner:
             file.write(key)
         program = _EVALUATE if command[0] == "evaluate" else _MODULE
         self._call(run.folder / f"{name}.log", python(program, *command), lambda line: None)
-        return json.loads(path.read_text(encoding="utf-8"))["result"]
+        return read_result(str(path))["result"]
 
 
 def _say(message: str) -> None:

@@ -1,5 +1,7 @@
 """Files of tables: the models to train and to measure, and the cells of what was measured."""
 
+import argparse
+import ast
 import contextlib
 import json
 import re
@@ -8,15 +10,24 @@ import statistics
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence
 
 import yaml
 from omegaconf import MISSING, DictConfig, OmegaConf
 
+from sit_fairseq.commands import evaluate
+from sit_fairseq.domains.by_name import is_ours, of_file
 from sit_fairseq.errors import UserError
 
 # Characters and depth of a file, and runs of a table.
 _LARGEST, _DEEPEST, _MOST_RUNS = 2**18, 20, 10_000
+
+# What a table may name beside the package's own: judges, and modules that measure.
+JUDGES = ("examples.lang2ltl.pairs:EquivalenceJudge", "examples.sql.queries:SqlJudge")
+MODULES = tuple(map("examples.{}".format, ("code.measure", "code.misuse", "planning.growth")))
+
+# The options of trainings and of ``sit evaluate`` whose value is imported.
+IMPORTED = ("constrained", "domain", "risk_semantics", "semantics", "validate_semantics", "verify")
 
 # The measurement that each training makes by itself.
 TRAINING = "training"
@@ -41,8 +52,8 @@ class Condition:
 class Measurement:
     """A command of ``sit evaluate`` without a model, and the columns that show its result.
 
-    ``{data}`` in the command is the data of the condition. A module is run in the place of ``sit
-    evaluate``; it takes --path and --result, and writes the same kind of file.
+    ``{data}`` in the command is the data of the condition. A module, one of ``MODULES``, is run in
+    the place of ``sit evaluate``; it takes --path and --result, and writes the same kind of file.
     """
 
     command: str = ""
@@ -143,8 +154,49 @@ def settings(run: Run, base: Any) -> DictConfig:
     for section in ("hydra", "defaults"):
         if section in found:
             raise UserError(f"{run.name} has settings of hydra's own; leave out {section}")
-    refuse_code(OmegaConf.to_container(found), run.name)
+    content = OmegaConf.to_container(found)
+    refuse_code(content, run.name)
+    with _explaining(run.name):
+        _check_settings(content)
     return found
+
+
+def _check_settings(content: Any, option: str = "") -> None:
+    """Refuses names of what is not the package's own, and text that Python would run: fairseq evaluates
+    some options."""
+    if isinstance(content, (dict, list)):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            _check_settings(value, str(key))
+    elif option in IMPORTED:
+        check_name(content)
+    elif isinstance(content, str) and option != "symbols":
+        with contextlib.suppress(SyntaxError, ValueError):  # which is no expression
+            for node in ast.walk(ast.parse(content.strip(), mode="eval")):
+                if isinstance(node, ast.Call):
+                    raise UserError(f"{option} has {content[:80]!r}, which Python would run")
+
+
+def check_name(name: Any) -> None:
+    """Raises a UserError unless a name in a table is the package's own, or that of one of its judges."""
+    if name not in (None, "", "auto", "none") and not is_ours(name):
+        of_file(name, known=JUDGES)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises its errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
+
+
+def check_command(command: str) -> None:
+    """Raises a UserError unless a text is a command of ``sit evaluate`` without a model that imports
+    nothing but the package's own."""
+    parser = _Parser(add_help=False)
+    evaluate.add_arguments(parser)
+    args = parser.parse_intermixed_args(words(command))
+    for name in (args.semantics, args.verify, args.constrained):
+        check_name(name)
 
 
 def words(text: str) -> List[str]:
@@ -183,8 +235,15 @@ def make_table(content: Any, name: str, folder: Path) -> Table:
         if not (isinstance(text, str) and text.isprintable()):  # omegaconf lets lists pass
             raise UserError(f"{name}: {text!r} is no printable text")
     for measured, measurement in table.measurements.items():
-        if not words(measurement.command) and measured != TRAINING:
+        if measured == TRAINING:
+            continue
+        if not words(measurement.command):
             raise UserError(f"{name} has no command for the measurement {measured}")
+        with _explaining(f"{name}: {measured}"):
+            if measurement.module:
+                of_file(measurement.module, known=MODULES)
+            else:
+                check_command(measurement.command)
     number = sum(
         len(condition.models or [*table.models, *table.checkpoints])
         * len(condition.seeds or table.seeds)

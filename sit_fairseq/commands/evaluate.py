@@ -92,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_ = "width of the beam (default: 3); with --verify also of wider beams, tried in turn"
     add("--beams", "--verify-beams", type=numbers, metavar="3,25", help=help_)
     add("--verify", metavar="NAME", help="keep only answers that a judge of NAME accepts")
-    help_ = "restrict the search to a grammar: a domain, MODULE:CLASS (default: the model's domain)"
+    help_ = (
+        "restrict the search to a grammar: a domain or MODULE:CLASS (default: the model's, or NAME)"
+    )
     add("--constrained", nargs="?", const="auto", metavar="GRAMMAR", help=help_)
     help_ = "answers have at most A * source length + B tokens (default: 0,200)"
     add("--max-len", "--max-len-b", type=_limit, metavar="[A,]B", help=help_)

@@ -1,19 +1,50 @@
-"""Judges and grammars, by the name of a domain or of a user's own."""
+"""Judges and grammars, by the name of a domain or of a user's own.
 
-from typing import Any, Iterable, Mapping, Optional
+Whoever calls may name what is imported, ``MODULE:OBJECT``. A file may not: its names go through
+:func:`of_file` first.
+"""
+
+from typing import Any, Callable, Collection, Iterable, Mapping, Optional
 
 from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
 from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
 from sit_fairseq.search.grammar import Grammar
+from sit_fairseq.symbols.saved_tokens import OwnArity
 
 # Judges that compare answers with references, whatever these mean.
 _COMPARING = {"exact": ExactJudge, "alpha": AlphaJudge}
 
 # Every name of a judge but MODULE:CLASS.
 SEMANTICS = (*names(), *_COMPARING)
+
+
+def is_ours(name: Any) -> bool:
+    """Whether a name is that of a domain of the package or its alias, or of a judge by comparison."""
+    return isinstance(name, str) and (name in SEMANTICS or known(name) is not None)
+
+
+def of_file(name: Any, parameter: str = "", known: Optional[Collection[str]] = None) -> str:
+    """A name that a file holds, before anything is imported or run by it.
+
+    Args:
+        name: whatever the file has; None if it has none.
+        parameter: by which the caller may name any object; empty if there is none.
+        known: all names that are allowed; None for those of the package, see :func:`is_ours`.
+
+    Raises:
+        UserError: the name is another one.
+    """
+    if is_ours(name) if known is None else isinstance(name, str) and name in known:
+        return name
+    if name is None:
+        raise UserError("the model says no domain, so name one", parameter)
+    reason = "is not of the package, and nothing is imported because a file names it"
+    advice = "; if you trust it, name it yourself" if parameter else ""
+    shown = excerpt(name) if isinstance(name, str) else excerpt(repr(name))
+    raise UserError(f"{shown} {reason}{advice}", parameter)
 
 
 def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "semantics") -> Judge:
@@ -66,35 +97,27 @@ def domain_of(judge: Judge) -> Optional[Domain]:
 
 
 def arity_of(domain: Optional[str]) -> Mapping[str, int]:
-    """The numbers of operands of tokens, for the positions of a model in trees; formulas' if the
-    model names no domain of the package."""
-    found = known(domain)  # not a user's own: nothing is imported because a file says so
+    """The numbers of operands of tokens, for the positions of a model in trees, by the domain that
+    its file names; formulas' if that is none of the package."""
+    found = known(domain) if is_ours(domain) else None
     return ARITY if found is None else found.arity
 
 
-def check_domain(domain: Optional[str]) -> None:
-    """Raises a UserError unless a domain is known, or one of a user's own (``MODULE:OBJECT``)."""
-    if domain is not None and ":" not in domain:
-        find(domain, "domain")
+def given_arity(domain: str) -> Mapping[str, int]:
+    """The same by the domain that the caller names, which may be a user's own."""
+    found = find(domain, "domain")
+    return found.arity if is_ours(domain) else OwnArity(found.arity)
 
 
-def make_grammar(
-    name: str, domain: Optional[str] = None, base_tokens: Optional[Iterable[str]] = None
-) -> Grammar:
+def make_grammar(name: str, base_tokens: Optional[Iterable[str]] = None) -> Grammar:
     """Makes the grammar of a model's answers; a UserError if there is none, or it cannot be theirs.
 
-    ``name`` is a domain; ``auto`` for the model's, ``domain``; or ``MODULE:OBJECT``, a domain or a
-    subclass of :class:`~sit_fairseq.search.grammar.Grammar`. ``base_tokens`` are the model's.
+    ``name`` is a domain, or ``MODULE:OBJECT``, a domain or a subclass of
+    :class:`~sit_fairseq.search.grammar.Grammar`. ``base_tokens`` are the model's.
     """
     own = own_object(name, "constrained", Grammar, Domain) if ":" in name else None
     if isinstance(own, Grammar):
         return own
-    if name == "auto":
-        own, name = known(domain), domain or ""
-        if own is None:
-            lacking = "the model has no domain" if domain is None else f"the domain {domain}"
-            reason = "that says its grammar" if domain is None else "is not of the package"
-            raise UserError(f"{lacking} {reason}; name a grammar: --constrained prop")
     found = own or find(name, "constrained")
     if found.grammar is None:
         raise UserError(f"the domain {name} has no grammar of answers", "constrained")
@@ -107,17 +130,18 @@ def make_grammar(
 def grammar_of_answers(
     constrained: Any,
     judge: Optional[Judge],
-    domain: Optional[str],
+    domain: Callable[[str], str],
     base_tokens: Iterable[str],
 ) -> Optional[Grammar]:
     """The grammar of a search; a UserError if there is none, or it cannot be the model's.
 
     Args:
-        constrained: True for the grammar of the model's domain, a name as :func:`make_grammar` takes
-            it, or a grammar; False or ``none`` for none. None for that of the judge's domain, if it
-            has one.
+        constrained: True or ``auto`` for the grammar of the model's domain, a name as
+            :func:`make_grammar` takes it, or a grammar; False or ``none`` for none. None for that of
+            the judge's domain, if it has one.
         judge: who accepts answers; None if nobody does.
-        domain: the model's, None if nobody has said it.
+        domain: gives the name of the model's domain, or raises a UserError that advises to change
+            the parameter that it is given.
         base_tokens: the model's.
     """
     if constrained is None and judge is not None:
@@ -126,8 +150,10 @@ def grammar_of_answers(
             constrained = judge.semantics
     if constrained in (None, False, "none"):
         return None
-    if constrained is True or isinstance(constrained, str):
-        return make_grammar("auto" if constrained is True else constrained, domain, base_tokens)
+    if constrained in (True, "auto"):
+        constrained = domain("constrained")
+    if isinstance(constrained, str):
+        return make_grammar(constrained, base_tokens)
     if not hasattr(constrained, "start"):
         kinds = "True, the name of a domain or a grammar"
         raise UserError(f"constrained takes {kinds}, not {constrained!r}", "constrained")

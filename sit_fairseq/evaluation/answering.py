@@ -12,7 +12,7 @@ from typing import Any, Collection, Dict, Iterator, List, Optional, Protocol, Se
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from sit_fairseq.domains.by_name import accepting_judge
+from sit_fairseq.domains.by_name import accepting_judge, is_ours
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
@@ -61,6 +61,7 @@ class ModelAnswerer:
 
     Options are those of :meth:`Model.load`, of the search as fairseq names them, and of
     :meth:`Model.answers`; ``verify`` names the judge of a search with the widths ``verify_beams``.
+    ``constrained`` may be ``auto``, for the grammar of the model's domain, or else of ``domain``.
     """
 
     def __init__(
@@ -77,17 +78,20 @@ class ModelAnswerer:
         verify: Optional[str] = None,
         verify_beams: Any = None,
         constrained: Optional[str] = None,
+        domain: Optional[str] = None,
         batch_size: int = 64,
         max_tokens: Optional[int] = None,
     ) -> None:
         self.judge = None if verify is None else accepting_judge(verify)
         self.model = Model.load(path, symbols=symbols, device=device)
         self.symbols, self.fresh_symbols = self.model.symbols, self.model.fresh_symbols
+        if constrained == "auto" and domain is not None and not is_ours(self.model.domain):
+            constrained = domain
         limits = {"max_len_a": max_len_a, "max_len_b": max_len_b, "len_penalty": lenpen}
         self._options = {
             "beams": beam_widths(verify_beams, beam),
             "verify": self.judge,
-            "constrained": True if constrained == "auto" else constrained,
+            "constrained": constrained,
             "search": SearchOptions(nbest=nbest, **limits),
             "batch_size": batch_size,
             "max_tokens": max_tokens,

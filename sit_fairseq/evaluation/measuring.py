@@ -12,7 +12,7 @@ import torch
 from sit_fairseq.datasets.grid import FILES, Grid, grid_of_pairs
 from sit_fairseq.datasets.pair_files import read_pairs, write_pairs
 from sit_fairseq.domains import find
-from sit_fairseq.domains.by_name import make_judge
+from sit_fairseq.domains.by_name import domain_of, make_judge
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.evaluation import alpha_covariance, correct, plots, result_file, written
 from sit_fairseq.evaluation.answering import (
@@ -81,6 +81,7 @@ def _answerer(options: Namespace) -> Answerer:
         if options.semantics == "alpha" and options.symbols is None:
             raise UserError("a file of answers does not say which tokens are symbols", "symbols")
         return GivenAnswers(options.generated, options.symbols)
+    domain = domain_of(make_judge(options.semantics, parameter=""))
     return ModelAnswerer(
         options.path,
         symbols=options.symbols,
@@ -92,6 +93,7 @@ def _answerer(options: Namespace) -> Answerer:
         verify=options.verify,
         verify_beams=options.beams if options.verify else None,
         constrained=options.constrained,
+        domain=None if domain is None else options.semantics,
         batch_size=BATCH,
     )
 

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any, Dict, Iterable, Sequence
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.evaluation.proportion import Proportion
 from sit_fairseq.storage.files import replacing
 
@@ -24,6 +26,23 @@ def write_result(path: str, content: Dict[str, Any]) -> None:
     with replacing(path) as (file,):
         # A path may have bytes that are no UTF-8; they become JSON escapes.
         file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def read_result(path: str) -> Dict[str, Any]:
+    """The content of a result file; a UserError if it cannot be read, or lacks the result, the files
+    that it was made of, the versions, or the number of undecided verdicts."""
+    kinds = {"result": dict, "files": dict, "versions": dict, "undecided": int}
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        fault = next((n for n, kind in kinds.items() if type(content.get(n)) is not kind), None)
+        if fault is not None or not content["files"]:
+            raise ValueError(f"it has no {fault or 'files'}")
+        texts = [*content["files"], *content["files"].values(), *content["versions"]]
+        if not all(isinstance(text, str) and text for text in texts):
+            raise ValueError("it has a name that is no text")
+    except (AttributeError, OSError, RecursionError, ValueError) as error:
+        raise UserError(f"{path} is no result file ({error}); remove it, and measure again")
+    return content
 
 
 def markdown_table(rows: Sequence[Sequence[Any]]) -> str:

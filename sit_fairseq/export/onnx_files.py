@@ -19,7 +19,7 @@ from torch.export import Dim
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.checkpoint_folders import small_checkpoint
-from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.export.grammars import exported_grammar
 from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
 from sit_fairseq.export.plain_model import plain_copy
 from sit_fairseq.export.self_check import Agreement, compare
@@ -90,7 +90,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
         "cross": [*decoder.cfg.pattern.cross],
         "caches": {kind: caches[kind] for kind in caches if kind in decoder.cfg.pattern},
         "fresh_symbols": 0,
-        "grammar": domain if domain in GRAMMARS else None,
+        "grammar": exported_grammar(domain),
     }
 
 

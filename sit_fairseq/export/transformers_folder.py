@@ -16,7 +16,7 @@ from sit_fairseq.export.checkpoint_folders import (
     small_checkpoint,
     write_folder,
 )
-from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.export.grammars import GRAMMARS, exported_grammar
 from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
@@ -92,7 +92,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
     small, tokens, pattern = small_checkpoint(checkpoint)
     beside = os.path.dirname(checkpoint)
     sorts, domain = SymbolPattern(pattern).sorts, small["cfg"]["task"].get("domain")
-    grammar = domain if domain in GRAMMARS else None
+    grammar = exported_grammar(domain)
     known, text = {"tokens": tokens, "symbols": pattern}, is_text(small["cfg"])
     prompts = {"ends": False, "padding_side": "left"} if text else {}
     contents = {

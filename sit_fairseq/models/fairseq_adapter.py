@@ -125,7 +125,7 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         if not isinstance(task.source_dictionary, StreamDictionary):
             raise cls.wrong_task()
         names = getattr(task.cfg, "fresh_names", None) or cfg.fresh_names
-        arity = arity_of(getattr(task, "domain", None))
+        arity = getattr(task, "arity", arity_of(None))
         vocabulary = make_vocabulary(cfg, task.source_dictionary, arity, names)
         return cls(cfg, vocabulary, task.cfg.seed)
 

@@ -13,7 +13,7 @@ from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.language_model import LanguageModelConfig, SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.storage.checkpoints import read_plain
-from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+from sit_fairseq.symbols.saved_tokens import saved_operands, saved_vocabulary, vocabulary_prefix
 from sit_fairseq.symbols.tokens import TokenTable
 
 # The architectures of fairseq begin with it, those of language models with the second.
@@ -250,8 +250,11 @@ def _wrong_positions(options: Mapping[str, Any], weights: Dict[str, Tensor]) -> 
 def _wrong_vocabulary(weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
     try:
         found = saved_vocabulary(weights)
+        operands = weights.get(vocabulary_prefix(weights) + "operands")
+        if operands is not None:
+            saved_operands(operands)
     except (RuntimeError, ValueError):
-        return "its base tokens or its pattern of symbols are no text"
+        return "its base tokens, numbers of operands or pattern of symbols are no text"
     if streams and found is None:
         return "it lacks its base tokens or its pattern of symbols"
     other = found is not None and not streams

@@ -1,6 +1,8 @@
-"""Texts as tensors of checkpoints: base tokens, one a line, and the pattern of symbols."""
+"""Texts as tensors of checkpoints: base tokens, one a line, the pattern of symbols, and numbers of
+operands."""
 
-from typing import Dict, Iterable, List, Optional, Tuple
+import re
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -38,6 +40,26 @@ def saved_vocabulary(
     if base_tokens is None or symbols is None:
         return None
     return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
+
+
+class OwnArity(Dict[str, int]):
+    """Numbers of operands that no domain of the package says, so that the weights must."""
+
+
+def operands_buffer(arity: Mapping[str, int]) -> Tensor:
+    """Numbers of operands as a tensor for a checkpoint."""
+    return text_buffer("\n".join(f"{token} {number}" for token, number in arity.items()))
+
+
+def saved_operands(data: Tensor) -> OwnArity:
+    """The numbers of operands of an :func:`operands_buffer`; a ValueError if it holds none."""
+    found = OwnArity()
+    for line in buffer_text(data).split("\n"):
+        token, _, number = line.rpartition(" ")
+        if not (token and re.fullmatch("[1-9][0-9]{0,2}", number)):
+            raise ValueError("its numbers of operands are none")
+        found[token] = int(number)
+    return found
 
 
 def vocabulary_prefix(state_dict: Dict[str, Tensor]) -> str:

@@ -13,9 +13,12 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.saved_tokens import (
+    OwnArity,
     buffer_text,
     listing,
     named_sorts,
+    operands_buffer,
+    saved_operands,
     saved_vocabulary,
     text_buffer,
     without_embedding,
@@ -52,7 +55,8 @@ class Vocabulary(nn.Module):
         fresh_symbols: how many symbols a target may hold that its source lacks, see
             :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
         fresh_names: their names in answers, see :class:`FreshSymbols`.
-        arity: the number of operands of each operator, for positions in trees.
+        arity: the number of operands of each operator, for positions in trees. The weights hold an
+            :class:`~sit_fairseq.symbols.saved_tokens.OwnArity`.
     """
 
     one_stream = False
@@ -68,10 +72,12 @@ class Vocabulary(nn.Module):
         super().__init__()
         self.dictionary = dictionary
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
-        self._fresh_given, self._arity = (fresh_symbols, fresh_names), dict(arity)
+        self._fresh_given, self._arity = (fresh_symbols, fresh_names), arity
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
+        own = operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
+        self.register_buffer("operands", own)
         self._index(base_tokens)
         forbidden = torch.zeros(self.num_base)
         forbidden[[dictionary.bos(), dictionary.pad(), self.unk]] = 1.0
@@ -194,6 +200,12 @@ class Vocabulary(nn.Module):
             self.symbols = text_buffer(text).to(self.symbols.device)
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
+            operands = state_dict.get(prefix + "operands")
+            if operands is not None:
+                self._arity = saved_operands(operands)
+                self.operands = self.symbols.new_empty(operands.shape)
+            elif self.operands is not None:  # as the caller's domain says
+                state_dict = {**state_dict, prefix + "operands": self.operands}
             self._index(base_tokens)
             if text != pattern:
                 # A pattern given by the user holds on; what the caller loads from stays as it is.

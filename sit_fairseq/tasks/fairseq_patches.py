@@ -183,8 +183,6 @@ def load_checkpoint_to_cpu(
     state = read_state(PathManager.get_local_path(path), arg_overrides, remedy)
     with omegaconf_no_object_check():  # fairseq's old models have their options as objects
         state["cfg"] = OmegaConf.create(state["cfg"])
-    # What else a command takes from the options of training: its own task has other ones.
-    state["task_state"] = {"domain": (state["cfg"].task or {}).get("domain")}
     overwrite_args_by_name(state["cfg"], arg_overrides or {})
     training = checkpoints.minimal({}, {})  # of a file of weights and options alone
     for entry, before in (("optimizer_history", "best_loss"), ("extra_state", "epoch")):

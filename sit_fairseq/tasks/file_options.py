@@ -18,6 +18,7 @@ from fairseq.tasks import TASK_DATACLASS_REGISTRY
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from sit_fairseq.domains.by_name import is_ours
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, TEXT_KIND, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
@@ -57,6 +58,8 @@ def read_state(
 ) -> Dict[str, Any]:
     """Reads a checkpoint as data: its ``cfg`` is a complete configuration of fairseq, its ``args`` None.
 
+    ``cfg.task.domain`` is None unless it is the package's own; ``task_state`` has what the file says.
+
     Args:
         path: the file, or the weights of a folder of ``sit export --hub``.
         given: the options of the command by name, where the way to split text matters to it.
@@ -71,6 +74,10 @@ def read_state(
             state["cfg"], state["args"] = _configuration(state, given), None
         except ValueError as error:
             raise UserError(f"{path} {error}; {remedy}")
+        task = state["cfg"]["task"]
+        state["task_state"] = {"domain": task.get("domain")}
+        if "domain" in task and not is_ours(task["domain"]):
+            task["domain"] = None
         name, options = _named(state, "model")
         fault = damage(options, state["model"], _kind("model", name) != "transformer")
         if fault is not None:

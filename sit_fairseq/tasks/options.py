@@ -7,7 +7,7 @@ from fairseq.dataclass.constants import ChoiceEnum
 from fairseq.tasks.translation import TranslationConfig
 from omegaconf import II
 
-from sit_fairseq.domains.by_name import check_domain
+from sit_fairseq.domains import find
 from sit_fairseq.errors import UserError
 
 
@@ -120,7 +120,8 @@ def refuse_given(options: Any, *names: str) -> None:
 def check(cfg: StreamTranslationConfig) -> None:
     """Refuses options that would give wrong results silently."""
     refuse_given(cfg, "num_batch_buckets", "left_pad_target")
-    check_domain(cfg.domain)
+    if cfg.domain is not None:
+        find(cfg.domain, "domain")
     check_renaming(cfg)
     metric = cfg.best_checkpoint_metric
     # Where no command has filled it in, the value is still the text ``${...}`` that names another

@@ -11,7 +11,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.by_name import accepting_judge, grammar_of_answers
+from sit_fairseq.domains.by_name import accepting_judge, grammar_of_answers, of_file
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
@@ -34,7 +34,8 @@ class Run:
         dictionary: of sources and answers.
         ours: whether the models are of this package, so that they search in slot space.
         build: makes a generator from options and a ``grammar`` or None.
-        domain: of the model's sentences, None if nobody has said it.
+        domain: gives the name of the domain of the model's sentences, see
+            :func:`~sit_fairseq.domains.by_name.grammar_of_answers`.
 
     Attributes:
         generator: answers batches, as fairseq's generators do.
@@ -51,7 +52,7 @@ class Run:
         dictionary: StreamDictionary,
         ours: bool,
         build: Callable[..., Any],
-        domain: Optional[str] = None,
+        domain: Callable[[str], str] = partial(of_file, None),
     ) -> None:
         global _current
         self.options, self.dictionary, self.domain = options, dictionary, domain

@@ -143,7 +143,7 @@ class SemanticScorer(BaseScorer):
         if run is None:
             raise UserError("--scoring semantic needs --task stream_translation")
         run.check_scored()
-        judge = make_judge(cfg.semantics or run.domain or "", cfg.judge)
+        judge = make_judge(cfg.semantics or run.domain("semantics"), cfg.judge)
         self._judges = JudgePool(judge, cfg.judge_workers, cfg.judge_timeout)
         self._dictionary = run.dictionary
         self.counts = VerdictCounts()

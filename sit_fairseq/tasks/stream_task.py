@@ -9,6 +9,7 @@ import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 
 from sit_fairseq.datasets.options import JoinLines
+from sit_fairseq.domains.by_name import of_file
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
@@ -43,7 +44,10 @@ class StreamTask:
     its streams.
     """
 
-    domain: Optional[str] = None  # of the sentences
+    def domain(self, parameter: str) -> str:
+        """The name of the domain of the sentences; a UserError, which names the ``parameter``, if the
+        command has none and the checkpoint none of the package."""
+        return of_file(None, parameter)
 
     def begin(self, longest: int, length_ramp: Optional[LengthRamp] = None) -> None:
         """Begins with no model, which sentences of ``longest`` tokens are for."""

@@ -5,7 +5,7 @@ import os
 import struct
 from copy import deepcopy
 from functools import partial
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from fairseq import utils
 from fairseq.data import LanguagePairDataset, data_utils
@@ -14,6 +14,7 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig
 
+from sit_fairseq.domains.by_name import arity_of, given_arity, of_file
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.tasks import options
@@ -114,10 +115,16 @@ class StreamTranslationTask(StreamTask, TranslationTask):
                 type(model).__name__,
             )
 
+    def domain(self, parameter: str) -> str:
+        """As in :class:`StreamTask`: the option's, or else the loaded checkpoint's."""
+        return self.cfg.domain or of_file(self.state.state_dict.get("domain"), parameter)
+
     @property
-    def domain(self) -> Optional[str]:
-        """The domain of the sentences: the option's, or else the loaded checkpoint's."""
-        return self.cfg.domain or self.state.state_dict.get("domain")
+    def arity(self) -> Mapping[str, int]:
+        """The number of operands of each operator, for positions in trees."""
+        if self.cfg.domain:
+            return given_arity(self.cfg.domain)
+        return arity_of(self.state.state_dict.get("domain"))
 
     # Data.
 

@@ -181,9 +181,8 @@ class MinimumRiskCriterion(AdaCosCriterion):
 
     @cached_property
     def _judges(self) -> JudgePool:
-        """Made when training asks for it: a checkpoint, whose criterion validation builds too, may
-        not say what is imported."""
-        name = self._semantics or self.task.domain or ""
+        """Made when training asks for it: validation needs none."""
+        name = self._semantics or self.task.domain("risk_semantics")
         judge = accepting_judge(name, "risk_semantics")
         base_tokens = self.task.source_dictionary.base_tokens()
         refuse_other_logic(judge, base_tokens, "risk_semantics")

@@ -84,7 +84,7 @@ def test_verified_search_is_constrained_by_default(model):
 def test_the_domain_is_the_checkpoints_unless_another_is_given(model):
     task = make_task(constrained="auto")
     task.load_state_dict({"domain": "ltl"})
-    assert task.domain == "ltl"
+    assert task.domain("constrained") == "ltl"
     task = make_task(constrained="auto", domain="copying")
     task.load_state_dict({"domain": "ltl"})
     with pytest.raises(UserError, match="the domain copying has no grammar.*--constrained"):
@@ -102,7 +102,7 @@ def test_a_grammar_of_ones_own(model):
     "name, message",
     [
         ("ltl", "ltl does not suit this model.*it lacks .*change --constrained"),
-        ("auto", "no domain.* name a grammar: --constrained prop"),
+        ("auto", "the model says no domain.*change --constrained"),
         (
             "unknown",
             "no domain 'unknown'; known are copying, ltl, planning, prop.*change --constrained",

@@ -35,7 +35,7 @@ def build(monkeypatch):
         dictionary = make_dictionary()
         torch.manual_seed(2)
         model = redraw(make_model(dictionary, dropout=0.0))
-        task = make_task(dictionary)
+        task = make_task(dictionary, domain="prop")
         return dictionary, model.train(), MinimumRiskCriterion(task, False, **options), task
 
     return make
