@@ -40,6 +40,17 @@ def pairs_of(prefix):
     return read_pairs(str(prefix))
 
 
+def random_pairs():
+    """300 formulas with assignments."""
+    rng, pairs = Random(1), []
+    while len(pairs) < 300:
+        formula = random_formula(rng, rng.randint(1, 20), "fghijklm")
+        answer = smallest_answer(formula)
+        if answer:
+            pairs.append((" ".join(formula), answer))
+    return pairs
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
@@ -57,13 +68,7 @@ def test_renamed_by_hand(edit, write, tmp_path, before, after):
 
 
 def test_renamed_pairs_are_the_same_but_for_names(edit, write, tmp_path):
-    rng = Random(1)
-    pairs = []
-    while len(pairs) < 300:
-        formula = random_formula(rng, rng.randint(1, 20), "fghijklm")
-        answer = smallest_answer(formula)
-        if answer:
-            pairs.append((" ".join(formula), answer))
+    pairs = random_pairs()
     edit("renamed", write("in", pairs), tmp_path / "out")
     made = pairs_of(tmp_path / "out")
     assert len(made) == 300
@@ -133,3 +138,17 @@ def test_supplemented(edit, write, tmp_path, capsys):
     assert pairs_of(tmp_path / "out") == pairs + [extra[0], extra[3], extra[5]]
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == "pairs by number of symbols: 0: 1 -> 3, 1: 1 -> 2, 2: 1 -> 1"
+
+
+def test_exchanged_formulas_keep_their_answers_and_are_held_out(edit, write, tmp_path, capsys):
+    pairs = random_pairs() + [("& p ! q", "p 1 q 0")] * 20
+    known = write("known", [("& ! x y", "x 0 y 1")])
+    edit("exchanged", write("in", pairs), tmp_path / "out", "--exclude", known)
+    again = int(capsys.readouterr().out.split()[0])
+    assert 0 < again <= 20
+    made = pairs_of(tmp_path / "out")
+    assert made[300:] == pairs[300:]  # the other order is known
+    changed = [new for old, new in zip(pairs, made) if old != new]
+    assert len(changed) > 100
+    judge = make_judge("prop")
+    assert all(judge.verify(*pair) is Verdict.satisfied for pair in changed)

@@ -1,8 +1,9 @@
-"""Makes the training data of the paper's tables from existing pairs.
+"""Makes data of the paper's tables from existing pairs.
 
     python -m examples.paper.edits renamed data/train data/renamed
     python -m examples.paper.edits reduced data/train data/reduced --size 80000
     python -m examples.paper.edits supplemented data/train data/more data/supplemented
+    python -m examples.paper.edits exchanged data/test data/exchanged --exclude data/train
 
 Each reads ``IN.src`` and ``IN.tgt`` and writes ``OUT.src`` and ``OUT.tgt``. Symbols are all tokens
 that are no operators, constants or punctuation of traces.
@@ -13,27 +14,36 @@ that are no operators, constants or punctuation of traces.
 * reduced (the same section): a random sample of the pairs, in their order.
 * supplemented (appendix on imbalance in the LTL data): the pairs of IN, followed by those of EXTRA
   whose source has at most one symbol and has not occurred before.
+* exchanged (not in the paper): in each formula the operands of each of & | <-> xor are exchanged at
+  random. What is then a renaming of a line of --exclude is drawn again. Answers stay as they are.
 """
 
 import argparse
 from collections import Counter
 from random import Random
-from typing import Dict, Iterable, List, Sequence
+from typing import Collection, Dict, Iterable, List, Sequence, Tuple
 
 from sit_fairseq.commands._options import at_least
 from sit_fairseq.datasets.options import symbol_names
-from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_pairs, write_pairs
+from sit_fairseq.datasets.pair_files import Pair, random_pairs, read_forms, read_pairs, write_pairs
 from sit_fairseq.domains.formulas.syntax import (
     CYCLE_START,
+    SYMBOLS,
     TRACE_MARKS,
     check_formula,
+    exchanged,
     formula_symbols,
 )
 from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import MalformedAnswer, MalformedFormula, UserError
 from sit_fairseq.evaluation import plots
+from sit_fairseq.symbols.canonical_form import form_key
+from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.renaming import Renaming
+
+# How often a formula is drawn again; then it stays as it was.
+_DRAWS = 100
 
 
 def data_symbols(tokens: Sequence[str]) -> List[str]:
@@ -80,6 +90,26 @@ def supplement(pairs: Sequence[Pair], extra: Iterable[Pair]) -> List[Pair]:
     return result
 
 
+def with_operands_exchanged(
+    pairs: Sequence[Pair], excluded: Collection[int], rng: Random
+) -> Tuple[List[Pair], int]:
+    """Exchanges the operands of commutative operators at random in the source of each pair.
+
+    A source whose key (:func:`~sit_fairseq.symbols.canonical_form.form_key`) is ``excluded`` is drawn
+    again. Returns the pairs, and of how many that was so.
+    """
+    result, refused = [], 0
+    for source, target in pairs:
+        for draw in range(_DRAWS):
+            tokens = exchanged(source.split(), rng)
+            if form_key(tokens, formula_symbols(tokens)) not in excluded:
+                source = " ".join(tokens)
+                break
+            refused += draw == 0
+        result.append((source, target))
+    return result, refused
+
+
 def numbers_of_symbols(pairs: Sequence[Pair]) -> Dict[int, int]:
     """Number of pairs by the number of symbols of their source."""
     return Counter(len(data_symbols(source.split())) for source, _ in pairs)
@@ -111,7 +141,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     edits = parser.add_subparsers(dest="edit", required=True)
-    for name, reads in {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA"}.items():
+    made_from = {"renamed": "IN", "reduced": "IN", "supplemented": "IN EXTRA", "exchanged": "IN"}
+    for name, reads in made_from.items():
         add = edits.add_parser(name).add_argument
         for prefix in reads.split():
             add(prefix, help=f"read {prefix}.src and {prefix}.tgt")
@@ -119,7 +150,11 @@ def main() -> None:
         if name == "reduced":
             size_help = "number of pairs (default: %(default)s)"
             add("--size", type=at_least(1), default=80000, help=size_help)
+        if name in ("reduced", "exchanged"):
             add("--seed", type=int, default=42, help="(default: %(default)s)")
+        if name == "exchanged":
+            exclude_help = "files, or prefixes of data sets, that no formula may be a renaming of"
+            add("--exclude", nargs="+", default=[], metavar="FILE", help=exclude_help)
         if name == "supplemented":
             figure_help = "draw histograms of the numbers of symbols, as PNG"
             add("--figure", metavar="FILE", help=figure_help)
@@ -132,6 +167,11 @@ def main() -> None:
         made = by_first_appearance(pairs)
     elif args.edit == "supplemented":
         made = supplement(pairs, read_pairs(args.EXTRA))
+    elif args.edit == "exchanged":
+        pattern = SymbolPattern(SYMBOLS)
+        excluded = {key for name in args.exclude for _, key in read_forms(name, pattern)}
+        made, refused = with_operands_exchanged(pairs, excluded, Random(args.seed))
+        print(f"{refused} were drawn again, as they were renamings of what is excluded")
     elif args.size > len(pairs):
         raise UserError(f"there are {len(pairs)} pairs, not {args.size}", "size")
     else:

@@ -7,6 +7,8 @@ import pytest
 from conftest import needs_spot
 from generated import forms, generate, read
 
+from sit_fairseq.domains.formulas.syntax import exchanged
+from sit_fairseq.domains.ltl.spot_judge import conjuncts_sorted
 from sit_fairseq.errors import UserError
 
 ALL = "F G X U W R M ! & | -> <-> xor"
@@ -106,6 +108,7 @@ DATA = [
         "3e80d375e8c814db",
     ),
     ("ltl", ["--labels", "depth-first", "--max-length", 20], "6b3039dab2ab8704"),
+    ("ltl", ["--labels", "depth-first", "--max-length", 20, "--exchange"], "9b5b7be7ee069349"),
 ]
 
 
@@ -115,6 +118,18 @@ def test_the_data_of_a_seed_never_change(kind, options, digest, tmp_path):
     generate(kind, tmp_path / "x", "--size", 300, *options)
     texts = [(tmp_path / f"x.{side}").read_bytes() for side in ("src", "tgt")]
     assert hashlib.sha256(b"".join(texts)).hexdigest()[:16] == digest
+
+
+@needs_spot
+def test_operands_are_in_the_order_of_spot_or_in_a_random_one(tmp_path):
+    def sorted_share(*options):
+        made = generate("ltl", tmp_path / "x", *KINDS["ltl"][0], "--max-length", 9, *options)
+        formulas = [source.split() for source in read(made)[0]]
+        both = [formula for formula in formulas if formula != exchanged(formula)]
+        return sum(formula == conjuncts_sorted(formula) for formula in both) / len(both)
+
+    assert sorted_share() == 1
+    assert sorted_share("--exchange") < 0.6
 
 
 @pytest.mark.parametrize(

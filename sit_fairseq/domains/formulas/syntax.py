@@ -6,7 +6,8 @@ each, and a symbol may have a name of any length.
 """
 
 import re
-from typing import Callable, Dict, List, Sequence, Tuple, TypeVar, Union
+from random import Random
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from sit_fairseq.errors import MalformedFormula
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
@@ -78,12 +79,14 @@ def balanced(tokens: Sequence[str]) -> List[str]:
     return _rearranged(tokens, halves)
 
 
-def exchanged(tokens: Sequence[str]) -> List[str]:
+def exchanged(tokens: Sequence[str], rng: Optional[Random] = None) -> List[str]:
     """A well-formed formula whose commutative operators have their operands the other way round:
-    ``& b a`` for ``& a b``."""
+    ``& b a`` for ``& a b``. With ``rng`` a coin decides for each operator."""
 
     def exchange(tree: Tuple) -> Sequence[Tree]:
-        return (tree[0], *reversed(tree[1:])) if tree[0] in COMMUTATIVE else tree
+        if tree[0] in COMMUTATIVE and (rng is None or rng.random() < 0.5):
+            return (tree[0], *reversed(tree[1:]))
+        return tree
 
     return _rearranged(tokens, exchange)
 

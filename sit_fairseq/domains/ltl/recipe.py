@@ -9,7 +9,7 @@ from sit_fairseq.datasets.options import option, symbol_names
 from sit_fairseq.datasets.recipes import Cells, TimedRecipe, distinct_symbols_option
 from sit_fairseq.domains.formulas.recipe import FormulaRecipe, operators_option, symbols_option
 from sit_fairseq.domains.formulas.sampling import FormulaSampler
-from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.formulas.syntax import ARITY, exchanged
 from sit_fairseq.domains.ltl.spot_judge import (
     conjuncts_sorted,
     random_formulas,
@@ -76,7 +76,8 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
 
     The set-up is that of LTLRandom35 (Hahn et al. 2021): formulas of Spot's ``randltl`` over ``! &
     X U`` and the constants, as many of each length, each with an accepting run of its automaton.
-    With ``--distinct-symbols`` formulas that Spot would rewrite to a shorter one are left out. With
+    Spot sorts the operands of ``&``; ``--exchange`` puts them in random order. With
+    ``--distinct-symbols`` formulas that Spot would rewrite to a shorter one are left out. With
     ``--operators`` formulas are kept as drawn. Formulas in the style of people have any length.
     """
 
@@ -89,6 +90,11 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
         "through the formula finds first, which is learnt faster (Spot's where a short walk finds "
         "none: about 0.1 %% of the formulas over ! X U &, 3 to 4 %% over all operators)",
         choices=list(LABELS),
+    )
+    exchange: bool = option(
+        False,
+        "exchange the operands of & | <-> xor at random, which Spot sorts",
+        action="store_true",
     )
 
     temporal = True
@@ -106,6 +112,8 @@ class LtlRecipe(FormulaRecipe, TimedRecipe):
 
     def draws(self, rng: Random, wanted: Dict[int, int]) -> Iterator[List[str]]:
         for tokens in self._draws(rng, wanted):
+            if self.exchange and tokens and (self.lengths is None or wanted.get(len(tokens))):
+                tokens = exchanged(tokens, rng)
             yield [self._names.get(token, token) for token in tokens]
 
     def _draws(self, rng: Random, wanted: Dict[int, int]) -> Iterator[List[str]]:
