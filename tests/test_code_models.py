@@ -1,6 +1,7 @@
 """examples/code: pieces of words, what language models say of them, and variable misuse."""
 
 import math
+from copy import deepcopy
 from functools import lru_cache
 from itertools import cycle
 from random import Random
@@ -9,16 +10,12 @@ import pytest
 import torch
 
 from examples.code import cost, pieces
+from examples.code.copying import COPYING, code_model
 from examples.code.functions import renamed
 from examples.code.measure import by_kind, measure
 from examples.code.misuse import measure_misuse, problem_of
-from examples.code.model import FIRST, OTHER, USE, CodeModel, Word
+from examples.code.model import FIRST, OTHER, USE, CodeModel, Letters, Word
 from examples.code.words import LAYOUT, PATTERN
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    make_vocabulary,
-)
 from sit_fairseq.symbols.tokens import TokenTable
 
 LINES = [
@@ -38,18 +35,18 @@ def speller(tmp_path_factory):
 def model(speller, embedding, names=()):
     """An untrained model, whose dictionary has the given names."""
     torch.manual_seed(1)
-    one = embedding == "streams"
-    options = dict(stream_attention="DP-DA" if one else "DP", decoder_layers=1)
+    options = dict(_name=COPYING if embedding == "copying" else "", decoder_layers=1, dropout=0.0)
     options.update(decoder_embed_dim=16, decoder_ffn_embed_dim=16, decoder_attention_heads=2)
-    cfg = LanguageModelConfig(symbol_embedding=embedding, **options)
-    tokens = TokenTable([*speller.tokens, *names], pattern=PATTERN.text)
-    core = SymbolInvariantLanguageModel(cfg, make_vocabulary(cfg, tokens))
+    options.update(symbol_embedding="fixed" if embedding == "copying" else embedding)
+    options.update(stream_attention="DP-DA" if embedding == "streams" else "DP")
+    core = code_model(options, TokenTable([*speller.tokens, *names], pattern=PATTERN.text))
     for weight in core.parameters():
         torch.nn.init.normal_(weight, std=0.5)
     return CodeModel(core, speller)
 
 
-KINDS = {"streams": (), "canonical": (), "recency": (), "fixed": tuple(pieces.NAMES), "plain": ()}
+KINDS = {kind: () for kind in ("streams", "canonical", "recency", "plain", "copying")}
+KINDS["fixed"] = tuple(pieces.NAMES)
 
 
 def of_kind(speller, kind):
@@ -81,7 +78,7 @@ def test_data_are_written_for_models_of_symbols_and_plain_ones(tmp_path):
         long = f"def f ( $a ) : return {' + '.join(['$a'] * pieces.LONGEST)}"
         (tmp_path / split).write_text("".join(f"{line}\n" for line in [*LINES, long]))
     pieces.main(tmp_path)
-    for kind in ("symbols", "plain"):
+    for kind in ("symbols", "plain", "exchanged"):
         known = {
             line.split()[0] for line in (tmp_path / kind / "dict.txt").read_text().splitlines()
         }
@@ -90,6 +87,46 @@ def test_data_are_written_for_models_of_symbols_and_plain_ones(tmp_path):
         assert set(PATTERN.symbols(text.split())) == (
             {"$v0", "$v1"} if kind == "symbols" else set()
         )
+
+
+def test_half_of_the_functions_get_other_names_of_training():
+    functions = [line.split() for line in (*LINES, *LINES)]
+    found = pieces.exchanged(functions, Random(1))
+    known = {name for words in functions for name in PATTERN.symbols(words)}
+    for place, (words, new) in enumerate(zip(functions, found)):
+        names = {*PATTERN.symbols(new)}
+        assert names <= known and names.isdisjoint(PATTERN.symbols(words)) == (place % 2 == 1)
+        assert pieces.numbered(new) == pieces.numbered(words)
+
+
+@torch.no_grad()
+def test_the_head_that_copies_sees_the_tokens_so_far_alone(speller):
+    core = deepcopy(of_kind(speller, "copying")._core)
+    tokens = torch.randint(4, len(speller.tokens), (3, 20))
+    tokens[:, 0] = core.vocabulary.dictionary.eos()
+    found = core(tokens).exp()
+    torch.testing.assert_close(found.sum(2), torch.ones(3, 20))
+    torch.testing.assert_close(core(tokens[:, :12]).exp(), found[:, :12])
+    core.key.weight.zero_()  # all tokens so far get the same share
+    rows, found = core.read(tokens)[0], core(tokens)[0].exp()
+    for place in range(1, 20):
+        so_far = rows[1 : place + 1]
+        least = so_far.eq(so_far.unsqueeze(1)).sum(1) / (place + 1)
+        assert (found[place, so_far] > least - 1e-5).all()
+
+
+def test_letters_of_a_name_cost_what_names_of_training_say(speller):
+    letters = Letters(LINES, speller)
+    assert letters("$width") < letters("$dth") and letters("$name") == Letters(LINES, speller)(
+        "$name"
+    )
+    (words,) = CodeModel(of_kind(speller, "streams")._core, speller, letters).read(LINES[:1])
+    assert [word.letters for word in words if word.letters] == [
+        letters("$width"),
+        letters("$height"),
+    ]
+    (words,) = CodeModel(of_kind(speller, "plain")._core, speller, letters).read(LINES[:1])
+    assert not any(word.letters for word in words)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -170,12 +207,15 @@ def test_a_model_that_knows_names_is_right_where_greedy_decoding_is(
 
 
 def test_numbers_are_summed_by_kind_and_number_of_names(speller):
-    words = [Word(USE, True, 1.0), Word(USE, False, 3.0), Word(OTHER, True, 0.5)]
-    found = by_kind(words)
-    assert found["use"] == {"number": 2, "accuracy": 0.5, "bits": 2.0}
-    assert found["all"]["number"] == 3
-    found = measure(of_kind(speller, "streams"), LINES)
+    words = [Word(USE, True, 1.0), Word(USE, False, 3.0), Word(FIRST, True, 0.5, 1.5)]
+    found = by_kind(zip(words, ["$self", "$a", "$b"]))
+    assert found["use"] == {"number": 2, "accuracy": 0.5, "bits": 2.0, "spelled": {"bits": 2.0}}
+    assert found["all"]["bits"] == 1.5 and found["all"]["spelled"] == {"bits": 2.0}
+    assert found["use_without_self"]["number"] == 1
+    unseen = renamed(LINES, LINES, Random(1))["unseen"]
+    found = measure(of_kind(speller, "streams"), unseen, LINES)
     assert found["use"]["number"] == 7 and found["by_names"].keys() == {"2-3"}
+    assert found["use_without_self"]["number"] == 6
     assert found["by_names"]["2-3"]["use"] == found["use"]
 
 

@@ -56,4 +56,4 @@ def measure_misuse(model: CodeModel, lines: Sequence[str]) -> Dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(measure_misuse, __doc__, ["unseen"])
+    main(lambda model, lines, _: measure_misuse(model, lines), __doc__, ["unseen"])

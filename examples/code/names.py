@@ -4,6 +4,14 @@ A local name may be renamed wherever it stands in its function, and the function
 So attributes, keyword names of calls, globals, builtins, names in the body of a class, and names
 that ``import`` binds without ``as`` are no local names. Scopes are those of the language reference,
 section 4.2; :mod:`symtable` agrees, which the tests check.
+
+A function is left out if some of its names may not be exchanged:
+
+- A call in it may name a parameter, of a function inside or of itself, as in ``g(a=1)`` and
+  ``g(**{"a": 1})``. Calls elsewhere are no part of its text.
+- It has a class, and a name such as ``__x``, which Python changes by the name of the class.
+- A name means a local variable at one place, and at another one of a class or module.
+- It asks what the functions and classes inside are called.
 """
 
 import ast
@@ -17,10 +25,11 @@ from typing import Dict, Iterable, Iterator, List, Optional, Set, Tuple, Union
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
 # With these a program reads the names of its variables.
 _READERS_OF_NAMES = {"locals", "vars", "dir", "eval", "exec"}
+_NAMES_OF_A_FUNCTION = {"__name__", "__qualname__", "__code__", "__annotations__"}
+# Methods that calls of other names reach.
+_CALLED_BY_PYTHON = {"__init__", "__new__", "__call__", "__init_subclass__"}
 
 
 class Unsuited(Exception):
@@ -120,6 +129,7 @@ class _Reader(ast.NodeVisitor):
         self.scope = _Scope("root")
         self.uses: List[Tuple[int, str, _Scope]] = []
         self.docstrings: List[int] = []
+        self.others: Set[str] = set()  # names with "global", or of an import
 
     def read(self, node: FunctionNode) -> None:
         """Reads the function, without its decorators and its own name."""
@@ -228,11 +238,13 @@ class _Reader(ast.NodeVisitor):
                 name = alias.name.partition(".")[0]
                 self.scope.bound.add(name)
                 self.scope.imported.add(name)
+                self.others.add(name)
 
     visit_Import = visit_ImportFrom = _import
 
     def visit_Global(self, node: ast.Global) -> None:
         self.scope.outer.update(dict.fromkeys(node.names, "global"))
+        self.others.update(node.names)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.scope.outer.update(dict.fromkeys(node.names, "nonlocal"))
@@ -268,7 +280,7 @@ def local_names(node: FunctionNode, tokens: Tokens) -> Tuple[Dict[int, str], Lis
 
     Raises:
         Unsuited: a name stands in an f-string, or the function can read names of variables, has
-            type parameters, or nothing but a docstring.
+            type parameters, or nothing but a docstring; or names may not be exchanged.
     """
     reader = _Reader(tokens)
     reader.read(node)
@@ -278,4 +290,36 @@ def local_names(node: FunctionNode, tokens: Tokens) -> Tuple[Dict[int, str], Lis
             names[place] = name
         elif name in _READERS_OF_NAMES:
             raise Unsuited("a function that reads names")
+        elif scope.kind != "root":  # where the function is defined, its names mean nothing
+            reader.others.add(name)
+    if not reader.others.isdisjoint(names.values()):
+        raise Unsuited("a name of two variables, one of which is not local")
+    _check_inside(node, {token.string for token in tokens.tokens})
     return names, reader.docstrings
+
+
+def _check_inside(node: FunctionNode, tokens: Set[str]) -> None:
+    """Refuses a function by what is defined and called in it."""
+    parts = [part for part in ast.walk(node) if part is not node]
+    classes = [part for part in parts if isinstance(part, ast.ClassDef)]
+    if classes and any(t.startswith("__") and not t.endswith("__") for t in tokens):
+        raise Unsuited("a name that a class changes")
+    functions = [part for part in parts if isinstance(part, (*_FUNCTIONS, ast.Lambda))]
+    if (functions or classes) and not _NAMES_OF_A_FUNCTION.isdisjoint(tokens):
+        raise Unsuited("a function that reads names")
+    other = {id(part.func) for part in parts if isinstance(part, ast.Call) and _is_super(part.func)}
+    used = {getattr(p, "id", getattr(p, "attr", "")) for p in parts if id(p) not in other}
+    functions += [node] * (node.name in used or node.name in _CALLED_BY_PYTHON)
+    parameters = {a.arg for part in functions for a in (*part.args.args, *part.args.kwonlyargs)}
+    calls = [part for part in parts if isinstance(part, ast.Call) and id(part.func) not in other]
+    spoken = {keyword.arg for part in (*calls, *classes) for keyword in part.keywords}
+    unpacked = None in spoken  # **, of names that may come from anywhere
+    spoken.update(part.value for part in parts if isinstance(part, ast.Constant))
+    if parameters and (unpacked or not parameters.isdisjoint(spoken)):
+        raise Unsuited("a parameter that a call may name")
+
+
+def _is_super(called: ast.expr) -> bool:
+    """Whether a call is ``super().…()``, which is of another function."""
+    base = getattr(called, "value", None)
+    return isinstance(base, ast.Call) and getattr(base.func, "id", "") == "super"

@@ -2,14 +2,18 @@
 
     python -m examples.code.pieces outputs/code/data
 
-trains DIR/spm.model on the training data, and writes DIR/symbols and DIR/plain: ``train``, ``valid``
-and ``dict.txt`` for fairseq-preprocess. In the first each local name is a token, a symbol, called
-$v0, $v1, ... by first use. Models of symbols do not depend on the names. In the second local names
-are spelled like all other words. No word is unknown, as rare signs are spelled by bytes.
+trains DATA/spm.model on the training data, and writes ``train``, ``valid`` and ``dict.txt`` for
+fairseq-preprocess into three folders. No word is unknown, as rare signs are spelled by bytes.
+
+    symbols    each local name is a token, called $v0, $v1, ... by first use
+    plain      local names are spelled like all other words
+    exchanged  so too, and each second function has other local names of training
 """
 
 from functools import lru_cache
+from itertools import chain, compress
 from pathlib import Path
+from random import Random
 from typing import List, Sequence
 
 import sentencepiece
@@ -86,26 +90,42 @@ def numbered(words: Sequence[str]) -> List[str]:
     return Renaming(dict(zip(symbols, NAMES))).tokens(words)
 
 
+def exchanged(functions: List[List[str]], rng: Random) -> List[List[str]]:
+    """Functions, of which each second one gets other local names, drawn from those of all."""
+    names = sorted({name for words in functions for name in PATTERN.symbols(words)})
+    found = list(functions)
+    for place in range(1, len(functions), 2):
+        words, symbols = functions[place], PATTERN.symbols(functions[place])
+        drawn = rng.sample(names, min(len(names), 3 * MOST_NAMES))
+        # Globals and attributes keep their meaning.
+        free = [name for name in drawn if name not in symbols and name[1:] not in words]
+        found[place] = Renaming(dict(zip(symbols, free))).tokens(words)
+    return found
+
+
 def main(folder: Path) -> None:
     """Trains the pieces and splits the training and validation data."""
     texts = {split: read_sentences(str(folder / split)) for split in ("train", "valid")}
     speller = train(folder / "spm.model", texts["train"])
     for split, lines in texts.items():
         functions = [line.split() for line in lines]
-        plain = [_flat(speller.spell(words, names_too=True)) for words in functions]
-        whole = [_flat(speller.spell(numbered(words), names_too=False)) for words in functions]
-        short = [place for place, tokens in enumerate(plain) if len(tokens) < LONGEST]
-        for name, tokens in (("symbols", whole), ("plain", plain)):
+        others = exchanged(functions, Random(1))
+        spelled = {
+            "symbols": [speller.spell(numbered(words), names_too=False) for words in functions],
+            "plain": [speller.spell(words, names_too=True) for words in functions],
+            "exchanged": [speller.spell(words, names_too=True) for words in others],
+        }
+        lengths = [[sum(map(len, words)) for words in every] for every in spelled.values()]
+        short = [max(one) < LONGEST for one in zip(*lengths)]
+        for name, every in spelled.items():
             make_folder(str(folder / name))
             with replacing(str(folder / name / split)) as (file,):
-                file.writelines(" ".join(tokens[place]) + "\n" for place in short)
-    for name, names in (("symbols", NAMES), ("plain", [])):
+                for words in compress(every, short):
+                    file.write(" ".join(chain(*words)) + "\n")
+    for name in spelled:
+        tokens = [*speller.tokens, *(NAMES if name == "symbols" else ())]
         with replacing(str(folder / name / "dict.txt")) as (file,):
-            file.writelines(f"{token} 1\n" for token in [*speller.tokens, *names])
-
-
-def _flat(tokens: List[List[str]]) -> List[str]:
-    return [token for word in tokens for token in word]
+            file.writelines(f"{token} 1\n" for token in tokens)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${1:-outputs/code}
-if ! [ -d "$out/plain" ]; then
+if ! [ -d "$out/exchanged" ]; then
     python -m examples.code.functions "$out/data"
     python -m examples.code.pieces "$out/data"
-    for kind in symbols plain; do
+    for kind in symbols plain exchanged; do
         rm -rf "$out/new"
         fairseq-preprocess --only-source --srcdict "$out/data/$kind/dict.txt" \
             --trainpref "$out/data/$kind/train" --validpref "$out/data/$kind/valid" --destdir "$out/new"
         mv "$out/new" "$out/$kind"
     done
 fi
-python examples/paper/run.py examples/code/results.yaml --out "$out"
+python examples/paper/run.py examples/code/results.yaml --user-dir examples/code/copying --out "$out"

@@ -57,7 +57,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from examples.paper.pace import updates_within  # noqa: E402
-from examples.paper.runs import import_path, run_table  # noqa: E402
+from examples.paper.runs import PACKAGE, import_path, run_table  # noqa: E402
 from examples.paper.tables import make_table, read_yaml  # noqa: E402
 from sit_fairseq.datasets.options import at_least  # noqa: E402
 from sit_fairseq.errors import UserError  # noqa: E402
@@ -156,9 +156,11 @@ class Paper:
             raise UserError(f"{words[0]} failed; the same command goes on from there")
 
 
-def show_table(content: Any, name: str, beside: Path, out: Path, jobs: int) -> None:
+def show_table(
+    content: Any, name: str, beside: Path, out: Path, jobs: int, user_dir: Path = PACKAGE
+) -> None:
     """Trains and measures what the content of a table's file says, and prints the table."""
-    text, failed = run_table(make_table(content, name, beside), out, name, jobs)
+    text, failed = run_table(make_table(content, name, beside), out, name, jobs, user_dir)
     print(f"\n{text}\n")
     if failed:
         raise UserError(f"{failed} runs failed, see above; the same command goes on")
@@ -177,11 +179,13 @@ def main() -> None:
     add("--out", type=Path, metavar="DIR", help="folder of the data and the results")
     add("--jobs", type=at_least(1), help="trainings at a time (default: 2; of a FILE.yaml: 1)")
     add("--minutes", type=float, help="train the task's model for so long at most")
+    add("--user-dir", type=Path, default=PACKAGE, metavar="DIR", help="with models of FILE.yaml")
     args = parser.parse_intermixed_args()
     file = Path(args.task).resolve()
     if file.suffix == ".yaml":
         out = (args.out or ROOT / "outputs" / file.parent.name).absolute()
-        show_table(read_yaml(str(file)), file.stem, file.parent, out, args.jobs or 1)
+        content, user_dir = read_yaml(str(file)), args.user_dir.absolute()
+        show_table(content, file.stem, file.parent, out, args.jobs or 1, user_dir)
         return
     out = (args.out or ROOT / "outputs" / f"{args.task}-{args.scale}").absolute()
     task = read_task(args.task, args.scale, args.settings, out)

@@ -42,6 +42,7 @@ from sit_fairseq.storage.journal import Journal
 # The clone, which has the judges and modules that tables name.
 ROOT = Path(__file__).resolve().parent.parent.parent
 
+PACKAGE = Path(sit_fairseq.__file__).parent
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]+) ")
 _METRICS = ("correct", "exact", *(verdict.value for verdict in Verdict))
 
@@ -63,10 +64,10 @@ def import_path(*first: str) -> str:
 
 
 class Runner:
-    """Carries out runs, from any number of threads; ``folder`` has the data."""
+    """Carries out runs, from any number of threads; ``folder`` has the data, ``user_dir`` models."""
 
-    def __init__(self, table: Table, folder: Path, jobs: int = 1) -> None:
-        self._table, self._folder = table, folder
+    def __init__(self, table: Table, folder: Path, jobs: int = 1, user_dir: Path = PACKAGE) -> None:
+        self._table, self._folder, self._user_dir = table, folder, str(user_dir)
         self._configuration = OmegaConf.merge({}, *map(read_yaml, table.hydra))
         self.runs = make_runs(table, folder)
         for run in self.runs:  # before anything is paid for
@@ -152,7 +153,7 @@ class Runner:
             return journal.entries[0]
         places = {
             "common": {
-                "user_dir": os.path.dirname(sit_fairseq.__file__),
+                "user_dir": self._user_dir,
                 "log_format": "json",
                 "log_file": None,
                 "tensorboard_logdir": str(run.folder / "tensorboard"),
@@ -246,7 +247,9 @@ def read_validation(log: Sequence[str]) -> Dict[str, Dict[str, float]]:
     return found
 
 
-def run_table(table: Table, folder: Path, name: str, jobs: int) -> Tuple[str, int]:
+def run_table(
+    table: Table, folder: Path, name: str, jobs: int, user_dir: Path = PACKAGE
+) -> Tuple[str, int]:
     """Carries out all runs, so many jobs at a time, and writes ``FOLDER/NAME.md`` after each.
 
     Returns:
@@ -255,7 +258,7 @@ def run_table(table: Table, folder: Path, name: str, jobs: int) -> Tuple[str, in
     Raises:
         UserError: something cannot be used, or the runs were interrupted.
     """
-    runner, results, text = Runner(table, folder, jobs), [], ""
+    runner, results, text = Runner(table, folder, jobs, user_dir), [], ""
     for run in runner.runs:  # before anything is paid for
         runner.journal(run).close()
     with ThreadPoolExecutor(jobs) as executor:
