@@ -1,4 +1,4 @@
-"""examples/scan, cogs and lang2ltl: published files become pairs whose symbols may be renamed."""
+"""examples/scan and cogs: published files become pairs whose symbols may be renamed."""
 
 import lzma
 import re
@@ -16,11 +16,8 @@ from examples.cogs.pairs import (
     read_examples,
 )
 from examples.cogs.recombine import Recombiner, exchanged, parse, phrase, phrases, written
-from examples.lang2ltl.pairs import EquivalenceJudge, formula_of, read_pairs, requirements
 from examples.paper.tables import read_yaml
 from examples.scan.pairs import read_pairs as read_commands
-from sit_fairseq.judging.judge import Problem
-from sit_fairseq.judging.verdict import Verdict
 
 COGS = """A rose was helped by Liam .\trose 1 AND help . theme 3 1 AND help . agent 3 Liam\tin_distribution
 Liam was helped by a rose .\thelp . theme 2 Liam AND help . agent 2 5 AND rose 5\tin_distribution
@@ -129,54 +126,9 @@ def test_the_first_of_each_category_of_cogs_are_measured():
     assert ["".join(row.sentence) for row in first_of_each(rows, 2)] == ["a", "b", "c", "e"]
 
 
-@pytest.mark.parametrize(
-    "formula, utterance, expected",
-    [
-        ("& G F a & G F b G F c", "visit c b a", "G F c , G F b , G F a"),
-        ("& G ! a G ! b", "not b nor a", "G ! b , G ! a"),
-        ("F & a F b", "visit b and a", "F & a F b"),
-        ("& U ! b a F b", "b after a", "U ! b a , F b"),
-        ("& & U ! b a F b | a b", "b after a", "U ! b a , F b , | a b"),
-        ("& G F a F b", "b and a", "G F a , F b"),
-        ("F a", "a", "F a"),
-    ],
-)
-def test_only_conjuncts_that_are_alike_are_put_in_order(formula, utterance, expected):
-    assert requirements(formula.split(), utterance) == expected
-    judge = EquivalenceJudge()
-    assert judge.verify(Problem(utterance, formula), expected) is Verdict.satisfied
-    assert judge.verify(Problem(utterance, formula), expected + " , F h") is Verdict.violated
-
-
-@pytest.mark.parametrize(
-    "answer, verdict",
-    [
-        ("! F ! a", Verdict.satisfied),
-        ("F a", Verdict.violated),
-        ("G", Verdict.invalid),
-        ("G a ,", Verdict.invalid),
-        ("", Verdict.invalid),
-    ],
-)
-def test_requests_are_judged_by_equivalence(answer, verdict):
-    assert EquivalenceJudge().verify(Problem("always a", "G a"), answer) is verdict
-
-
-def test_requests_that_lack_a_landmark_are_left_out(tmp_path):
-    text = "pattern_type,props,utterance,ltl_formula\nx,['a'],Keep going!,G F a\n"
-    text += "x,\"['a', 'b']\",\"B, right after a\",G i a X b\n"
-    compressed(tmp_path / "symbolic_batch12_noperm.csv.xz", text)
-    assert read_pairs(tmp_path) == [("b right after a", "G -> a X b")]
-
-
-def test_formulas_are_the_same_whatever_landmarks_are_called():
-    assert formula_of(("", "F & a F b")) == formula_of(("", "F & h F c"))
-    assert formula_of(("", "F & a F b")) != formula_of(("", "F a , F b"))
-
-
 def test_a_file_that_is_missing_is_named(tmp_path):
-    with pytest.raises(SystemExit, match="has no file symbolic_batch12_noperm.csv, nor"):
-        read_pairs(tmp_path)
+    with pytest.raises(SystemExit, match="has no file tasks.txt, nor"):
+        read_commands(tmp_path, "tasks.txt")
 
 
 BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
@@ -184,7 +136,7 @@ BASELINES = ("Canonical renaming", "Alpha-renaming", "Plain transformer")
 
 @pytest.mark.parametrize(
     "task, seeds, baselines",
-    [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:]), ("lang2ltl", 3, BASELINES)],
+    [("scan", 5, BASELINES), ("cogs", 1, BASELINES[2:])],
 )
 def test_every_model_of_a_table_has_equal_updates(task, seeds, baselines):
     found = read_yaml(str(ROOT / f"examples/{task}/results.yaml"))
