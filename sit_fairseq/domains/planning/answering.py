@@ -54,6 +54,7 @@ class PlanSolver(Solver):
     metavar = "DOMAIN.pddl PROBLEM.pddl"
     ending = ".plan"
     beams = "1,10"
+    seconds = 300.0
 
     def __init__(self, paths: Sequence[str]) -> None:
         if len(paths) < 2:
