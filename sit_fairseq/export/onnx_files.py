@@ -28,7 +28,7 @@ from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import VOCABULARIES
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
+from sit_fairseq.storage.files import Place, explaining_failure, make_folder, partial_files
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
 
@@ -95,7 +95,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     }
 
 
-def export_onnx(checkpoint: str, folder: str) -> Agreement:
+def export_onnx(checkpoint: Place, folder: Place) -> Agreement:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:

@@ -210,8 +210,12 @@ class Rotary(nn.Module):
         return _Rotate.apply(x, cos, sin) if x.requires_grad else _rotate(x, cos, sin)
 
     def _build(self, length: int, like: Tensor) -> None:
-        exponent = torch.arange(0, self.head_dim, 2, dtype=torch.float64) / self.head_dim
-        angle = torch.outer(torch.arange(length, dtype=torch.float64), self.BASE**-exponent)
+        exponent = (
+            torch.arange(0, self.head_dim, 2, dtype=torch.float64, device="cpu") / self.head_dim
+        )
+        angle = torch.outer(
+            torch.arange(length, dtype=torch.float64, device="cpu"), self.BASE**-exponent
+        )
         cos, sin = angle.cos().to(like.dtype), angle.sin().to(like.dtype)
         self._cos = torch.cat((cos, cos), dim=1).to(like.device, non_blocking=True)
         self._sin = torch.cat((-sin, sin), dim=1).to(like.device, non_blocking=True)
