@@ -1,7 +1,9 @@
 """The exceptions for mistakes a user can put right."""
 
 import re
-from typing import Any, Container, Dict, Tuple
+from numbers import Integral, Real
+from operator import index
+from typing import Any, Container, Dict, Optional, Tuple
 
 _LONGEST = 2000  # characters of a message
 
@@ -17,13 +19,15 @@ def shortened(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[:half]} ... {message[-half:]}"
 
 
-def advised(message: str, known: Container[str] = ()) -> str:
-    """A message without its advice to change options, unless a command has one of them."""
-    text, _, options = message.partition("; change --")
-    left = [option for option in f"--{options}".split(" or ") if option in known]
-    if not re.fullmatch(r"[a-z-]+( or --[a-z-]+)*", options):
+def advised(message: str, known: Optional[Container[str]] = None) -> str:
+    """The message of a UserError for a command line: it advises to change options, where Python has
+    parameters. Options that are not ``known`` are left out; None for any."""
+    match = re.fullmatch(r"(.*); change (\w+(?: or \w+)*)", message, re.DOTALL)
+    if match is None:
         return message
-    return f"{text}; change {' or '.join(left)}" if left else text
+    flags = ["--" + name.replace("_", "-") for name in match[2].split(" or ")]
+    left = [flag for flag in flags if known is None or flag in known]
+    return f"{match[1]}; change {' or '.join(left)}" if left else match[1]
 
 
 class UserError(Exception):
@@ -33,14 +37,27 @@ class UserError(Exception):
 
     Args:
         message: the cause, in words that need no command line.
-        options: the parameters to change, as Python names them, separated by spaces. The message
-            ends with them as they are called on the command line.
+        parameters: those to change, as Python names them, separated by spaces. The message ends with
+            them; commands name their options instead, see :func:`advised`.
     """
 
-    def __init__(self, message: str, options: str = "") -> None:
-        flags = " or ".join("--" + name.replace("_", "-") for name in options.split())
-        message = shortened(message)
-        super().__init__(f"{message}; change {flags}" if flags else message)
+    def __init__(self, message: str, parameters: str = "") -> None:
+        names, message = " or ".join(parameters.split()), shortened(message)
+        super().__init__(f"{message}; change {names}" if names else message)
+
+
+def whole(value: Any) -> int:
+    """A whole number of any library as Python's; a TypeError for what is none, such as True."""
+    if isinstance(value, bool):
+        raise TypeError(f"{value} is no number")
+    return index(value)
+
+
+def real(value: Any) -> float:
+    """A number of any library as Python's float or int; a TypeError for what is none."""
+    if not isinstance(value, Real) or isinstance(value, bool) or value != value:
+        raise TypeError(f"{value!r} is no number")
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 class UnansweredError(UserError):

@@ -7,7 +7,7 @@ Shapes and terms are those of :mod:`sit_fairseq.models.transformer`.
 """
 
 import os
-import weakref
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import (
@@ -27,8 +27,8 @@ import torch
 from torch import Tensor
 
 from sit_fairseq.domains.by_name import accepting_judge, arity_of, grammar_of_answers, of_file
-from sit_fairseq.errors import UnansweredError, UserError, excerpt
-from sit_fairseq.judging.judge import Judge
+from sit_fairseq.errors import UnansweredError, UserError, excerpt, whole
+from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import AnyModel, load_model, options_of, portable
@@ -39,12 +39,10 @@ from sit_fairseq.search.prompt_search import PromptSearch
 from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
-from sit_fairseq.storage.files import partial_files
+from sit_fairseq.storage.files import Place, partial_files
 from sit_fairseq.symbols.fresh import fresh_numbers
+from sit_fairseq.symbols.saved_tokens import buffer_text
 from sit_fairseq.symbols.tokens import refuse
-
-# Files of weights that a folder may hold, in the order of preference.
-_FILES = ("model.pt", "model.safetensors", "checkpoint_best.pt")
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,20 @@ class Model:
         self.core, self.domain = models[0], domain
         self._models = list(models)
         for model in models:
+            model.vocabulary.vote_with(self.core.vocabulary)
             model.eval()
         self._tokens = self.core.vocabulary.dictionary
         self._judges: Dict[Any, Any] = {}
-        self._cfg = portable({"model": options_of(self.core), "task": self._task()})
+        self._cfg = portable({"model": options_of(self.core)})
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**vars(self), "_judges": {}}  # a copy has processes of its own
 
     @classmethod
     def load(
         cls,
-        path: str,
-        *others: str,
+        path: Place,
+        *others: Place,
         symbols: Optional[str] = None,
         fresh_names: Optional[str] = None,
         fresh_symbols: Union[None, int, str] = None,
@@ -107,7 +109,7 @@ class Model:
 
         Args:
             path: the file or the folder.
-            others: of the models that vote with it.
+            others: of the models that vote with it. Tokens and names are those of the first.
             symbols: which tokens are symbols, a regular expression, or ``NAME=REGEX`` a line for
                 each sort; None for that of training. Names may then have another form.
             fresh_names: the names of symbols that an answer holds and its source lacks, separated
@@ -118,8 +120,8 @@ class Model:
             device: where to compute, ``cpu`` or ``cuda`` for example.
 
         Raises:
-            UserError: there is no such file, it holds no model with streams, or the device or
-                another argument cannot be used.
+            UserError: there is no such file, it holds no model with streams, the models cannot
+                vote together, or the device or another argument cannot be used.
         """
         for name, text in (("symbols", symbols), ("fresh_names", fresh_names)):
             if not isinstance(text, (str, type(None))):
@@ -132,30 +134,40 @@ class Model:
             raise UserError(
                 f"{device} cannot be used here ({str(error).splitlines()[0]})", "device"
             )
-        files = map(_file, (path, *others))
-        loaded = [load_model(file, arity_of, symbols, fresh_names, fresh_symbols) for file in files]
-        model = cls([model.to(device) for model, _ in loaded], loaded[0][1]["task"].get("domain"))
-        model._cfg = loaded[0][1]
+        given = symbols, fresh_names, fresh_symbols
+        with torch.inference_mode(False), torch.device(
+            "cpu"
+        ):  # whatever is in force for the caller
+            loaded = [load_model(place, arity_of, *given) for place in (path, *others)]
+            cores, cfg = [model.to(device) for model, _ in loaded], loaded[0][1]
+        model = cls(cores, cfg["task"].get("domain"))
+        model._cfg = cfg
         return model
 
-    def save(self, path: str) -> None:
-        """Writes the first model as a checkpoint, which :meth:`load` and fairseq's commands read."""
+    def save(self, path: Place) -> None:
+        """Writes a checkpoint, from which :meth:`load` makes this model again; fairseq's commands read
+        it, too. A UserError for an ensemble."""
         with partial_files(path) as (partial,):
             checkpoints.write(self.checkpoint(), partial)
 
     def checkpoint(self, half: bool = False) -> Dict[str, Any]:
-        """The first model as plain data and tensors, as fairseq's checkpoints have it.
+        """The model as plain data and tensors, as fairseq's checkpoints have it.
 
         Args:
             half: of weights in half precision, the scale of the cosines excepted.
+
+        Raises:
+            UserError: it is an ensemble.
         """
+        if len(self._models) > 1:
+            raise UserError("an ensemble is several files; save each of its models by itself")
         weights = self.core.state_dict()
         if half:
             weights = {
                 name: value.half() if value.is_floating_point() and value.dim() else value
                 for name, value in weights.items()
             }
-        return checkpoints.minimal(self._cfg, weights)
+        return checkpoints.minimal(self._cfg_now(), weights)
 
     @property
     def symbols(self) -> str:
@@ -180,9 +192,7 @@ class Model:
 
     def answer(self, sentences: Iterable[str], **options: Any) -> List[Answer]:
         """Answers sentences, in order; the options are those of :meth:`answers`."""
-        if isinstance(sentences, str):
-            raise TypeError(f"sentences are a list of texts, not one text: {excerpt(sentences)}")
-        sentences = list(sentences)
+        sentences = _texts(sentences, "sentences")
         found: Dict[int, Answer] = {}
         for batch in self.answers(sentences, **options):
             found.update(batch)
@@ -208,7 +218,8 @@ class Model:
                 the others its answer.
             beams: the width of the beam, 1 for greedy decoding. With ``verify`` there may be wider
                 ones after it: they are tried for the sentences that have no accepted answer yet.
-            verify: who judges answers: the name of a domain, a judge, or a pool of judges.
+            verify: who judges answers: the name of a domain, a judge, or a pool of judges. Processes
+                of a judge end with its answers, those of a name with the model.
             constrained: the grammar of answers: the name of a domain, or a grammar; True for that
                 of the model's domain, if it is of the package; False for none. None for that of
                 ``verify``, if it has one.
@@ -222,17 +233,22 @@ class Model:
             The answers of a batch by the places of their sentences.
 
         Raises:
-            UserError: an option cannot be used.
+            UserError: an option cannot be used; it is raised by the call itself.
+            TypeError: the sentences are no texts; likewise.
         """
+        sentences = _texts(sentences, "sentences")
         if self._continues:
             raise UserError("a language model answers nothing; let it complete prompts")
-        pool, widths = self._pool(verify), beam_widths(beams, search.beam)
+        pool, widths = self._pool(verify), beam_widths(beams)
         if len(widths) > 1 and pool is None:
             raise UserError("beams of several widths need a judge", "beams verify")
-        _check_limits(batch_size=batch_size, max_tokens=max_tokens)
+        _check(1, batch_size=batch_size, max_tokens=max_tokens)
+        _check(0, max_length=max_length)
         if max_length is not None:
             search = replace(search, max_len_a=0, max_len_b=max_length)
         judge, domain = None if pool is None else pool.judge, partial(of_file, self.domain)
+        if judge is not None:
+            refuse_other_logic(judge, self.base_tokens)
         grammar = grammar_of_answers(constrained, judge, domain, self.base_tokens)
         searches = {
             width: BeamSearch(self._models, replace(search, beam=width), grammar=grammar)
@@ -240,20 +256,23 @@ class Model:
         }
         with self._tokens.names_of_one_call():
             read = [self._read(sentence) for sentence in sentences]
-        refused = {
-            place: Answer(None, reason=one)
-            for place, one in enumerate(read)
-            if isinstance(one, str)
-        }
-        if refused:
-            yield refused
         sizes = {place: one for place, one in enumerate(read) if not isinstance(one, str)}
-        for places in longest_first(sizes, batch_size, max_tokens):
-            if not all(place in skip for place in places):
-                with self._tokens.names_of_one_call():
-                    texts = [sentences[place] for place in places]
-                    found = self._answered(texts, searches, pool, search.nbest)
-                yield dict(zip(places, found))
+        # The processes of a judge that was given end with the answers.
+        judging = closing(pool) if isinstance(verify, Judge) else nullcontext()
+
+        def batches() -> Iterator[Dict[int, Answer]]:
+            refused = {place: one for place, one in enumerate(read) if place not in sizes}
+            if refused:
+                yield {place: Answer(None, reason=one) for place, one in refused.items()}
+            with judging:
+                for places in longest_first(sizes, batch_size, max_tokens):
+                    if not all(place in skip for place in places):
+                        with self._tokens.names_of_one_call():
+                            texts = [sentences[place] for place in places]
+                            found = self._answered(texts, searches, pool, search.nbest)
+                        yield dict(zip(places, found))
+
+        return batches()
 
     def complete(
         self,
@@ -284,9 +303,9 @@ class Model:
         """
         if not self._continues:
             raise UserError("only a language model completes prompts; this model answers sentences")
-        if isinstance(prompts, str):
-            raise TypeError(f"prompts are a list of texts, not one text: {excerpt(prompts)}")
-        _check_limits(batch_size=batch_size)
+        prompts = _texts(prompts, "prompts")
+        _check(1, batch_size=batch_size)
+        _check(0, max_length=max_length)
         options = replace(search, beam=beam, max_len_a=1, max_len_b=max_length, min_len=0)
         searching = PromptSearch(self._models, options, sampling)
         with self._tokens.names_of_one_call():
@@ -306,9 +325,15 @@ class Model:
                     found[place] = self._answer(nbest, search.nbest, None, beam)
         return [found[place] for place in range(len(prompts))]
 
-    def _task(self) -> Dict[str, Any]:
+    def _cfg_now(self) -> Dict[str, Any]:
+        """The options of a checkpoint: those of the file, with what :meth:`load` was told."""
+        vocabulary, model, task = self.core.vocabulary, self._cfg["model"], self._cfg["task"]
         name = "symbol_language_modeling" if self._continues else "stream_translation"
-        return {"_name": name, "symbols": self.symbols, "domain": self.domain}
+        names = {"fresh_names": vocabulary.fresh_names}
+        now = {"_name": name, "symbols": buffer_text(vocabulary.symbols), "domain": self.domain}
+        seed = getattr(self.core.reader.embed_tokens, "seed", task["seed"])
+        task = {**task, **now, **names, "seed": seed}
+        return {**self._cfg, "model": {**model, **names}, "task": task}
 
     @property
     def _continues(self) -> bool:
@@ -356,7 +381,7 @@ class Model:
         return tokens.numel(), self.core.vocabulary.most_streams(tokens)
 
     def _pool(self, verify: Any) -> Any:
-        """The judges that are asked, which live as long as the model; None without any."""
+        """The judges that are asked, None without any. Those of a name live as long as the model."""
         from sit_fairseq.judging.pool import JudgePool
 
         if verify is None or isinstance(verify, JudgePool):
@@ -364,28 +389,26 @@ class Model:
         if not (verify and isinstance(verify, (str, Judge))):
             kinds = "the name of a domain, a judge or a pool of judges"
             raise UserError(f"verify takes {kinds}, not {verify!r}", "verify")
+        if isinstance(verify, Judge):
+            return JudgePool(verify, 0 if verify.quick else os.cpu_count())
         key = os.getpid(), verify  # a process that was forked has workers of its own
         if key not in self._judges:
-            judge = verify if isinstance(verify, Judge) else accepting_judge(verify)
-            pool = self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
-            weakref.finalize(self, pool.close)
+            judge = accepting_judge(verify)
+            self._judges[key] = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         return self._judges[key]
 
 
-def _check_limits(**limits: Optional[int]) -> None:
+def _check(least: int, **limits: Optional[int]) -> None:
     for name, number in limits.items():
-        if number is not None and not (isinstance(number, int) and number > 0):
-            raise UserError(f"{name} is a whole number from 1, not {number!r}", name)
+        try:
+            fits = number is None or whole(number) >= least
+        except TypeError:
+            fits = False
+        if not fits:
+            raise UserError(f"{name} is a whole number from {least}, not {number!r}", name)
 
 
-def _file(path: str) -> str:
-    """The file of weights that a path names, of a folder the first there is."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"the path of a model is a text, not {path!r}")
-    if not os.path.isdir(path):
-        return path
-    files = [os.path.join(path, name) for name in _FILES]
-    found = next(filter(os.path.isfile, files), None)
-    if found is None:
-        raise UserError(f"{path} holds no model ({', '.join(_FILES)}); name another folder", "path")
-    return found
+def _texts(given: Iterable[str], name: str) -> List[str]:
+    if isinstance(given, str):
+        raise TypeError(f"{name} are a list of texts, not one text: {excerpt(given)}")
+    return list(given)

@@ -16,7 +16,7 @@ from torch import Tensor
 from sit_fairseq.symbols import renaming as symbol_renaming
 from sit_fairseq.symbols.fresh import numbered
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.training.alpha_renaming import rename_sample
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ Measure = Callable[[Sample], Dict[str, Tensor]]
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 
 
-def renaming(dictionary: StreamDictionary, names: Dict[str, str], into=None) -> Tensor:
+def renaming(dictionary: TokenTable, names: Dict[str, str], into=None) -> Tensor:
     """The table that takes the index of each token to the index of its new name.
 
     Args:
@@ -46,7 +46,7 @@ def renaming(dictionary: StreamDictionary, names: Dict[str, str], into=None) -> 
 
 
 def renamings(
-    dictionary: StreamDictionary, symbols: Sequence[str], count: int = 10, seed: int = 0
+    dictionary: TokenTable, symbols: Sequence[str], count: int = 10, seed: int = 0
 ) -> Dict[str, Tensor]:
     """Tables by description: the identity, one swap and the full cycle in each sort (which generate
     all permutations within sorts), and ``count`` random ones, or every one of up to four symbols.
@@ -88,7 +88,7 @@ def rename(sample: Sample, table: Tensor) -> Sample:
     return rename_sample(sample, lambda tokens: symbol_renaming.rename(tokens, table))
 
 
-def number_fresh(tokens: Tensor, source: Tensor, dictionary: StreamDictionary) -> Tensor:
+def number_fresh(tokens: Tensor, source: Tensor, dictionary: TokenTable) -> Tensor:
     """An answer up to the names of the symbols that its source lacks, for a :data:`Measure`.
 
     They are called by the first names that the source leaves, so that a renaming of the source
@@ -102,7 +102,9 @@ def number_fresh(tokens: Tensor, source: Tensor, dictionary: StreamDictionary) -
     Returns:
         (T,) the same, but -1, -2, ... for the first, second, ... of such symbols.
     """
-    is_symbol = torch.tensor([dictionary.is_symbol(dictionary[i]) for i in tokens.tolist()])
+    is_symbol = torch.tensor(
+        [dictionary.is_symbol(dictionary[i]) for i in tokens.tolist()], device="cpu"
+    )
     fresh = is_symbol.to(tokens.device) & ~torch.isin(tokens, source)
     number = numbered(tokens.unsqueeze(0), fresh.unsqueeze(0)).squeeze(0)
     return torch.where(fresh, -1 - number, tokens)

@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from dataclasses import dataclass
 
 import numpy
 
@@ -49,3 +50,14 @@ class MoodyJudge(Judge):
     def solvable(self, source):
         moody(str(source))
         return source != "unsolvable"
+
+
+@dataclass
+class PickyJudge(Judge):
+    """Accepts every answer but one."""
+
+    refused: str
+    semantics, name = "picky", "picky"
+
+    def verify(self, problem, answer):
+        return Verdict.violated if answer == self.refused else Verdict.satisfied

@@ -21,14 +21,16 @@ def test_mistakes_pass_from_process_to_process(error):
 
 
 @pytest.mark.parametrize(
-    "message, left",
+    "parameters, left",
     [
-        ("no answer; change --constrained", "no answer"),
-        ("no file; change --path or --data", "no file; change --path"),
-        ("no file; change --data or --path", "no file; change --path"),
-        ("a; change --seed of the data", "a; change --seed of the data"),
-        ("no file", "no file"),
+        ("constrained", "no; why"),
+        ("path_of data", "no; why; change --path-of"),
+        ("data path_of", "no; why; change --path-of"),
+        ("", "no; why"),
     ],
 )
-def test_advice_names_options_that_the_command_has(message, left):
-    assert advised(message, {"--path"}) == left
+def test_errors_name_parameters_and_commands_those_options_that_they_have(parameters, left):
+    error = UserError("no; why", parameters)
+    assert "--" not in str(error) and all(name in str(error) for name in parameters.split())
+    assert advised(str(error), {"--path-of"}) == left
+    assert all(f"--{name}".replace("_", "-") in advised(str(error)) for name in parameters.split())

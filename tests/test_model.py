@@ -1,16 +1,20 @@
 """A model by itself: it answers as fairseq does, in any order of batches, threads and processes."""
 
+import copy
 import os
+import pickle
 import threading
 
+import numpy
 import pytest
 import torch
 from conftest import PACKAGE, redraw
+from moody import PickyJudge
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.judging.workers import _Worker
 from sit_fairseq.model import Model
 from sit_fairseq.search.hypotheses import SearchOptions
 
@@ -88,26 +92,62 @@ def test_verified_answers_are_those_that_the_judge_accepts(prop):
     assert impossible.verdict is not Verdict.satisfied and "accepted" in impossible.reason
 
 
-class Other(Judge):
-    """Accepts every answer but one."""
+@pytest.fixture
+def processes(monkeypatch):
+    """The worker processes that were started."""
+    started, begin = [], _Worker.__init__
 
-    semantics, name, quick = "other", "other", True
+    def note(worker, *given):
+        begin(worker, *given)
+        started.append(worker.process)
 
-    def __init__(self, refused):
-        self.refused = refused
-
-    def verify(self, problem, answer):
-        return Verdict.violated if answer == self.refused else Verdict.satisfied
+    monkeypatch.setattr(_Worker, "__init__", note)
+    return started
 
 
-def test_a_judge_of_ones_own_decides_and_a_pool_is_used_as_it_is(prop):
+def test_a_judge_of_ones_own_decides_and_leaves_no_process_behind(prop, processes):
+    """It cannot be hashed. A pool is the caller's, and is used as it is."""
     (best,) = prop.answer(["| a b"])
-    judge = Other(best.text)
+    judge = PickyJudge(best.text)
     (chosen,) = prop.answer(["| a b"], verify=judge)
     assert chosen.text != best.text and chosen.verdict is Verdict.satisfied
+    for batch in prop.answers(["| a b"] * 2, verify=judge, batch_size=1):
+        break  # and forgets the others
+    del batch
+    assert len(processes) == 2 and all(process.poll() is not None for process in processes)
     with JudgePool(judge) as pool:
         assert prop.answer(["| a b"], verify=pool) == [chosen]
-    assert pool.number > 0
+        assert processes[-1].poll() is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_answer_alike_also_after_a_judge_was_asked(copied):
+    model = Model.load(CHECKPOINTS / "prop")
+    expected = model.answer(SENTENCES, verify="prop")
+    copy_of_it = copied(model)
+    del model
+    assert copy_of_it.answer(SENTENCES, verify="prop") == expected
+
+
+def test_numbers_of_numpy_are_numbers(prop):
+    three, one = numpy.int64(3), numpy.float32(1)
+    search = SearchOptions(nbest=three, len_penalty=one, temperature=one, max_len_a=numpy.int8(0))
+    assert type(search.nbest) is int and type(search.len_penalty) is float
+    options = dict(beams=numpy.array([3]), batch_size=three, max_length=numpy.int32(9))
+    found = prop.answer(SENTENCES, search=search, max_tokens=numpy.uint8(200), **options)
+    options = dict(batch_size=3, max_length=9, max_tokens=200)
+    assert found == prop.answer(SENTENCES, search=SearchOptions(nbest=3), **options)
+
+
+def test_a_model_that_was_loaded_where_nothing_is_learnt_learns():
+    with torch.inference_mode():
+        model = Model.load(CHECKPOINTS / "prop")
+        answers = model.answer(SENTENCES[:2])
+    assert model.answer(SENTENCES[:2]) == answers
+    tokens = model.core.vocabulary.dictionary.encode(SENTENCES[:2])
+    logits = model.core(tokens, tokens)
+    logits[logits.isfinite()].sum().backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.core.parameters())
 
 
 def test_answers_are_well_formed_under_a_grammar(prop):
@@ -127,14 +167,6 @@ def test_names_of_another_form(prop):
     assert (answer.text, answer.score) == ("<1> 1 <22> 0", expected.score)
     with pytest.raises(UserError, match="base tokens"):
         Model.load(str(CHECKPOINTS / "prop"), symbols="&")
-
-
-def test_an_ensemble_of_one_model_twice_answers_as_the_model(prop):
-    path = str(CHECKPOINTS / "prop" / "model.pt")
-    both = Model.load(path, path)
-    assert [one.text for one in both.answer(SENTENCES)] == [
-        one.text for one in prop.answer(SENTENCES)
-    ]
 
 
 @pytest.fixture
@@ -181,42 +213,47 @@ def test_other_threads_answer_between_two_batches(prop):
 @pytest.mark.parametrize(
     "name, values",
     [
-        ("beams", (3, (), (0,), (3.5,), (10**9,), ("a",), (10, 3), (3, 10))),
-        ("verify", (5, True, "", "nothing", print, ["prop"])),
+        ("beams", (3, (), (0,), (3.5,), (10**9,), ("a",), (10, 3), (3, 10), (True,), "3,2")),
+        ("verify", (5, True, "", "nothing", print, ["prop"], "ltl")),
         ("constrained", (5, "", "nothing", "copying", print, ["prop"])),
-        ("max_length", (-1, "9", 2.5)),
-        ("batch_size", (0, "9", 2.5)),
+        ("max_length", (-1, "9", 2.5, True)),
+        ("batch_size", (0, "9", 2.5, True)),
         ("max_tokens", (0, "9")),
     ],
 )
 def test_an_option_of_another_kind_is_named(prop, name, values):
     for value in values:
-        with pytest.raises(UserError, match="--") as error:
-            prop.answer(["! a"], **{name: value})
-        assert "\n" not in str(error.value)
+        with pytest.raises(UserError, match=name) as error:
+            prop.answers(["! a"], **{name: value})  # by the call: nothing is asked for
+        assert "\n" not in str(error.value) and "--" not in str(error.value)
 
 
 @pytest.mark.parametrize(
     "option",
-    [*(dict(nbest=0), dict(beam=0), dict(beam="3"), dict(len_penalty=float("nan")))],
+    [
+        *(dict(nbest=0), dict(beam=0), dict(beam="3"), dict(beam=True), dict(normalize="no")),
+        *(dict(len_penalty=float("nan")), dict(temperature="warm"), dict(temperature=True)),
+    ],
 )
 def test_options_of_a_search_are_numbers(option):
-    with pytest.raises(UserError, match=next(iter(option)).replace("_", "-")):
+    with pytest.raises(UserError, match=next(iter(option))):
         SearchOptions(**option)
 
 
 @pytest.mark.parametrize("sentences", ["! a", ["! a", None], [b"! a"], [["!", "a"]], None])
 def test_sentences_are_a_list_of_texts(prop, sentences):
-    with pytest.raises(TypeError):
-        prop.answer(sentences)
+    for ask in (prop.answer, prop.answers):
+        with pytest.raises(TypeError):
+            ask(sentences)
 
 
 @pytest.mark.parametrize(
     "option", [dict(symbols=5), dict(symbols="("), dict(fresh_names=5), dict(device="meta")]
 )
 def test_an_argument_of_loading_is_named(option):
-    with pytest.raises(UserError, match="--"):
-        Model.load(str(CHECKPOINTS / "prop"), **option)
+    (name,) = option
+    with pytest.raises(UserError, match=f"change {name}$"):
+        Model.load(CHECKPOINTS / "prop", **option)
     with pytest.raises(TypeError):
         Model.load(None)
 
@@ -253,5 +290,5 @@ def test_what_is_no_model_is_one_sentence(tmp_path):
 
 
 def test_a_device_that_is_not_there_is_named():
-    with pytest.raises(UserError, match="--device"):
+    with pytest.raises(UserError, match="change device$"):
         Model.load(str(CHECKPOINTS / "prop"), device="cuda:99")

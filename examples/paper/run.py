@@ -60,7 +60,7 @@ from examples.paper.pace import updates_within  # noqa: E402
 from examples.paper.runs import PACKAGE, import_path, run_table  # noqa: E402
 from examples.paper.tables import make_table, read_yaml  # noqa: E402
 from sit_fairseq.datasets.options import at_least  # noqa: E402
-from sit_fairseq.errors import UserError  # noqa: E402
+from sit_fairseq.errors import UserError, advised  # noqa: E402
 from sit_fairseq.storage.journal import Journal  # noqa: E402
 
 
@@ -201,4 +201,4 @@ if __name__ == "__main__":
     try:
         main()
     except UserError as error:
-        sys.exit(str(error))
+        sys.exit(advised(str(error)))

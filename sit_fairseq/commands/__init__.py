@@ -108,11 +108,11 @@ def run(argv: Optional[Sequence[str]] = None) -> None:
 def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
-    if verb in (["answer"], ["evaluate"]):  # whose options may stand among what they are about
-        args = called.parse_intermixed_args(words[1:])
-    else:
-        args = parser.parse_args(words)
     try:
+        if verb in (["answer"], ["evaluate"]):  # whose options may stand among what they are about
+            args = called.parse_intermixed_args(words[1:])
+        else:
+            args = parser.parse_args(words)
         args.main(args)
         sys.stdout.flush()
     except UserError as error:

@@ -15,7 +15,7 @@ from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.solver import Solved, Solver
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import make_folder, replacing
+from sit_fairseq.storage.files import make_folder, model_file, replacing
 from sit_fairseq.storage.journal import Journal
 
 
@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser, solver: Type[Solver]) -> None
     help_ = f"write each solution to DIR/PROBLEM{solver.ending}; an interrupted run goes on"
     add("--output", metavar="DIR", help=help_)
     add("--restart", action="store_true", help="begin anew instead of going on")
-    add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
+    help_ = "a model of your own, a file or a folder (default: the shipped one)"
+    add("--path", type=model_file, metavar="MODEL", help=help_)
     help_ = "widths of the search; problems without a solution are searched with the next one"
     add("--beams", type=numbers, default=solver.beams, metavar=solver.beams, help=help_)
     help_ = "most seconds for each problem (default: %(default)s)"

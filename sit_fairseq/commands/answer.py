@@ -49,6 +49,7 @@ from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import accepting_judge
 from sit_fairseq.errors import UserError, advised
 from sit_fairseq.judging.pool import JudgePool
+from sit_fairseq.storage.files import model_file
 from sit_fairseq.storage.journal import Journal
 
 
@@ -67,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--input", metavar="FILE", help=help_)
     add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
     add("--restart", action="store_true", help="begin anew instead of going on")
-    add("--path", metavar="MODEL.pt", help="a model of your own (default: the shipped one)")
+    help_ = "a model of your own, a file or a folder (default: the shipped one)"
+    add("--path", type=model_file, metavar="MODEL", help=help_)
     help_ = "beam widths; formulas without a verified answer are searched with the next one"
     add("--beams", type=numbers, default="3,10,25,100", metavar="3,10,25,100", help=help_)
     help_ = "most seconds for each formula (default: %(default)s)"
@@ -141,7 +143,7 @@ def _answers(
     if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
     for answer in answer_formulas(formulas, domain, model, judges, args.beams, args.seconds):
-        reason = advised(answer.reason)  # this command has no option that limits the search
+        reason = advised(answer.reason, ())  # this command has no option that limits the search
         yield {**asdict(answer), "status": answer.status.value, "reason": reason}
 
 

@@ -36,7 +36,7 @@ from typing import List
 
 from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.errors import UserError
-from sit_fairseq.storage.files import partial_files
+from sit_fairseq.storage.files import model_file, partial_files
 
 _CRITERIA = {
     "linear": "--criterion cross_entropy or label_smoothed_cross_entropy",
@@ -46,7 +46,9 @@ _CRITERIA = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("source", metavar="IN", help="checkpoint of a trained model")
+    add(
+        "source", type=model_file, metavar="IN", help="checkpoint of a trained model, or its folder"
+    )
     add("destination", metavar="OUT", help="checkpoint to write")
     text = "regular expression that matches the interchangeable tokens in full"
     add_pattern(parser, text, required=True)

@@ -40,6 +40,7 @@ from typing import Optional, Tuple
 from sit_fairseq.commands._options import add_pattern, at_least, names, numbers
 from sit_fairseq.domains.by_name import SEMANTICS
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import model_file
 
 
 def _size(text: str) -> Tuple[str, Optional[int]]:
@@ -67,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("semantics", metavar="NAME", help=help_)
     add("data", metavar="DATA", nargs="?", help="PREFIX of .src and .tgt, or the folder of a grid")
     answers = parser.add_mutually_exclusive_group()
-    answers.add_argument("--path", metavar="MODEL", help="the model to ask")
+    help_ = "the model to ask, a file or a folder"
+    answers.add_argument("--path", type=model_file, metavar="MODEL", help=help_)
     help_ = "a file of answers instead: one a line, or .jsonl with source and answer"
     answers.add_argument("--generated", metavar="FILE", help=help_)
     add("--result", metavar="FILE", help="the JSON file to write")

@@ -87,7 +87,9 @@ def convert(
     account = Account()
     state = model.state_dict()
     base = [dictionary[index] for index in model.vocabulary.index_of_row.tolist()]
-    source_only = torch.tensor([float(token in original.never_produced) for token in base])
+    source_only = torch.tensor(
+        [float(token in original.never_produced) for token in base], device="cpu"
+    )
     for name, value in list(state.items()):
         if name.endswith(".vocabulary.source_only") and not source_only.any():
             del state[name]

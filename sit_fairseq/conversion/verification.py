@@ -231,7 +231,9 @@ def _generator(model, dictionary: StreamDictionary) -> StreamSequenceGenerator:
 def _sample(dictionary: StreamDictionary, pairs: List[Pair], device: str) -> Dict[str, Any]:
     eos, samples = dictionary.eos(), []
     for number, pair in enumerate(pairs):
-        source, target = (torch.tensor([*map(dictionary.index, side), eos]) for side in pair)
+        source, target = (
+            torch.tensor([*map(dictionary.index, side), eos], device="cpu") for side in pair
+        )
         samples.append({"id": number, "source": source, "target": target})
     batch = collate(samples, dictionary.pad(), eos, left_pad_source=False)
     return utils.apply_to_sample(lambda tensor: tensor.to(device), batch)
@@ -269,7 +271,7 @@ class SlotSpaceTransformer(nn.Module):
         self._is_baseline = isinstance(model, SymbolInvariantTransformer)
         tokens = [vocabulary.dictionary[index] for index in vocabulary.index_of_row.tolist()]
         source, target = (  # of each canonical id, <unk> where a dictionary lacks the token
-            torch.tensor([side.index(token) for token in (*tokens, actual)])
+            torch.tensor([side.index(token) for token in (*tokens, actual)], device="cpu")
             for side in (dictionaries.source, dictionaries.target)
         )
         self.register_buffer("source_indices", source)

@@ -3,6 +3,7 @@ a run can go on."""
 
 import json
 import logging
+import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Answer, Model
 from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.verified_search import beam_widths
-from sit_fairseq.storage.files import read_sentences
+from sit_fairseq.storage.files import Place, read_sentences
 from sit_fairseq.storage.journal import Journal
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class ModelAnswerer:
 
     def __init__(
         self,
-        path: str,
+        path: Place,
         *,
         symbols: Optional[str] = None,
         device: str = "cpu",
@@ -89,7 +90,7 @@ class ModelAnswerer:
             constrained = domain
         limits = {"max_len_a": max_len_a, "max_len_b": max_len_b, "len_penalty": lenpen}
         self._options = {
-            "beams": beam_widths(verify_beams, beam),
+            "beams": beam_widths([beam] if verify_beams is None else verify_beams, "beams"),
             "verify": self.judge,
             "constrained": constrained,
             "search": SearchOptions(nbest=nbest, **limits),
@@ -121,9 +122,9 @@ class GivenAnswers:
 
     judge, fresh_symbols = None, 0
 
-    def __init__(self, path: str, symbols: Optional[str] = None) -> None:
+    def __init__(self, path: Place, symbols: Optional[str] = None) -> None:
         self.symbols = symbols
-        self._path = path
+        self._path = os.fspath(path)
         self._lines = read_sentences(path)
 
     def decode(

@@ -8,7 +8,7 @@ from sit_fairseq.model import Model
 from sit_fairseq.models.language_model import LanguageModelConfig
 from sit_fairseq.models.loading import config_of
 from sit_fairseq.storage import checkpoints
-from sit_fairseq.storage.files import partial_files, read_sentences
+from sit_fairseq.storage.files import WEIGHTS, Place, model_file, partial_files, read_sentences
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 
 # The table of options in the card of a model that has none.
@@ -28,7 +28,7 @@ tags:
 """
 
 
-def export(checkpoint: str, folder: str) -> str:
+def export(checkpoint: Place, folder: Place) -> str:
     """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder.
 
     Returns:
@@ -41,7 +41,7 @@ def export(checkpoint: str, folder: str) -> str:
     return write_folder(folder, small, tokens)
 
 
-def export_hub(checkpoint: str, folder: str) -> str:
+def export_hub(checkpoint: Place, folder: Place) -> str:
     """Writes a folder that can be uploaded as it is, weights as safetensors, options as JSON.
 
     Its card is the ``README.md`` that it has, or else the one beside the checkpoint.
@@ -55,12 +55,14 @@ def export_hub(checkpoint: str, folder: str) -> str:
     small, tokens, pattern = small_checkpoint(checkpoint)
     texts = {
         checkpoints.CONFIG: json.dumps(checkpoints.hub_config(small["cfg"]), indent=1) + "\n",
-        checkpoints.CARD: card(small["cfg"], pattern, (folder, os.path.dirname(checkpoint))),
+        checkpoints.CARD: card(
+            small["cfg"], pattern, (folder, os.path.dirname(model_file(checkpoint)))
+        ),
     }
     return write_folder(folder, small, tokens, texts)
 
 
-def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str], str]:
+def small_checkpoint(checkpoint: Place) -> Tuple[Dict[str, Any], List[str], str]:
     """A checkpoint with weights in half precision, the scale of the cosines excepted, its base
     tokens, and its pattern."""
     small = Model.load(checkpoint).checkpoint(half=True)
@@ -68,7 +70,7 @@ def small_checkpoint(checkpoint: str) -> Tuple[Dict[str, Any], List[str], str]:
 
 
 def write_folder(
-    folder: str, state: Dict[str, Any], tokens: List[str], texts: Optional[Dict[str, str]] = None
+    folder: Place, state: Dict[str, Any], tokens: List[str], texts: Optional[Dict[str, str]] = None
 ) -> str:
     """Writes a small checkpoint into a folder, with texts by the names of their files.
 
@@ -83,7 +85,7 @@ def write_folder(
     files.update(
         (f"dict{side}.txt", dictionary) for side in ([""] if is_text(state["cfg"]) else sides)
     )
-    name = "model.pt" if texts is None else checkpoints.WEIGHTS
+    name = "model.pt" if texts is None else WEIGHTS
     paths = [os.path.join(folder, file) for file in (name, *files)]
     with partial_files(*paths) as (weights, *partials):
         if texts is None:

@@ -158,7 +158,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         return_dict_in_generate: bool = False,
     ) -> Union[Tensor, Answers]:
         """See :meth:`generate`."""
-        widths = beam_widths(verify_beams, num_beams)
+        widths = beam_widths([num_beams] if verify_beams is None else verify_beams)
         if verify_beams is not None and verify is None:
             raise ValueError("verify_beams need verify")
         if verify is not None and not callable(verify):
@@ -166,7 +166,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         if do_sample and (num_beams > 1 or verify_beams):
             raise ValueError("samples have no beam; num_return_sequences says how many there are")
         if do_sample:
-            widths = beam_widths(None, num_return_sequences)
+            widths = beam_widths([num_return_sequences])
         options = SearchOptions(
             nbest=num_return_sequences,
             max_len_b=max_new_tokens,

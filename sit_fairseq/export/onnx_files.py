@@ -26,7 +26,7 @@ from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.model import Model
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
-from sit_fairseq.storage.files import explaining_failure, make_folder, partial_files
+from sit_fairseq.storage.files import Place, explaining_failure, make_folder, partial_files
 
 FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabulary.json"
 
@@ -94,7 +94,7 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     }
 
 
-def export_onnx(checkpoint: str, folder: str) -> Agreement:
+def export_onnx(checkpoint: Place, folder: Place) -> Agreement:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:

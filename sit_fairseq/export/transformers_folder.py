@@ -19,6 +19,7 @@ from sit_fairseq.export.checkpoint_folders import (
 from sit_fairseq.export.grammars import GRAMMARS, exported_grammar
 from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.storage import checkpoints
+from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern
 from sit_fairseq.symbols.saved_tokens import buffer_text, vocabulary_prefix
 
@@ -76,7 +77,7 @@ with sit_fairseq reads the folder too.
 """
 
 
-def export_transformers(checkpoint: str, folder: str) -> str:
+def export_transformers(checkpoint: Place, folder: Place) -> str:
     """Writes a folder for ``AutoTokenizer`` of transformers, and ``AutoModelForSeq2SeqLM``, or
     ``AutoModelForCausalLM`` of a language model.
 
@@ -90,7 +91,7 @@ def export_transformers(checkpoint: str, folder: str) -> str:
         UserError: the checkpoint is not that of a stream model, or cannot be read.
     """
     small, tokens, pattern = small_checkpoint(checkpoint)
-    beside = os.path.dirname(checkpoint)
+    beside = os.path.dirname(model_file(checkpoint))
     sorts, domain = SymbolPattern(pattern).sorts, small["cfg"]["task"].get("domain")
     grammar = exported_grammar(domain)
     known, text = {"tokens": tokens, "symbols": pattern}, is_text(small["cfg"])

@@ -243,7 +243,9 @@ class RandomEmbedding(OneStreamEmbedding):
 
     def _matrix(self) -> Tensor:
         """One row per base token and per symbol that there is now."""
-        codes = self._codes(int(torch.randint(2**62, ())) if self.training else self.seed)
+        codes = self._codes(
+            int(torch.randint(2**62, (), device="cpu")) if self.training else self.seed
+        )
         weight = self.weight if self.weight.dtype == torch.float64 else self.weight.float()
         learnt = F.normalize(weight, dim=1)
         codes = F.normalize(codes.to(learnt, non_blocking=True), dim=1)
@@ -283,7 +285,7 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
             corner = draws.getrandbits(code_dim)
         corners[corner] = None
     bits = [[1.0 if corner >> bit & 1 else -1.0 for bit in range(code_dim)] for corner in corners]
-    return torch.tensor(bits).view(len(names), code_dim)
+    return torch.tensor(bits, device="cpu").view(len(names), code_dim)
 
 
 # The vocabulary and the embedding of each choice of symbol_embedding.

@@ -69,10 +69,12 @@ def _attention(
     else:
         scores = torch.matmul(queries * keys.size(3) ** -0.5, keys.transpose(2, 3))
     if causal:
-        mask = torch.ones(keys.size(2), keys.size(2), dtype=torch.bool).tril()
+        mask = torch.ones(keys.size(2), keys.size(2), dtype=torch.bool, device="cpu").tril()
     if mask is not None:
         # Added, because masking by a condition is slow too.
-        bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill_(~mask, -torch.inf)
+        bias = torch.zeros(mask.shape, dtype=scores.dtype, device="cpu").masked_fill_(
+            ~mask, -torch.inf
+        )
         scores += bias.mT if keys_first else bias
     weights = dropout(scores.softmax(2 if keys_first else 3), dropout_rate)
     return torch.matmul(weights.mT if keys_first else weights, values)
@@ -109,7 +111,9 @@ class _Dropout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x: Tensor, rate: float) -> Tensor:
-        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device="cpu").random_(
+            -(2**63), None
+        )
         bits = words.view(torch.int16)[: x.numel()].view(x.shape)
         ctx.rate = rate
         ctx.save_for_backward(bits)

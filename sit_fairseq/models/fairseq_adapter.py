@@ -26,7 +26,7 @@ from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
-from sit_fairseq.storage.checkpoints import WEIGHTS
+from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
 from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -132,26 +132,32 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
     @classmethod
     def from_pretrained(
         cls,
-        model_name_or_path: str,
+        model_name_or_path: Place,
         checkpoint_file: str = "model.pt",
-        data_name_or_path: str = ".",
+        data_name_or_path: Place = ".",
         **kwargs: Any,
     ) -> StreamHubInterface:
-        """Loads a model to use in Python. The result has fairseq's hub interface, in our
-        own class. A folder of ``sit export --hub`` needs no other argument.
+        """Loads a model to use in Python. The result has fairseq's hub interface, in our own class.
+
+        Args:
+            model_name_or_path: the file of the model, or its folder.
+            checkpoint_file: the file in the folder.
+            data_name_or_path, kwargs: as in fairseq; a folder of ``sit export`` needs none.
 
         Raises:
-            UserError: there is no such folder, or it cannot be used.
+            UserError: there is no such file or folder, or it cannot be used.
         """
+        folder, data = os.fspath(model_name_or_path), os.fspath(data_name_or_path)
+        name = checkpoint_file
+        if os.path.isfile(folder):
+            folder, name = os.path.split(os.path.abspath(folder))
         # fairseq would fetch what is none, unpack it and remove it.
-        beside = [] if data_name_or_path.startswith(".") else [data_name_or_path]
-        for folder in (model_name_or_path, *beside):
-            if not os.path.isdir(folder):
-                raise UserError(f"{folder} is no folder; name one that is there")
-        name, exists = checkpoint_file, os.path.exists
-        if not exists(f"{model_name_or_path}/{name}") and exists(f"{model_name_or_path}/{WEIGHTS}"):
-            name = WEIGHTS
-        loaded = hub_utils.from_pretrained(model_name_or_path, name, data_name_or_path, **kwargs)
+        for there in (folder, *([] if data.startswith(".") else [data])):
+            if not os.path.isdir(there):
+                raise UserError(f"{there} is no folder; name one that is there")
+        if name == "model.pt":
+            name = os.path.basename(model_file(folder))
+        loaded = hub_utils.from_pretrained(folder, name, data, **kwargs)
         if not isinstance(loaded["task"], StreamTranslationTask):
             raise UserError(
                 f"{name} is of another task than stream_translation; load it by its own model, as "

@@ -170,7 +170,7 @@ class SymbolInvariantLanguageModel(SlotSpaceModel):
     def context(self, size: int) -> Context:
         """The context of ``size`` texts, of which nothing is known."""
         embedding = self.decoder.embed_tokens
-        nameless = torch.empty(size, 0, dtype=torch.long)
+        nameless = torch.empty(size, 0, dtype=torch.long, device="cpu")
         slots, table = Slots(self.vocabulary, nameless), embedding.table()
         device = embedding.weight.device
         return Context(slots.to(device), slots.streams().to(device), table, table)

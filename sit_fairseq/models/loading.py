@@ -6,13 +6,14 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, Union
 
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, whole
 from sit_fairseq.models import language_model
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import DecoderOptions, ModelConfig
 from sit_fairseq.models.language_model import LanguageModelConfig, SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.storage.checkpoints import read_plain
+from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.saved_tokens import saved_operands, saved_vocabulary, vocabulary_prefix
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -39,7 +40,7 @@ AnyModel = Union[SymbolInvariantTransformer, SymbolInvariantLanguageModel]
 
 
 def load_model(
-    path: str,
+    path: Place,
     arity_of: Callable[[Optional[str]], Mapping[str, int]],
     symbols: Optional[str] = None,
     fresh_names: Optional[str] = None,
@@ -48,7 +49,7 @@ def load_model(
     """Builds the model of a checkpoint.
 
     Args:
-        path: the file, or the weights of a folder of ``sit export --hub``.
+        path: the file, or a folder that holds it.
         arity_of: the number of operands of each operator, for positions in trees, by the domain.
         symbols: pattern of the symbols; None for the pattern of training.
         fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for the names of
@@ -63,13 +64,15 @@ def load_model(
         UserError: the file cannot be read, is damaged, or holds no such model; or an argument does
             not suit it.
     """
+    path = model_file(path)
     state = read_plain(path)
     given, task = (_section(state, name) for name in ("model", "task"))
     if not str(given.get("_name")).startswith(KIND):
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     weights = state["model"]
     if fresh_symbols is not None:
-        given["fresh_symbols"] = fresh_symbols
+        text = isinstance(fresh_symbols, str)
+        given["fresh_symbols"] = fresh_symbols if text else whole(fresh_symbols)
     try:
         cfg = plain_config(given, config_of(given))
         fault = damage({**given, **vars(cfg)}, weights, streams=True) or _wrong_task(task)
@@ -78,7 +81,7 @@ def load_model(
     if fault is not None:
         raise UserError(f"{path} is damaged: {fault}; name another file")
     base_tokens, pattern = saved_vocabulary(weights)
-    tokens = TokenTable(pattern=symbols or pattern)
+    tokens = TokenTable(pattern=pattern if symbols is None else symbols)
     if fresh_names is None and symbols is None:  # those of training suit its pattern
         fresh_names = task.get("fresh_names") or given.get("fresh_names")
         if not isinstance(fresh_names, (str, type(None))):

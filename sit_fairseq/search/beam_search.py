@@ -55,12 +55,7 @@ class BeamSearch:
         grammar: Any = None,
     ) -> None:
         for model in models[1:]:
-            if not model.vocabulary.same_columns(models[0].vocabulary):
-                raise UserError(
-                    "the models have different base tokens, another kind of symbols or another "
-                    "number of fresh symbols, so that they cannot vote as an ensemble",
-                    "path",
-                )
+            model.vocabulary.vote_with(models[0].vocabulary)
         self.models = models
         self.options = options
         self.strategy = strategy or Best()
@@ -150,7 +145,7 @@ class BeamSearch:
             exact = sources.cpu().ne(self.models[0].vocabulary.dictionary.pad()).sum(1)
             refused = {
                 place: f"an answer as long as its source has {number} tokens, but the model writes "
-                f"at most {positions - 1} (--match-source-len)"
+                f"at most {positions - 1}"
                 for place, number in enumerate(exact.tolist())
                 if number >= positions
             }
@@ -159,7 +154,8 @@ class BeamSearch:
         most = min(int(options.max_len_a * length + options.max_len_b), positions - 1)
         if most < 0:
             raise UserError(f"answers of at most {most} tokens", "max_len_a max_len_b")
-        return torch.full((size,), options.min_len), torch.full((size,), most), {}
+        least, most = (torch.full((size,), n, device="cpu") for n in (options.min_len, most))
+        return least, most, {}
 
 
 class _Search:
@@ -178,7 +174,8 @@ class _Search:
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
         self._refused = refused
         left = [place for place in range(len(slots)) if place not in refused]
-        self._sentences = torch.tensor(left, dtype=torch.long)  # those that are still searched
+        # Those that are still searched, on the CPU.
+        self._sentences = torch.tensor(left, dtype=torch.long, device="cpu")
         self._memories = [m.memory(s) for m, s in zip(search.models, encoded)] if left else []
         self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
         self._reorder(self._sentences)
@@ -197,11 +194,11 @@ class _Search:
         beam, longest = self._options.beam, int(most.max())
         if prefix is not None:
             self._read(prefix[:, :longest])
-        self._reorder(torch.arange(self._sentences.numel()).repeat_interleave(beam))
+        self._reorder(torch.arange(self._sentences.numel(), device="cpu").repeat_interleave(beam))
         rows = self._sentences.numel() * beam
-        tokens = torch.full((rows, longest + 2), self._pad)
+        tokens = torch.full((rows, longest + 2), self._pad, device="cpu")
         tokens[:, 0] = self._eos
-        scores = torch.zeros(rows, longest + 1)
+        scores = torch.zeros(rows, longest + 1, device="cpu")
         constraint = self._search.constraint
         states = constraint and constraint.start(self._sentences, beam)
         for step in range(longest + 1):
@@ -223,7 +220,7 @@ class _Search:
                 tokens[:, : step + 1],
                 self._sentences,
             )
-            parents = parents + torch.arange(parents.size(0)).unsqueeze(1) * beam
+            parents = parents + torch.arange(parents.size(0), device="cpu").unsqueeze(1) * beam
             found = found.masked_fill(dead[parents], -math.inf)
             ends = columns.eq(self._eos) & found.ne(-math.inf)
             self._note_answers(step, tokens, scores, found, parents, ends)
@@ -254,9 +251,9 @@ class _Search:
         reason = "all its answers have the probability 0 or none"
         if self._search.constraint is not None:
             self._refused.update(self._search.constraint.failures)
-            reason = "the grammar allows no answer to it; change --constrained"
+            reason = "the grammar allows no answer to it"
             if prefix is not None:
-                reason = "no well-formed answer begins with its prefix; change --prefix-size"
+                reason = "no well-formed answer begins with its prefix"
         for place, nbest in enumerate(self._answers):
             if place in self._refused or not nbest:
                 self._answers[place] = NoAnswer(self._refused.get(place, reason))
@@ -287,7 +284,10 @@ class _Search:
             found.append(log_probabilities(logits.div_(self._options.temperature)))
         log_probs = found[0]
         if len(found) > 1:
-            log_probs = torch.logsumexp(torch.stack(found), dim=0) - math.log(len(found))
+            # Of equal models exactly what each says.
+            votes = torch.stack(found)
+            most = votes.amax(0).clamp(min=torch.finfo(votes.dtype).min)
+            log_probs = (votes - most).exp().mean(0).log() + most
         log_probs = log_probs.cpu()
         return F.pad(log_probs, (0, self._width - log_probs.size(2)), value=-math.inf)
 
@@ -330,7 +330,9 @@ class _Search:
             last = words[len(words) - size :]
             places = range(len(words) - size)
             repeated = [words[n + size] for n in places if words[n : n + size] == last]
-            blocked = row.index_fill(0, torch.tensor(repeated, dtype=torch.long), -math.inf)
+            blocked = row.index_fill(
+                0, torch.tensor(repeated, dtype=torch.long, device="cpu"), -math.inf
+            )
             if bool(blocked.ne(-math.inf).any()):
                 row.copy_(blocked)
 
@@ -367,9 +369,9 @@ class _Search:
         them end. It is looked at only when an answer of its own ends, so that other sentences of
         the batch do not change when it ends."""
         if step == longest:
-            return torch.zeros(ends.size(0), dtype=torch.bool)
+            return torch.zeros(ends.size(0), dtype=torch.bool, device="cpu")
         beam, nbest = self._options.beam, min(self._options.nbest, self._options.beam)
-        left = torch.ones(ends.size(0), dtype=torch.bool)
+        left = torch.ones(ends.size(0), dtype=torch.bool, device="cpu")
         bound = best_possible(going_on.amax(1), step, longest, self._options)
         for place in bound.eq(-math.inf).nonzero().squeeze(1).tolist():
             # Nothing can follow, and nothing was found: there is no answer.

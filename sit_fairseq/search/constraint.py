@@ -51,10 +51,10 @@ class Constraint:
         if width > len(self._tokens) or len(self._states) > _MOST_STATES:
             self._forget(columns)
         self.failures = {}
-        self._first = torch.zeros(len(slots), dtype=torch.long)
+        self._first = torch.zeros(len(slots), dtype=torch.long, device="cpu")
         self._asked: List[List[int]] = []  # columns of the tables that each sentence has
-        self._columns = torch.zeros(len(slots), columns, dtype=torch.long)
-        self._open = torch.zeros(len(slots), columns, dtype=torch.bool)
+        self._columns = torch.zeros(len(slots), columns, dtype=torch.long, device="cpu")
+        self._open = torch.zeros(len(slots), columns, dtype=torch.bool, device="cpu")
         for place, (source, names) in enumerate(zip(canonical.tolist(), slots.tolist())):
             tokens = self._lay_out(place, source, names)
             try:
@@ -64,11 +64,11 @@ class Constraint:
                 if shortest > int(most[place]):
                     self.failures[place] = (
                         f"well-formed answers have at least {shortest} tokens, more than the "
-                        f"{int(most[place])} that they may have; change --max-len-b"
+                        f"{int(most[place])} that they may have"
                     )
             except Exception as error:  # whatever their code raises
                 self._fail(place, error)
-        same = torch.arange(columns).expand_as(self._columns)
+        same = torch.arange(columns, device="cpu").expand_as(self._columns)
         self._mapped = not torch.equal(self._columns[self._open], same[self._open])
 
     def start(self, sentences: Tensor, beam: int) -> Tensor:
@@ -91,7 +91,9 @@ class Constraint:
             needed = self._look_up(states, sentences)
         log_probs.masked_fill_(needed > left.unsqueeze(1), -math.inf)
         if self.failures:
-            failed = torch.tensor([place in self.failures for place in sentences.tolist()])
+            failed = torch.tensor(
+                [place in self.failures for place in sentences.tolist()], device="cpu"
+            )
             log_probs.masked_fill_(failed.unsqueeze(1), -math.inf)
 
     def follow(self, states: Tensor, columns: Tensor, sentences: Tensor) -> Tensor:
@@ -114,8 +116,8 @@ class Constraint:
         self._states: List[Any] = [None]
         self._numbers: Dict[Any, int] = {}
         # State 0 is that of hypotheses which are dead anyway: it allows everything.
-        self._needed = torch.zeros(1, len(self._tokens), dtype=torch.int32)
-        self._after = torch.zeros(1, len(self._tokens), dtype=torch.long)
+        self._needed = torch.zeros(1, len(self._tokens), dtype=torch.int32, device="cpu")
+        self._after = torch.zeros(1, len(self._tokens), dtype=torch.long, device="cpu")
 
     def _lay_out(self, place: int, source: List[int], names: List[int]) -> tuple:
         """Says which column of the tables each column of a sentence is.
@@ -138,8 +140,8 @@ class Constraint:
         base = [row for row in range(first) if sorts[row] is None]
         self._asked.append([*base, *(columns[column] for column in numbers)])
         there = [column < first or column in numbers for column in range(len(columns))]
-        self._columns[place, : len(columns)] = torch.tensor(columns)
-        self._open[place, : len(columns)] = torch.tensor(there)
+        self._columns[place, : len(columns)] = torch.tensor(columns, device="cpu")
+        self._open[place, : len(columns)] = torch.tensor(there, device="cpu")
         return tuple(self._tokens[columns[column]] for column in source)
 
     def _look_up(self, states: Tensor, sentences: Tensor) -> Tensor:
@@ -161,7 +163,7 @@ class Constraint:
             for column, number in zip(columns, needed):
                 known[column] = number
             known[self._vocabulary.dictionary.eos()] = 0 if fewest(grammar, read) == 0 else _NEVER
-            self._needed[state] = torch.tensor(known, dtype=torch.int32)
+            self._needed[state] = torch.tensor(known, dtype=torch.int32, device="cpu")
         except Exception as error:  # whatever their code raises
             self._fail(place, error)
 

@@ -83,9 +83,9 @@ class StreamSequenceGenerator:
         takes for right, and its ``reason``: fairseq counts on a first hypothesis."""
         sources = sample["net_input"]["src_tokens"]
         prefix = None if prefix_tokens is None else prefix_tokens.cpu()
-        added = {"attention": torch.empty(0), "alignment": torch.empty(0)}
-        scores = torch.full((2,), -math.inf)
-        none = {"tokens": torch.tensor([self._unk, self.eos]), "score": scores[0]}
+        added = {name: torch.empty(0, device="cpu") for name in ("attention", "alignment")}
+        scores = torch.full((2,), -math.inf, device="cpu")
+        none = {"tokens": torch.tensor([self._unk, self.eos], device="cpu"), "score": scores[0]}
         return [
             [
                 (

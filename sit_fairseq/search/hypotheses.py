@@ -1,14 +1,29 @@
 """Options and results of a search."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, real, whole
 
 # A step takes memory for twice the square of the beam.
 WIDEST = 1000
+
+
+def _truth(value: Any) -> bool:
+    if value not in (True, False):
+        raise TypeError
+    return bool(value)
+
+
+# By the type of an option: in words, and how it is read.
+_KINDS = {
+    bool: ("True or False", _truth),
+    int: ("a whole number", whole),
+    float: ("a number", real),
+}
 
 
 @dataclass(frozen=True)
@@ -47,10 +62,12 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            value, whole = getattr(self, option.name), isinstance(option.default, int)
-            if not isinstance(value, int if whole else (int, float)) or value != value:
-                kind = "whole number" if whole else "number"
-                raise UserError(f"{option.name} is a {kind}, not {value!r}", option.name)
+            value = getattr(self, option.name)
+            kind, read = _KINDS[type(option.default)]
+            try:
+                object.__setattr__(self, option.name, read(value))
+            except TypeError:
+                raise UserError(f"{option.name} is {kind}, not {value!r}", option.name)
         if not 1 <= self.beam <= WIDEST:
             raise UserError(f"a beam holds 1 to {WIDEST} answers, not {self.beam}", "beam")
         if self.nbest < 1:

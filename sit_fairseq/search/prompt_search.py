@@ -59,8 +59,7 @@ class PromptSearch(BeamSearch):
         longest = min(model.max_decoder_positions() for model in self.models) - 1
         most = (options.max_len_a * size + options.max_len_b).long().clamp(max=longest)
         refused = {
-            place: f"the prompt has {size[place]} tokens, and a text at most {most[place]} "
-            "(--max-len-b)"
+            place: f"the prompt has {size[place]} tokens, and a text at most {most[place]}"
             for place in (size > most).nonzero().squeeze(1).tolist()
         }
         return torch.full_like(size, options.min_len), most, refused

@@ -11,7 +11,7 @@ from typing import Any, Tuple
 import torch
 from torch import Tensor
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, real, whole
 
 
 class Best:
@@ -55,7 +55,9 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.top_k, int) or not isinstance(self.top_p, (int, float)):
+        try:
+            self.top_k, self.top_p = whole(self.top_k), real(self.top_p)
+        except TypeError:
             raise UserError(f"top_k is a whole number and top_p a number, not {self}")
 
     def step(
@@ -74,5 +76,5 @@ class Sampling:
         found = ordered.gather(2, place).squeeze(2)
         if step > 0:
             found = found + scores[:, :, -1]
-        parents = torch.arange(found.size(1)).expand_as(found)
+        parents = torch.arange(found.size(1), device=found.device).expand_as(found)
         return found, tokens.gather(2, place).squeeze(2), parents

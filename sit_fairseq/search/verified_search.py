@@ -1,6 +1,5 @@
 """Answers that a judge has accepted (``--verify``), searched for with wider and wider beams."""
 
-from operator import index
 from typing import (
     Any,
     Callable,
@@ -15,31 +14,31 @@ from typing import (
     Union,
 )
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, whole
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.search.hypotheses import WIDEST
 
 
-def beam_widths(given: Union[None, str, Sequence[int]], beam: int) -> List[int]:
-    """The widths of ``--verify-beams``, each wider than the one before.
+def beam_widths(given: Union[str, Sequence[int]], parameter: str = "") -> List[int]:
+    """The widths of the beams of a search, each wider than the one before.
 
     Args:
-        given: numbers, or their text, separated by commas; None for ``beam`` alone.
-        beam: width of the beam without verification.
+        given: numbers, or their text, separated by commas.
+        parameter: that an error names, beside ``beams``.
 
     Raises:
-        UserError: the widths are no numbers, or do not grow.
+        UserError: the widths are no numbers, do not grow, or are beyond :data:`WIDEST`.
     """
     try:
-        widths = [beam] if given is None else given.split(",") if isinstance(given, str) else given
-        widths = list(map(int if isinstance(given, str) else index, widths))
+        is_text = isinstance(given, str)
+        widths = list(map(int if is_text else whole, given.split(",") if is_text else given))
     except (TypeError, ValueError):
         widths = []
     if not widths or widths[0] < 1 or widths != sorted(set(widths)):
-        found = beam if given is None else given
-        raise UserError(
-            f"beam widths go from narrow to wide, separated by commas, such as 3,10,25, not {found}",
-            "beam" if given is None else "verify_beams",
-        )
+        wish = "beams must be growing widths such as (3, 10, 25)"
+        raise UserError(f"{wish}, not {given!r}", parameter)
+    if widths[-1] > WIDEST:
+        raise UserError(f"beams hold 1 to {WIDEST} answers, not {widths[-1]}", parameter)
     return widths
 
 

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError, missing
 from sit_fairseq.storage import pickles
+from sit_fairseq.storage.files import Place, model_file
 
-# The files of a folder to upload.
-WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
+# Beside the weights in a folder to upload.
+CONFIG, CARD = "config.json", "README.md"
 
 
 @contextlib.contextmanager
@@ -40,9 +41,10 @@ def read(path: str) -> Any:
     return pickles.read(path)
 
 
-def read_plain(path: str, remedy: str = "name another file") -> Dict[str, Any]:
-    """As :func:`read`; a UserError, which ends with the remedy, if there is no such file, it is damaged,
-    or it lacks weights or options."""
+def read_plain(path: Place, remedy: str = "name another file") -> Dict[str, Any]:
+    """As :func:`read`, also of a folder; a UserError, which ends with the remedy, if there is no such
+    file, it is damaged, or it lacks weights or options."""
+    path = model_file(path)
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")
     with explained(path, remedy):

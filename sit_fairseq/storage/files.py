@@ -11,9 +11,31 @@ import errno
 import fcntl
 import hashlib
 import os
-from typing import IO, Iterator, List, TextIO
+from typing import IO, Iterator, List, TextIO, Union
 
 from sit_fairseq.errors import UserError
+
+# The name of a file or a folder.
+Place = Union[str, os.PathLike]
+
+# Files of weights that a folder may hold, in the order of preference.
+WEIGHTS = "model.safetensors"
+_MODELS = ("model.pt", WEIGHTS, "checkpoint_best.pt")
+
+
+def model_file(path: Place) -> str:
+    """The file of a model, which its folder may stand for; a UserError if the folder holds none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"the path of a model is a text or a path, not {path!r}")
+    path = os.fspath(path)
+    if not os.path.isdir(path):
+        return path
+    found = next(filter(os.path.isfile, (os.path.join(path, name) for name in _MODELS)), None)
+    if found is None:
+        raise UserError(
+            f"{path} holds no model ({', '.join(_MODELS)}); name another folder", "path"
+        )
+    return found
 
 
 def try_lock(file: IO, path: str) -> bool:
@@ -71,7 +93,7 @@ def _unfinished(path: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def partial_files(*paths: str) -> Iterator[List[str]]:
+def partial_files(*paths: Place) -> Iterator[List[str]]:
     """Gives names to write to; the files take their places at the end, if all went well.
 
     The last file is the sign that all are there: it is removed before the others are replaced, and
@@ -82,7 +104,7 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
     places = [os.path.realpath(path) for path in paths]
     for place in places:
         make_folder(os.path.dirname(place))
-    with explaining_failure(", ".join(paths)), contextlib.ExitStack() as stack:
+    with explaining_failure(", ".join(map(os.fspath, paths))), contextlib.ExitStack() as stack:
         names = [stack.enter_context(_unfinished(place)) for place in places]
         yield names
         for name in names:
@@ -95,7 +117,7 @@ def partial_files(*paths: str) -> Iterator[List[str]]:
 
 
 @contextlib.contextmanager
-def replacing(*paths: str) -> Iterator[List[TextIO]]:
+def replacing(*paths: Place) -> Iterator[List[TextIO]]:
     """:func:`partial_files` opened as text."""
     with partial_files(*paths) as names, contextlib.ExitStack() as stack:
         yield [

@@ -200,7 +200,11 @@ class _Maker:
 
 def _numbers(data: bytes, dtype: torch.dtype) -> Tensor:
     # A bytearray, as a tensor may be written to.
-    return torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
+    return (
+        torch.frombuffer(bytearray(data), dtype=dtype)
+        if data
+        else torch.empty(0, dtype=dtype, device="cpu")
+    )
 
 
 def read(path: str) -> Any:

@@ -92,15 +92,15 @@ class Renaming:
                 raise ValueError(f"{old!r} cannot be renamed to {new!r}, which is of another sort")
         new_indices = [into.index(new) for new in self.mapping.values()]
         if into is dictionary:
-            table = torch.arange(len(dictionary))
+            table = torch.arange(len(dictionary), device="cpu")
         else:
             known = (into.indices.get(token, _NO_IMAGE) for token in dictionary.symbols)
-            table = torch.tensor(list(known))
+            table = torch.tensor(list(known), device="cpu")
         for name in self._taken:
             if name in dictionary.indices:
                 table[dictionary.indices[name]] = _NO_IMAGE
         old_indices = [dictionary.indices[old] for old in self.mapping]
-        table[old_indices] = torch.tensor(new_indices, dtype=table.dtype)
+        table[old_indices] = torch.tensor(new_indices, dtype=table.dtype, device="cpu")
         return table
 
     def inverse(self) -> "Renaming":

@@ -14,7 +14,7 @@ def text_buffer(text: str) -> Tensor:
     Scripts that average weights take every entry for a number and fail on integers, or overflow.
     Bytes survive half precision.
     """
-    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32)
+    return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32, device="cpu")
 
 
 def buffer_text(data: Tensor) -> str:

@@ -61,9 +61,9 @@ class Streams:
             sorts: (B, slots) the sort of each; None if there is one sort only.
         """
         count = num_slots.clamp(min=1) if reserved is None else num_slots + 1
-        sentence = torch.repeat_interleave(torch.arange(count.numel()), count)
+        sentence = torch.arange(count.numel(), device=count.device).repeat_interleave(count)
         first = count.cumsum(0) - count
-        slot = torch.arange(sentence.numel()) - first[sentence]
+        slot = torch.arange(sentence.numel(), device=count.device) - first[sentence]
         most_slots = int((num_slots if reserved is None else num_slots + reserved).max())
         return cls(num_slots, sentence, slot, first, hypotheses, most_slots, reserved, sorts)
 

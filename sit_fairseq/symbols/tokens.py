@@ -227,8 +227,12 @@ class TokenTable:
         """(B, T) indices of sentences whose tokens are separated by spaces, each with its
         ``</s>``, padded on the right."""
         rows = [[*map(self.index, sentence.split()), self.eos()] for sentence in sentences]
-        width = max(map(len, rows))
-        return torch.tensor([row + [self.pad()] * (width - len(row)) for row in rows])
+        width = max(map(len, rows), default=0)
+        return torch.tensor(
+            [row + [self.pad()] * (width - len(row)) for row in rows],
+            dtype=torch.long,
+            device="cpu",
+        )
 
     def decode(self, tokens: Tensor) -> str:
         """The sentence of (T,) indices, up to its ``</s>``."""

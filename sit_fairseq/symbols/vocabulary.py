@@ -79,7 +79,7 @@ class Vocabulary(nn.Module):
         own = operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
         self.register_buffer("operands", own)
         self._index(base_tokens)
-        forbidden = torch.zeros(self.num_base)
+        forbidden = torch.zeros(self.num_base, device="cpu")
         forbidden[[dictionary.bos(), dictionary.pad(), self.unk]] = 1.0
         self.register_buffer("source_only", forbidden)
 
@@ -93,6 +93,11 @@ class Vocabulary(nn.Module):
         """The canonical id that is read where a token has neither a row nor a slot. No answer holds
         it, and no loss counts it."""
         return self.dictionary.unk()
+
+    @property
+    def fresh_names(self) -> Optional[str]:
+        """The names of fresh symbols that were given; None where there were none."""
+        return self._fresh_given[1]
 
     @property
     def num_sorts(self) -> int:
@@ -138,6 +143,22 @@ class Vocabulary(nn.Module):
             and self.dictionary.sorts == other.dictionary.sorts
         )
 
+    def vote_with(self, first: "Vocabulary") -> None:
+        """Takes over the tokens, and the names of fresh symbols, of the model that it votes with.
+
+        Raises:
+            UserError: that model has other columns of output.
+        """
+        if not self.same_columns(first):
+            raise UserError(
+                "the models have different base tokens, another kind of symbols or another number of "
+                "fresh symbols, so that they cannot vote as an ensemble",
+                "path",
+            )
+        if self.dictionary is not first.dictionary:
+            self.dictionary, self._fresh_given = first.dictionary, first._fresh_given
+            self._index(self.row_tokens[self.dictionary.nspecial :])
+
     def symbols_of(self, tokens: Tensor) -> List[int]:
         """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
         return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
@@ -164,14 +185,18 @@ class Vocabulary(nn.Module):
             for token in dictionary.symbols
         ]
         # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
-        self.row_of_index = torch.tensor(rows)
-        self.index_of_row = torch.tensor([dictionary.indices[token] for token in tokens])
+        self.row_of_index = torch.tensor(rows, device="cpu")
+        self.index_of_row = torch.tensor(
+            [dictionary.indices[token] for token in tokens], device="cpu"
+        )
         self.row_tokens = tokens
         self.leaves = {token for token in self._arity if dictionary.is_symbol(token)}
         self.operators = {
             t: self._arity[t] for t in tokens if t in self._arity.keys() - self.leaves
         }
-        self._arities = torch.tensor([self.operators.get(token, 0) for token in tokens])
+        self._arities = torch.tensor(
+            [self.operators.get(token, 0) for token in tokens], device="cpu"
+        )
         self.fresh: Optional[FreshSymbols] = None
         if self.fresh_symbols and dictionary.pattern is not None:
             # Now: what is typed later changes no name.

@@ -52,7 +52,7 @@ from fairseq.file_io import PathManager
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, advised
 from sit_fairseq.search.fairseq_generator import TextScorer
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
@@ -135,7 +135,7 @@ def _mistake(error: BaseException, trace: Any) -> Optional[str]:
     """The sentence that a user is told of an error; None if it is no mistake of theirs."""
     passed_on = _PASSED_ON.findall(str(error))
     if passed_on or isinstance(error, UserError):
-        return passed_on[-1] if passed_on else str(error)
+        return advised(passed_on[-1] if passed_on else str(error))
     raised = "".join(frame.f_code.co_filename for frame, _ in list(traceback.walk_tb(trace))[-1:])
     if isinstance(error, AssertionError) and "fairseq_cli" in raised:
         return str(error) or None  # fairseq's commands check their options so
@@ -342,7 +342,9 @@ class _Service:
         self._number_refused += len(refused)
         if not len(pairs):
             return
-        answered = torch.tensor([place for place in range(len(lines)) if place not in refused])
+        answered = torch.tensor(
+            [place for place in range(len(lines)) if place not in refused], device="cpu"
+        )
         limits = {"max_tokens": cfg.dataset.max_tokens, "max_sentences": cfg.dataset.batch_size}
         batches, run = task.get_batch_iterator(pairs, **limits), current_run()
         for batch in batches.next_epoch_itr(shuffle=False):

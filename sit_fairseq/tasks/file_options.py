@@ -22,6 +22,7 @@ from sit_fairseq.domains.by_name import is_ours
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, TEXT_KIND, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
+from sit_fairseq.storage.files import Place
 
 # The kinds that are built from the options of a file.
 _KINDS = {
@@ -54,14 +55,14 @@ _OF_TRANSFORMERS = {
 
 
 def read_state(
-    path: str, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
+    path: Place, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
 ) -> Dict[str, Any]:
     """Reads a checkpoint as data: its ``cfg`` is a complete configuration of fairseq, its ``args`` None.
 
     ``cfg.task.domain`` is None unless it is the package's own; ``task_state`` has what the file says.
 
     Args:
-        path: the file, or the weights of a folder of ``sit export --hub``.
+        path: the file, or a folder that holds one.
         given: the options of the command by name, where the way to split text matters to it.
         remedy: ends the sentence about a file that cannot be read.
 

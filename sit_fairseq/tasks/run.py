@@ -83,7 +83,10 @@ class Run:
         _current = weakref.ref(self)
 
     def _verified(self, judge: Judge, beams: Any, build: Callable[[Any], Any]) -> VerifiedGenerator:
-        widths = beam_widths(beams, getattr(self.options, "beam", 5))
+        parameter, given = "verify_beams", beams
+        if beams is None:
+            parameter, given = "beam", [getattr(self.options, "beam", 5)]
+        widths = beam_widths(given, parameter)
         judges = JudgePool(judge, 0 if judge.quick else os.cpu_count())
         weakref.finalize(self, judges.close)
         generators = {}

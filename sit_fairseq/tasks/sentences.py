@@ -227,7 +227,7 @@ class Sentences:
         last = source.is_last()
         wrong = ~last & (source.tokens < self.dictionary.unk())  # <s>, <pad> and </s>
         if isinstance(self._positions, TreePositions):
-            indices = torch.arange(len(self.dictionary))
+            indices = torch.arange(len(self.dictionary), device="cpu")
             arity = self.vocabulary.arities(self.vocabulary.rows(indices)).numpy()
             change = numpy.where(last, 0, arity.take(source.tokens, mode="clip") - 1)
             total = numpy.append(0, change.cumsum())

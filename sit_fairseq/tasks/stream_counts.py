@@ -130,7 +130,7 @@ def excess(length: int, streams: int, max_tokens: Optional[int]) -> Optional[str
 
 def sorts_of(dictionary: StreamDictionary) -> ndarray:
     """(V,) the sorts of tokens, -1 of base tokens."""
-    return dictionary.sorts_of(torch.arange(len(dictionary))).numpy()
+    return dictionary.sorts_of(torch.arange(len(dictionary), device="cpu")).numpy()
 
 
 def symbols_of(block: Block, sorts: ndarray) -> ndarray:

@@ -1,5 +1,6 @@
 """fairseq's dictionary with an open set of interchangeable tokens."""
 
+import os
 from typing import List
 
 from fairseq import utils
@@ -7,6 +8,7 @@ from fairseq.data import Dictionary
 from torch import Tensor
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import Place
 from sit_fairseq.symbols.pattern import is_filler
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -20,10 +22,10 @@ class StreamDictionary(TokenTable, Dictionary):
         Dictionary.__init__(self, **kwargs)
 
     @classmethod
-    def load(cls, f: str) -> "StreamDictionary":
+    def load(cls, f: Place) -> "StreamDictionary":
         """Reads a ``dict.txt``; a UserError if it is damaged or of another kind."""
         try:
-            dictionary = super().load(f)
+            dictionary = super().load(os.fspath(f))
             if len(dictionary.indices) < len(dictionary) or min(dictionary.count) < 0:
                 raise ValueError("a token stands there twice, or its count is negative")
             odd = [t for t in dictionary.symbols if t.split() != [t] or "\ufeff" in t]

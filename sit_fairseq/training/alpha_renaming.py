@@ -28,7 +28,10 @@ class AlphaRenaming:
         """A copy of a fairseq sample with new names, the same in source and target."""
         indices, known, sort = sample["id"], self.dictionary.known_symbols(), self.dictionary.sort
         sorts = [
-            torch.tensor([self.dictionary.indices[name] for name in known if sort(name) == number])
+            torch.tensor(
+                [self.dictionary.indices[name] for name in known if sort(name) == number],
+                device="cpu",
+            )
             for number in range(len(self.dictionary.sorts))
         ]
         tables = torch.stack([self._table(index, epoch, sorts) for index in indices.tolist()])
@@ -38,7 +41,7 @@ class AlphaRenaming:
     def _table(self, index: int, epoch: int, sorts: List[Tensor]) -> Tensor:
         """(V,) the new index of each token of the dictionary, given the symbols of each sort."""
         rng = numpy.random.default_rng((self.seed, epoch, index))
-        table = torch.arange(len(self.dictionary))
+        table = torch.arange(len(self.dictionary), device="cpu")
         for symbols in sorts:
             table[symbols] = symbols[torch.from_numpy(rng.permutation(len(symbols)))]
         return table

@@ -251,7 +251,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         pad, eos = self.padding_idx, self.task.target_dictionary.eos()
         numbers = list(map(len, judged))
         # Sentences are encoded once, whatever the number of their answers.
-        rows = torch.repeat_interleave(torch.tensor(numbers)).to(sources.device)
+        rows = torch.repeat_interleave(torch.tensor(numbers, device="cpu")).to(sources.device)
         source = model.encode(sources).reorder(rows)
         targets = [answer.cpu() for answers in judged for answer, _ in answers]
         target = data_utils.collate_tokens(targets, pad, eos).to(sources.device)
@@ -261,7 +261,7 @@ class MinimumRiskCriterion(AdaCosCriterion):
         canonical = model.get_targets({"target": target}, output)
         scores = log_probs.gather(2, canonical.unsqueeze(2)).squeeze(2)
         totals = scores.masked_fill(target.eq(pad), 0.0).sum(1).split(numbers)
-        refused = [torch.tensor([float(r) for _, r in answers]) for answers in judged]
+        refused = [torch.tensor([float(r) for _, r in answers], device="cpu") for answers in judged]
         return expected_risk(
             pad_sequence(totals, batch_first=True, padding_value=float("-inf")),
             pad_sequence(refused, batch_first=True).to(totals[0]),

@@ -32,7 +32,7 @@ class PositionGaps:
     def __init__(self, dictionary: TokenTable, seed: int) -> None:
         self.dictionary = dictionary
         self.seed = seed
-        self._base = torch.empty(0, dtype=torch.bool)
+        self._base = torch.empty(0, dtype=torch.bool, device="cpu")
 
     def spread(
         self, sample: Dict[str, Any], update: int, most: int, longest: Union[int, Tuple[int, int]]
@@ -87,7 +87,9 @@ class PositionGaps:
         """(B, T) how many atoms have begun at each of (B, T) tokens; padding begins none."""
         known, eos = self.dictionary.symbols, self.dictionary.eos()
         if len(known) != len(self._base):
-            self._base = torch.tensor([not self.dictionary.is_symbol(token) for token in known])
+            self._base = torch.tensor(
+                [not self.dictionary.is_symbol(token) for token in known], device="cpu"
+            )
         real, base = tokens.ne(self.dictionary.pad()), self._base[tokens]
         before = (base & tokens.ne(eos)).cumsum(1) == 0
         return ((base | before) & real).cumsum(1).numpy()
@@ -134,4 +136,4 @@ def _mixed(state: numpy.ndarray) -> numpy.ndarray:
 def _places(tokens: Tensor, shifts: numpy.ndarray, pad: int) -> Tensor:
     """(B, T) the positions of tokens that are moved by (B, T) shifts."""
     moved = torch.from_numpy(shifts).masked_fill(tokens.eq(pad), 0)
-    return torch.arange(tokens.size(1)) + moved
+    return torch.arange(tokens.size(1), device="cpu") + moved

@@ -91,10 +91,10 @@ def test_a_count_that_no_sentence_has_is_reported_as_such():
 @pytest.mark.parametrize(
     "counts, names, words",
     [
-        ((1,), "", "1 symbols need as many different names, but only 0 can be chosen; .*--names"),
-        ((1,), "a", "1 names allow for no two renamings of 'a'; change --names or --counts"),
-        ((2,), "abc", "no sentence has 2 distinct symbols; change --counts"),
-        ((1,), "ax", "'x' is no symbol; change --names or --symbols"),
+        ((1,), "", "1 symbols need as many different names, but only 0 can be chosen; .*names"),
+        ((1,), "a", "1 names allow for no two renamings of 'a'; change names or counts"),
+        ((2,), "abc", "no sentence has 2 distinct symbols; change counts"),
+        ((1,), "ax", "'x' is no symbol; change names or symbols"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(counts, names, words):

@@ -65,7 +65,7 @@ def test_unsuitable_checkpoints_are_explained(models, tmp_path):
         load(models.plain)
     with pytest.raises(UserError, match="matches '!', which the checkpoint was trained with"):
         load(models.stream, symbols="[a-z!]")
-    with pytest.raises(UserError, match="abacus cannot be used here .*; change --device"):
+    with pytest.raises(UserError, match="abacus cannot be used here .*; change device"):
         load(models.stream, device="abacus")
 
 

@@ -32,7 +32,7 @@ def test_one_answer_a_line(tmp_path):
     path.write_text("a 1 b 1\n\n{ a }\nc 0\n")
     assert answers(path) == {0: ["a 1 b 1"], 1: [""], 2: ["{ a }"], 3: ["c 0"]}
     assert answers(path, skip={0, 2}) == {1: [""], 3: ["c 0"]}
-    with pytest.raises(UserError, match="has 4 answers to 3 sentences; change --generated"):
+    with pytest.raises(UserError, match="has 4 answers to 3 sentences; change generated"):
         answers(path, SOURCES[:3])
 
 
@@ -46,7 +46,7 @@ def test_json_lines_are_looked_up_by_source(log):
     )
     expected = {0: ["a 1 b 1"], 1: ["{ 1 }"], 2: ["a 1 b 1"], 3: ["c 0"]}
     assert answers(path) == expected
-    with pytest.raises(UserError, match="has 1 answers to 2 sentences; change --generated"):
+    with pytest.raises(UserError, match="has 1 answers to 2 sentences; change generated"):
         answers(path, ["& a b", "& b a"])
 
 

@@ -62,7 +62,7 @@ def test_shards_share_the_sentences_out(prop, five, answers):
         [s.source for s in answers(data, prop.random, *each, "--shard-id", n)[0]] for n in range(3)
     ]
     assert all(shards) and sorted(sum(shards, [])) == sorted(lines)
-    with pytest.raises(UserError, match="^there is no shard 3 of 3; change --num-shards or"):
+    with pytest.raises(UserError, match="^there is no shard 3 of 3; change num_shards or"):
         answers(data, prop.random, "--num-shards", 3, "--shard-id", 3)
 
 

@@ -183,7 +183,7 @@ def test_bytes_of_a_file_that_are_no_text_cost_their_line_alone(prop, tmp_path, 
 def test_an_input_that_cannot_be_read_is_named(prop, tmp_path):
     for name, reason in (("missing", "No such file"), ("", "Is a directory")):
         options = ("--path", prop.trained, "--input", tmp_path / name, *PLUG_IN, *IN_PROCESS)
-        with pytest.raises(UserError, match=f"^Cannot read {tmp_path}.*: {reason}.*change --input"):
+        with pytest.raises(UserError, match=f"^Cannot read {tmp_path}.*: {reason}.*change input"):
             run(fairseq_cli.interactive, prop.data, *options)
 
 

@@ -57,9 +57,9 @@ def rules(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "named, message",
     [
-        (("nonsense",), "unknown semantics 'nonsense'; known are copying, ltl.*change --verify"),
-        (("prop", "spot"), "prop has no judge 'spot', but bits, aiger; change --judge"),
-        (("exact", "bits"), "exact has no judge 'bits', but equality; change --judge"),
+        (("nonsense",), "unknown semantics 'nonsense'; known are copying, ltl.*change verify"),
+        (("prop", "spot"), "prop has no judge 'spot', but bits, aiger; change judge"),
+        (("exact", "bits"), "exact has no judge 'bits', but equality; change judge"),
     ],
 )
 def test_names_without_a_judge(named, message):
@@ -87,7 +87,7 @@ def test_own_judges_judge_in_this_process_and_in_others(rules, name):
         ("{}:Failing", "LookupError: no rules here"),
         (
             "{}:NoJudge",
-            "is no object and no subclass of sit_fairseq.judging.judge.Judge or .*; change --verify",
+            "is no object and no subclass of sit_fairseq.judging.judge.Judge or .*; change verify",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_problems_of_judges_that_compare_with_references():
         (problem,) = judge.problems(["a"], ["a 1"], "[a-z]")
         assert (problem, problem.reference, problem.symbols) == ("a", "a 1", "[a-z]")
         if semantics in ("exact", "alpha"):
-            message = f"{semantics} compares answers with references.* change --semantics"
+            message = f"{semantics} compares answers with references.* change semantics"
             with pytest.raises(UserError, match=message):
                 judge.problems(["a"])
         else:
@@ -117,8 +117,8 @@ def test_problems_of_judges_that_compare_with_references():
 @pytest.mark.parametrize(
     "semantics, reason",
     [
-        ("propositional", "unknown semantics 'propositional'.* change --verify"),
-        ("exact", "exact compares answers with references.* change --verify"),
+        ("propositional", "unknown semantics 'propositional'.* change verify"),
+        ("exact", "exact compares answers with references.* change verify"),
     ],
 )
 def test_semantics_that_cannot_verify(semantics, reason):

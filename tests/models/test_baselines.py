@@ -124,7 +124,7 @@ def test_codes_are_balanced_and_every_corner_is_used():
     assert correlation.abs().max() < 0.15
     names = [f"p{index}" for index in range(9)]
     assert len({tuple(code) for code in random_codes(names[:8], 3, 1).tolist()}) == 8
-    with pytest.raises(UserError, match="are 9, which 4 do; change --symbol-code-dim"):
+    with pytest.raises(UserError, match="are 9, which 4 do; change symbol_code_dim"):
         random_codes(names, 3, 1)
 
 

@@ -150,7 +150,7 @@ def test_widening_a_pattern_ends(expressions, tokens):
     try:
         stem = table.add_numbered_symbols(0)
     except UserError as error:
-        assert "--fresh-names" in str(error)
+        assert "fresh_names" in str(error)
         return
     assert list(map(table.sort, tokens)) == before
     assert [table.sort(f"{stem}{number}") for number in (0, 7, 12345)] == [0, 0, 0]

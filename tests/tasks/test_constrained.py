@@ -87,7 +87,7 @@ def test_the_domain_is_the_checkpoints_unless_another_is_given(model):
     assert task.domain("constrained") == "ltl"
     task = make_task(constrained="auto", domain="copying")
     task.load_state_dict({"domain": "ltl"})
-    with pytest.raises(UserError, match="the domain copying has no grammar.*--constrained"):
+    with pytest.raises(UserError, match="the domain copying has no grammar.*constrained"):
         task.build_generator([model], GenerationConfig())
 
 
@@ -101,13 +101,13 @@ def test_a_grammar_of_ones_own(model):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("ltl", "ltl does not suit this model.*it lacks .*change --constrained"),
-        ("auto", "the model says no domain.*change --constrained"),
+        ("ltl", "ltl does not suit this model.*it lacks .*change constrained"),
+        ("auto", "the model says no domain.*change constrained"),
         (
             "unknown",
-            "no domain 'unknown'; known are copying, ltl, planning, prop.*change --constrained",
+            "no domain 'unknown'; known are copying, ltl, planning, prop.*change constrained",
         ),
-        ("pytest:raises", "pytest:raises is no object and no subclass of .*; change --constrained"),
+        ("pytest:raises", "pytest:raises is no object and no subclass of .*; change constrained"),
     ],
 )
 def test_no_such_grammar(model, name, message):

@@ -99,7 +99,7 @@ def claim_more_in_the_average(state):
         (options("model", layer_norm_eps=float("nan")), "nan, more than 1000000, as the option"),
         (
             options("model", layer_norm_eps=0),
-            "0.0, which must be positive; change --layer-norm-eps",
+            "0.0, which must be positive; change layer_norm_eps",
         ),
         (set_vocabulary("base_tokens", [255.0, 254.0]), "damaged"),
         (set_vocabulary("base_tokens", [float("nan")]), "damaged"),

@@ -29,7 +29,7 @@ from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCrite
         ({"alpha_renaming": True}, "--alpha-renaming needs --symbols"),
         ({"num_batch_buckets": 2}, "--num-batch-buckets is not supported"),
         ({"left_pad_target": True}, "--left-pad-target is not supported"),
-        ({"length_ramp_updates": -1}, "change --length-ramp-updates or --length-ramp-start"),
+        ({"length_ramp_updates": -1}, "change length_ramp_updates or length_ramp_start"),
         (
             {"best_checkpoint_metric": "correct", "maximize_best_checkpoint_metric": False},
             "correct would keep the worst checkpoint; pass --maximize-best-checkpoint-metric",
@@ -129,7 +129,7 @@ def test_folders_that_are_none_of_fairseqs(folder, tmp_path):
         UserError, match="nowhere' is not a directory written by fairseq-preprocess"
     ):
         setup(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="no binarised data to .* change --source-lang or --target"):
+    with pytest.raises(UserError, match="no binarised data to .* change source_lang or target"):
         setup(tmp_path)
     (folder / "dict.tgt.txt").write_text("a 1\n")
     with pytest.raises(UserError, match="differ, .* again with --joined-dictionary"):

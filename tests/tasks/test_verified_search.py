@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_model, make_task, redraw
@@ -154,17 +155,19 @@ def test_sentences_that_the_judge_cannot_read_are_answered_but_invalid(searching
     assert closing.endswith("; the judge cannot read 2 sentences: their answers are invalid")
 
 
-@pytest.mark.parametrize("given, widths", [(None, [7]), ("3,25", [3, 25]), ([4, 9], [4, 9])])
+@pytest.mark.parametrize(
+    "given, widths", [("3,25", [3, 25]), ([4, 9], [4, 9]), (numpy.array([7]), [7])]
+)
 def test_widths(given, widths):
-    assert beam_widths(given, 7) == widths
+    assert beam_widths(given) == widths
 
 
-@pytest.mark.parametrize("given", ["", "3,x", "25,3", "0,3", "3,3", 5])
+@pytest.mark.parametrize("given", ["", "3,x", "25,3", "0,3", "3,3", 5, None, [True], [3.0]])
 def test_widths_that_are_none(given):
-    with pytest.raises(UserError, match="from narrow to wide.*; change --verify-beams"):
-        beam_widths(given, 7)
-    with pytest.raises(UserError, match="not 0; change --beam"):
-        beam_widths(None, 0)
+    with pytest.raises(
+        UserError, match=r"growing widths such as \(3, 10, 25\), not [^;]*; change x"
+    ):
+        beam_widths(given, "x")
 
 
 def test_options_that_contradict_each_other(searching):

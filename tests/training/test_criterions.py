@@ -73,7 +73,7 @@ def test_batch_is_the_sum_of_its_sentences(make):
 def test_ragged_batch_gives_finite_loss_and_gradients(make, head):
     if make is adacos and head == "linear":
         dictionary, model, criterion = build(make, output_head=head)
-        with pytest.raises(UserError, match="change --criterion or --output-head"):
+        with pytest.raises(UserError, match="change criterion or output_head"):
             criterion(model, make_sample(dictionary))
         return
     dictionary, model, criterion = build(make, output_head=head)
@@ -161,7 +161,7 @@ def test_scale_is_never_below_the_option(least):
 
 @pytest.mark.parametrize("least", [0.5, 31.0, float("nan")])
 def test_bound_outside_the_range_of_the_scale_is_refused(least):
-    with pytest.raises(UserError, match=f"between 1 and 30, .* {least:g}; change --min-scale"):
+    with pytest.raises(UserError, match=f"between 1 and 30, .* {least:g}; change min_scale"):
         build(lambda task: AdaCosCriterion(task, False, least))
 
 

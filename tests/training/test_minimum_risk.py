@@ -162,9 +162,9 @@ def test_validation_has_the_loss_of_adacos(build):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"risk_beam": 1}, "teach nothing.*; change --risk-beam"),
+        ({"risk_beam": 1}, "teach nothing.*; change risk_beam"),
         ({"risk_weight": 0.0}, "a weight of 0 teach nothing"),
-        ({"min_scale": 99.0}, "; change --min-scale"),
+        ({"min_scale": 99.0}, "; change min_scale"),
     ],
 )
 def test_options_that_cannot_be_used(build, options, reason):
@@ -182,7 +182,7 @@ def test_semantics_that_cannot_be_used_are_refused_where_training_begins():
     criterion = MinimumRiskCriterion(task, False, risk_semantics="exact")
     # Validation builds it from the options of a checkpoint, and needs no judge.
     criterion(model.eval(), sample)
-    with pytest.raises(UserError, match="exact compares answers.*--risk-semantics"):
+    with pytest.raises(UserError, match="exact compares answers.*risk_semantics"):
         criterion(model.train(), sample)
 
 
@@ -224,7 +224,7 @@ def test_the_judge_is_told_which_tokens_are_symbols(build):
 
 def test_without_a_name_the_domain_of_the_model_accepts():
     task = make_task(make_dictionary())
-    with pytest.raises(UserError, match="--risk-semantics"):
+    with pytest.raises(UserError, match="risk_semantics"):
         MinimumRiskCriterion(task, False)._judges
     task.cfg.domain = "prop"
     assert MinimumRiskCriterion(task, False)._judges.judge.semantics == "prop"

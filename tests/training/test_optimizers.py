@@ -158,7 +158,7 @@ def test_betas_may_be_a_text_or_a_list(network, betas):
 
 @pytest.mark.parametrize("betas", ["0.9", "0.9 0.95", "(0.9,)", 0.9])
 def test_betas_that_are_not_two_numbers_are_refused(network, betas):
-    with pytest.raises(UserError, match="not two numbers such as .*--adam-betas"):
+    with pytest.raises(UserError, match="not two numbers such as .*adam_betas"):
         built("adamw", network, adam_betas=betas)
 
 

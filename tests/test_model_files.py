@@ -1,0 +1,201 @@
+"""A model in files: voters share what is theirs together, and saved and loaded is the same."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from command_line import sit
+from conftest import PACKAGE, make_dictionary, make_model, redraw
+from texts import SORTS, TEXTS, make_language_model
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.export.checkpoint_folders import export, export_hub
+from sit_fairseq.model import Model
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+from sit_fairseq.tasks.file_options import read_state
+from sit_fairseq.tasks.stream_dictionary import StreamDictionary
+
+CHECKPOINTS = PACKAGE.parent / "checkpoints"
+
+# What each shipped model is asked, in names that no file knows.
+ASKED = {
+    "binding": ["f ( let x7 = x9 ; g ( x7 , h ) )", "g ( h , x1 )"],
+    "converted": ["& q ! r", "<-> | q r ! s"],
+    "copy": ["q r r s q", "z"],
+    "entities": ["▁<ent7> ▁gave ▁<ent9>", "<ent7> ▁slept ▁because <ent12345> ▁met <ent7>"],
+    "ltl": ["& F req G ! grant", "U req X grant"],
+    "planning": [
+        "blocksworld on block71 block9 ontable block9 clear? block71",
+        "gripper at ball40 room3 at-robot room3 free gripper9 carry ball41 gripper8",
+    ],
+    "prop": ["& req ! grant", "<-> | req grant ! bus"],
+}
+
+
+def own(name):
+    """A model made in Python, untrained: the kinds that nobody ships."""
+    made = {
+        "random": lambda: make_model(
+            symbol_embedding="random", symbol_code_dim=6, stream_attention="EP-DP-CP"
+        ),
+        "fresh": lambda: make_model(fresh_symbols=2, fresh_names="k,l,m"),
+        "numbered": lambda: make_model(fresh_symbols=2),
+        "text": lambda: make_language_model(fresh_names="k,l,m,n,o,p,q").float(),
+        "text of sorts": lambda: make_language_model(
+            make_dictionary(pattern=SORTS),
+            fresh_symbols="odd=3,even=4",
+        ).float(),
+    }
+    return redraw(made[name]())
+
+
+OWN = ("random", "fresh", "numbered", "text", "text of sorts")
+
+
+@pytest.fixture
+def path_of(tmp_path):
+    """The path of a model by its name."""
+
+    def find(name):
+        if name not in OWN:
+            return CHECKPOINTS / name
+        core = own(name)
+        core.vocabulary.dictionary.forget_after(len(core.vocabulary.row_of_index))
+        if not (tmp_path / name).exists():
+            Model([core], "prop").save(tmp_path / name)
+        return tmp_path / name
+
+    return find
+
+
+def facts(model, name):
+    """All that users see of a model: what it knows, and says to the last bit."""
+    asked = ASKED.get(name, ["& q ! r", "| q ! q", "xor | q r & s 1"])
+    if "text" in name:
+        found = model.complete([*TEXTS, ""], beam=2, max_length=5)
+    else:
+        found = model.answer(asked, beams=(2,), max_length=5)
+    assert any(one.text for one in found)
+    tokens, fresh = model.core.vocabulary.dictionary, model.core.vocabulary.fresh
+    with tokens.names_of_one_call():
+        names = [tokens[index] for index in fresh.name([])] if fresh else []
+    return found, names, model.symbols, model.domain, model.fresh_symbols, model.base_tokens
+
+
+@pytest.mark.parametrize("name", [*ASKED, *OWN])
+def test_a_model_that_votes_with_itself_answers_as_alone_to_the_bit(name, path_of):
+    path = path_of(name)
+    voters = [path] * (2 if name in ASKED else 3)
+    assert facts(Model.load(*voters), name) == facts(Model.load(path), name)
+
+
+def test_models_of_other_tokens_do_not_vote_together(path_of):
+    for others in (["prop", "ltl"], ["prop", "planning"], ["fresh", "prop"]):
+        with pytest.raises(UserError, match="cannot vote as an ensemble"):
+            Model.load(*map(path_of, others))
+
+
+@pytest.mark.parametrize("names", [["fresh", "numbered"], ["numbered", "fresh"]])
+def test_voters_have_tokens_and_names_of_the_first(names, path_of):
+    both = Model.load(*map(path_of, names))
+    first, second = (model.vocabulary for model in both._models)
+    assert second.dictionary is first.dictionary and second.fresh_names == first.fresh_names
+    assert facts(both, "fresh")[1] == facts(Model.load(path_of(names[0])), "fresh")[1]
+
+
+@pytest.mark.parametrize("name", ["converted", "planning", "prop", *OWN])
+def test_where_tensors_are_made_by_default_does_not_matter(name, path_of):
+    """As on a machine whose default device is a GPU; one without memory finds all that forget it."""
+    path = path_of(name)
+    expected = facts(Model.load(path), name)
+    with torch.device("meta"):
+        assert facts(Model.load(path), name) == expected
+
+
+LOADED = [
+    *((name, {}) for name in (*ASKED, *OWN)),
+    ("prop", dict(symbols=r"[qr]|<\d+>|req|grant|bus")),
+    ("prop", dict(fresh_symbols=numpy.int64(3))),
+    ("prop", dict(fresh_symbols=2, fresh_names="k,l")),
+    ("binding", dict(symbols="[a-eijklmnxyz][0-9]*")),
+    ("binding", dict(fresh_names="x1,x2,x3,x4,x5,x6,x7,x8,x9")),
+    ("binding", dict(symbols="[a-eijklmnxyz][0-9]*", fresh_names="z1,z2,z3,z4,z5,z6")),
+    ("planning", dict(fresh_symbols="block=2,ball=1")),
+    ("fresh", dict(symbols="[a-z]|name[0-9]")),
+    ("fresh", dict(fresh_names="x,y,z", fresh_symbols=3)),
+    ("text", dict(fresh_symbols=7)),
+    ("text", dict(symbols="[a-z]|name[0-9]+")),
+    ("text", dict(symbols="[a-z]", fresh_names="z,y,x,w,v,u,t")),
+    ("text of sorts", dict(fresh_symbols="odd=4,even=5")),
+    ("text of sorts", dict(symbols="odd=[acegikmo]|o[0-9]\neven=[bdfhjlnp]")),
+    ("prop", dict(device="cpu")),
+]
+
+
+@pytest.mark.parametrize("name, options", LOADED)
+def test_saved_and_loaded_is_the_same(name, options, path_of, tmp_path):
+    if "text" in name and "fresh_symbols" in options:
+        options = {**options, "fresh_names": ",".join("abcdefghijklmnop")}
+    model = Model.load(path_of(name), **options)
+    before = facts(model, name)
+    model.save(tmp_path / "again")
+    again = Model.load(tmp_path / "again")
+    assert facts(again, name) == before
+    again.save(tmp_path / "twice")
+    once, twice = (torch.load(tmp_path / file, weights_only=True) for file in ("again", "twice"))
+    assert once["cfg"] == twice["cfg"]
+    assert once["cfg"]["task"]["symbols"] == saved_vocabulary(once["model"])[1]
+    torch.testing.assert_close(once["model"], twice["model"], rtol=0, atol=0)
+
+
+def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path):
+    shutil.copytree(CHECKPOINTS / "binding", tmp_path / "new")
+    options = dict(
+        symbols="[a-eijk][0-9]*|name[0-9]", fresh_names="name1,name2,name3,name4,name5,name6"
+    )
+    model = Model.load(CHECKPOINTS / "binding", **options)
+    model.save(tmp_path / "new" / "model.pt")
+    loaded = SymbolInvariantTransformerModel.from_pretrained(tmp_path / "new")
+    asked = ["let name8 = a ; g ( name8 , h )"]
+    (answer,) = model.answer(asked, max_length=20)
+    assert loaded.translate(asked, beam=3, max_len_b=20) == [answer.text]
+    assert "name" in answer.text
+
+
+def test_an_ensemble_is_saved_by_none():
+    path = CHECKPOINTS / "prop"
+    with pytest.raises(UserError, match="an ensemble"):
+        Model.load(path, path).save("nowhere")
+
+
+def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
+    folder = CHECKPOINTS / "copy"
+    for form in (str, Path):
+        for place in (folder, folder / "model.pt"):
+            assert Model.load(form(place)).answer(["a b"], max_length=3)[0].text == "a b"
+            for write in (export, export_hub):
+                written = Path(write(form(place), form(tmp_path / write.__name__)))
+                assert (
+                    Model.load(form(written.parent)).answer(["a b"], max_length=3)[0].text == "a b"
+                )
+            card = (tmp_path / "export_hub" / "README.md").read_text()
+            assert card.endswith((folder / "README.md").read_text())
+            loaded = SymbolInvariantTransformerModel.from_pretrained(form(place))
+            assert loaded.translate(["a b"], beam=1, max_len_b=3) == ["a b"]
+            assert read_state(form(place))["cfg"]["task"]["domain"] == "copying"
+        assert len(StreamDictionary.load(form(folder / "dict.src.txt"))) >= 4
+
+
+def test_commands_take_the_folder_of_a_model(tmp_path, capsys):
+    for side in ("src", "tgt"):
+        (tmp_path / f"x.{side}").write_text("a b\nb\n")
+    data, result = tmp_path / "x", tmp_path / "copy.json"
+    path = ("--path", CHECKPOINTS / "copy")
+    sit("evaluate", "copying", data, *path, "--max-len", 3, "--result", result)
+    assert json.loads(result.read_text())["correct"]["correct"]["percent"] == 100
+    sit("answer", "prop", "a & b", "--path", CHECKPOINTS / "prop", "--output", tmp_path / "out")
+    assert (tmp_path / "out.tgt").exists() and "a & b" in capsys.readouterr().out
