@@ -120,6 +120,13 @@ def test_each_seed_may_have_data_of_its_own(folder, calls):
         assert f'"prop", "bin{seed}/test"' in (run / "test.command").read_text()
 
 
+def test_a_folder_that_the_caller_names_may_have_models(folder, calls):
+    some = table(folder, **ONE, models={"A": ""}, measurements={})
+    run_table(some, folder, "some", 1, folder / "models")
+    text = (folder / "runs" / "All" / "A" / "seed1" / "train.yaml").read_text()
+    assert f"user_dir: {folder}/models\n" in text
+
+
 def test_what_was_measured_otherwise_is_measured_again(folder, calls):
     carry_out(folder, calls)
     (folder / "x.src").write_text("b\n")
