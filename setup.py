@@ -33,7 +33,6 @@ setup(
             *("omegaconf", "hydra-core", "sacrebleu", "bitarray", "scikit-learn", "packaging"),
         ],
         "prop": ["py-aiger-sat==3.0.7", "python-sat==1.9.dev17"],
-        "llm": ["openai>=3"],
         "ltl": ["spottl; sys_platform == 'linux' and platform_machine == 'x86_64'"],
         "text": ["protobuf", "sentencepiece"],
         "plots": ["matplotlib"],

@@ -1,21 +1,15 @@
-"""The paper's prompts, and asking them: answers are kept, measured, and bounded."""
+"""The paper's prompts: what is asked, and how answers are read and measured."""
 
 import json
 import re
-import resource
 import sys
-import time
-from pathlib import Path
 
 import pytest
-from chat_server import KEY, ChatServer, completion, formula_of
-from command_line import load_script, sit
+from command_line import sit
 
+from examples.language_models import prompts as PROMPTS
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
-
-ASK = load_script("examples/language_models/ask.py")
-PROMPTS = sys.modules["prompts"]
 
 EXAMPLES = {
     "ltl": {
@@ -40,36 +34,6 @@ PROBLEMS = {
     "! a": ("a 0", "!a", "a is false"),
     "a": ("a 1", "a", '{"a": 1}'),
 }
-
-
-def model(request):
-    contents = {people: content for _, people, content in PROBLEMS.values()}
-    return completion(contents[formula_of(request)])
-
-
-@pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ChatServer(model) as server:
-        yield server
-
-
-@pytest.fixture
-def ask(tmp_path, monkeypatch, server):
-    """Runs the script on the problems, and returns the file of the answers."""
-    pairs = [(formula, label) for formula, (label, *_) in PROBLEMS.items()]
-    write_pairs(str(tmp_path / "test"), pairs)
-
-    def run(*words):
-        out = tmp_path / "answers.jsonl"
-        options = ["--semantics", "prop", "--model", "m", "--base-url", server.url]
-        options += ["--max-retries", "0", "--out", str(out), *words]
-        monkeypatch.setattr(sys, "argv", ["ask.py", str(tmp_path / "test"), *options])
-        ASK.main()
-        return out
-
-    return run
 
 
 @pytest.mark.parametrize("semantics, label", [("ltl", "Trace"), ("prop", "Assignment")])
@@ -115,109 +79,46 @@ def test_answers_are_read_or_refused(semantics, content, answer):
         assert PROMPTS.read_answer(content, semantics) == answer
 
 
-def test_questions_are_not_sent_to_another_server(server, ask):
-    with ChatServer(model) as other:
-        server.status, server.headers = 307, {"Location": f"{other.url}/chat/completions"}
-        with pytest.raises(UserError, match="does not answer"):
-            ask()
-        assert server.requests and not other.requests
+@pytest.fixture
+def script(monkeypatch, capsys):
+    """Runs the script, and returns the lines that it prints."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["prompts.py", *map(str, words)])
+        PROMPTS.main()
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
 
 
-def test_answers_are_measured_by_sit_evaluate(server, ask, tmp_path, capfd):
-    out = ask("--request", '{"temperature": 0, "seed": 7}')
-    prefix, result = tmp_path / "test", tmp_path / "result.json"
-    options = ("--generated", out, "--result", result)
-    sit("evaluate", "prop", prefix, *options)
-    found = json.loads(result.read_text())["result"]
-    verdicts = {verdict: count for verdict, count in found["verdicts"].items() if count}
-    assert verdicts == {"satisfied": 3, "violated": 1, "invalid": 2}
-    request = next(r for r in server.requests if formula_of(r) == "a & b")
-    assert (request["model"], request["temperature"], request["seed"]) == ("m", 0, 7)
-    schema = request["response_format"]["json_schema"]["schema"]
+def test_answers_are_measured_by_sit_evaluate(script, tmp_path):
+    pairs = [(formula, label) for formula, (label, *_) in PROBLEMS.items()]
+    write_pairs(str(tmp_path / "test"), pairs + pairs[:1])
+    asked = script("prop", tmp_path / "test")
+    assert [request["source"] for request in asked] == list(PROBLEMS), "each formula once"
+    lines = []
+    for request in asked:
+        [message] = request["messages"]
+        _, people, content = PROBLEMS[request["source"]]
+        assert f"Your Turn\nFormula: {people}\n" in message["content"]
+        lines.append(json.dumps({"source": request["source"], "content": content}) + "\n")
+    schema = asked[1]["response_format"]["json_schema"]["schema"]
     assert schema["properties"] == {name: {"type": "boolean"} for name in "ab"}
     assert "response_format" not in PROMPTS.answer_format("a", "ltl")
-    assert set(server.keys) == {f"Bearer {KEY}"}
-    assert KEY not in "".join([out.read_text(), result.read_text(), *capfd.readouterr()])
+    contents, given = tmp_path / "contents.jsonl", tmp_path / "given.jsonl"
+    contents.write_text("".join(lines))
+    read = script("prop", "--answers", contents)
+    given.write_text("".join(f"{json.dumps(line)}\n" for line in read))
+    result = tmp_path / "result.json"
+    sit("evaluate", "prop", tmp_path / "test", "--generated", given, "--result", result)
+    found = json.loads(result.read_text())["result"]
+    verdicts = {verdict: count for verdict, count in found["verdicts"].items() if count}
+    assert verdicts == {"satisfied": 4, "violated": 1, "invalid": 2}
 
 
-def test_a_server_that_dies_costs_no_answer(server, ask):
-    def dying(request):
-        server.status = 503 if len(server.requests) >= 3 else 200
-        return model(request)
-
-    server.answer = dying
-    with pytest.raises(UserError, match="does not answer: InternalServerError.*goes on from there"):
-        ask("--concurrency", "1")
-    server.status, server.answer = 200, model
-    ask()
-    asked = list(map(formula_of, server.requests))
-    assert len(set(asked)) == len(PROBLEMS) and len(asked) == len(PROBLEMS) + 1
-    ask()
-    assert len(server.requests) == len(asked), "what was answered is not asked again"
-    with pytest.raises(UserError, match="of another run .*request.*--out"):
-        ask("--request", '{"temperature": 1}')
-
-
-def endless(write, body):
-    while True:
-        write(b" " * 65536)
-
-
-def dripping(write, body):
-    while True:
-        write(b" ")
-        time.sleep(0.02)
-
-
-@pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize(
-    "send, reason", [(endless, "more than 1048576 bytes"), (dripping, "within 0.5 seconds")]
-)
-def test_a_server_that_keeps_sending_is_left(server, ask, status, send, reason):
-    server.send, server.status = send, status
-    began = time.monotonic()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(UserError, match=reason):
-        ask("--timeout", "0.5" if send is dripping else "60")
-    assert time.monotonic() - began < 20
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 * 1024
-
-
-def test_what_is_compressed_is_not_unpacked(server, ask):
-    server.headers = {"Content-Encoding": "gzip"}
-    with pytest.raises(UserError, match="compressed response"):
-        ask()
-
-
-@pytest.mark.parametrize(
-    "status, body, reason",
-    [
-        (401, json.dumps({"error": {"message": f"Bearer {KEY} is wrong"}}), r"\*\*\* is wrong"),
-        (200, "<html>welcome</html>", "does not answer"),
-        (200, "[" * 100000, "does not answer"),
-    ],
-)
-def test_other_failures_are_one_sentence_without_the_key(server, ask, status, body, reason):
-    server.status, server.answer = status, lambda request: body.encode()
-    with pytest.raises(UserError, match=reason) as error:
-        ask()
-    assert KEY not in str(error.value) and "\n" not in str(error.value)
-
-
-def test_a_refusal_and_half_a_character_are_answers(server, ask):
-    server.answer = lambda request: completion(None, refusal=f"No {KEY} \ud800")
-    contents = [json.loads(line).get("content") for line in ask().read_text().splitlines()]
-    assert contents[1:] == ["No *** ?"] * len(PROBLEMS)
-
-
-def test_a_key_is_needed(ask, server, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
-        ask()
-
-
-def test_a_dry_run_asks_nobody(server, ask, capsys):
-    out = ask("--dry-run")
-    printed = capsys.readouterr().out
-    assert printed.count("Your Turn") == len(PROBLEMS) and '"model": "m"' in printed
-    assert not server.requests and not Path(out).exists()
+@pytest.mark.parametrize("line", ["x", "[]", '{"source": "a"}', '{"source": "a", "content": null}'])
+def test_a_line_without_an_answer_is_named(script, tmp_path, line):
+    path = tmp_path / "contents.jsonl"
+    path.write_text(f'{{"source": "a", "content": ""}}\n{line}\n')
+    with pytest.raises(UserError, match="line 2 of .*contents.jsonl"):
+        script("ltl", "--answers", path)

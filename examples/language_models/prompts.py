@@ -1,5 +1,14 @@
 """The prompts of the paper, word for word, and what the answers to them mean.
 
+    python examples/language_models/prompts.py ltl data/test > prompts.jsonl
+    python examples/language_models/prompts.py ltl --answers contents.jsonl > answers.jsonl
+    sit evaluate ltl data/test --generated answers.jsonl --result ltl.json
+
+The first command prints a line for each formula of data/test.src: the formula as ``source``, and
+``messages`` as chat completions take them. Lines of ``prop`` have the ``response_format``, too. Ask
+any model, and write a line ``{"source": …, "content": …}`` for each answer. The second command turns
+these into the notation of the data; an answer that cannot be read counts as invalid.
+
 The two listings are quoted from the appendix "LLM Setup" of Işık and Li, "Names Don't Matter:
 Symbol-Invariant Transformer for Open-Vocabulary Learning", ICML 2026, spelling included. What the
 appendix does not print is done like this: formulas are written as those of its examples are; double
@@ -7,15 +16,19 @@ braces are single ones in the prompt, since its placeholder is one of Python's; 
 assignment has the symbols of the formula, none of which must be there.
 """
 
+import argparse
 import json
 import math
 import re
-from typing import Any, Dict, List, Mapping, Tuple
+import sys
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from sit_fairseq.domains.formulas.infix import quoted
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.domains.formulas.syntax import CONSTANTS, Tree, formula_symbols, parse
 from sit_fairseq.domains.ltl.traces import parse_trace
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import read_sentences
 
 LTL_LISTING = """\
 Your task is to generate a satisfying trace for a given LTL (Linear Temporal Logic) formula.
@@ -205,3 +218,55 @@ def _step(text: str) -> List[str]:
 
 class _Pairs(List[Tuple[str, Any]]):
     """A JSON object as the list of its pairs, to be told from a JSON array."""
+
+
+def requests(sources: List[str], semantics: str) -> Iterator[Dict[str, Any]]:
+    """What to ask about each formula, once."""
+    for source in dict.fromkeys(sources):
+        messages = [{"role": "user", "content": prompt(source, semantics)}]
+        yield {"source": source, "messages": messages, **answer_format(source, semantics)}
+
+
+def answers(path: str, semantics: str) -> Iterator[Dict[str, str]]:
+    """The answers of a file of JSON lines, read.
+
+    Raises:
+        UserError: a line has no formula with what a model wrote.
+    """
+    for number, line in enumerate(read_sentences(path), start=1):
+        try:
+            entry = json.loads(line)
+            source, content = entry["source"] + "", entry["content"] + ""
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise UserError(f"line {number} of {path} has no source with a content")
+        try:
+            answer = read_answer(content, semantics)
+        except (ValueError, RecursionError):
+            answer = f"unreadable ? {number}"  # invalid for every judge, and equal to no other
+        yield {"source": source, "answer": answer}
+
+
+def main() -> None:
+    """Reads the command line and does what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("semantics", choices=list(LISTINGS))
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("prefix", metavar="PREFIX", nargs="?", help="formulas in PREFIX.src")
+    what.add_argument("--answers", metavar="FILE.jsonl", help="what a model wrote")
+    args = parser.parse_args()
+    lines = (
+        answers(args.answers, args.semantics)
+        if args.answers
+        else requests(read_sentences(f"{args.prefix}.src"), args.semantics)
+    )
+    for line in lines:
+        print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

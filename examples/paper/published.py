@@ -1,50 +1,31 @@
 """Turns published data sets into sentence pairs for fairseq-preprocess.
 
-    python -m examples.paper.published pairs --semantics ltl ltl-35-supp data/ltl
-    python -m examples.paper.published pairs --semantics prop test.txt data/test
-    python -m examples.paper.published heat-map --semantics ltl eval2d-10ap.pkl data/grid
+    python -m examples.paper.published --semantics ltl ltl-35-supp data/ltl
+    python -m examples.paper.published --semantics prop test.txt data/test
 
-``pairs`` reads files of two lines per sample, a formula and its trace or assignment, in the
-notation without spaces of DeepLTL (ltl-35, ltl-35-supp, prop-35): ``&!ab`` and ``&!ab;{1}``,
-``a1b0``. Of a folder it reads train.txt, val.txt and test.txt, those there are, and writes
-OUT/train.src, OUT/train.tgt and so on.
-
-``heat-map`` reads a pickled heat map of the published code and writes a grid (``sit generate
-grid``). A pickle that asks for more than plain data is refused, and nothing of it is run.
+Files have two lines per sample, a formula and its trace or assignment, in the notation without
+spaces of DeepLTL (ltl-35, ltl-35-supp, prop-35): ``&!ab`` and ``&!ab;{1}``, ``a1b0``. Of a folder
+it reads train.txt, val.txt and test.txt, those there are, and writes OUT/train.src, OUT/train.tgt
+and so on. ``sit grid OUT --from data/test --symbols '[a-z]'`` makes a heat map of such pairs.
 """
 
 import argparse
 import logging
 import os
-import pickle
 import re
-from collections import defaultdict
-from io import BytesIO
-from typing import Any, Iterator, List, Sequence, Union
+from typing import Iterator, List, Sequence
 
-from sit_fairseq.datasets.grid import grid_of_pairs
 from sit_fairseq.datasets.pair_files import Pair, write_pairs
 from sit_fairseq.domains.formulas.syntax import RESERVED, formula_symbols
 from sit_fairseq.domains.ltl.traces import check_ltl, parse_trace
 from sit_fairseq.domains.prop.propositional import check_propositional, parse_assignment
 from sit_fairseq.errors import MalformedFormula, UserError
-from sit_fairseq.judging.workers import End, WorkerPool
 from sit_fairseq.storage.files import read_sentences
 
 logger = logging.getLogger(__name__)
 
 # The name of an answer, by semantics.
 ANSWERS = {"prop": "assignment", "ltl": "trace"}
-
-# What unpickling may take: a pickle of some bytes can ask for any amount of either.
-_SECONDS, _GIB = 30.0, 1.0
-
-# Characters of all texts of a pickle: one that is stored once can be used many times.
-_MAX_CHARACTERS = 2**28
-
-# What a pickled heat map may name: a dictionary that fills itself with lists.
-_NAMES = {"collections.defaultdict": defaultdict, "builtins.list": list, "__builtin__.list": list}
-
 
 # The longest token first: <-> is not - and >, xor is not x, o and r.
 _COMPACT = re.compile(
@@ -140,57 +121,6 @@ def read_published_pairs(path: str, semantics: str, bad: List[str]) -> Iterator[
         bad.append(f"line {len(lines)}: the {ANSWERS[semantics]} of this formula is missing")
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    """Builds plain data and nothing else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _NAMES[f"{module}.{name}"]
-        except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {f'{module}.{name}'[:80]!r}")
-
-
-def unpickle(data: bytes) -> Union[List[Pair], str]:
-    """The formulas and answers of a pickled heat map, or what is wrong with it."""
-    try:
-        cells = _PlainUnpickler(BytesIO(data)).load().values()
-        pairs = [(formula, answer) for cell in cells for answer, formula in cell]
-    except MemoryError:
-        raise
-    except pickle.UnpicklingError as error:
-        return str(error)
-    except Exception:  # a damaged pickle can raise anything
-        return "it is no dict of lists of pairs"
-    if {type(text) for pair in pairs for text in pair} - {str}:
-        return "it has pairs of something else than texts"
-    if sum(len(text) for pair in pairs for text in pair) > _MAX_CHARACTERS:
-        return f"its texts have more than {_MAX_CHARACTERS} characters"
-    return pairs
-
-
-def read_pickled_heat_map(path: str) -> List[Pair]:
-    """Reads the formulas and answers of a heat map, in a process of limited time and memory.
-
-    A pickle is a program; nothing is called that it names.
-
-    Raises:
-        UserError: it is no such pickle, or asks for more than plain data.
-    """
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}; name an existing file.")
-    with WorkerPool(unpickle, 1, _SECONDS, _GIB, show=lambda data: path) as pool:
-        (outcome,) = pool.imap([data])
-    found = outcome.value
-    if outcome.end is not End.result:
-        found = f"it takes more than {_SECONDS:g} s or {_GIB:g} GiB"
-    if isinstance(found, str):
-        raise UserError(f"{path} is not the pickle of a heat map: {found}")
-    return found
-
-
 def _checked(pairs: List[Pair], bad: List[str], path: str, skip_malformed: bool) -> List[Pair]:
     """Refuses a file with bad samples, unless they are to be left out, or without good ones."""
     if bad and not skip_malformed:
@@ -235,48 +165,20 @@ def import_pairs(
         yield f"{len(pairs)} samples of {path} in {prefix}.src and .tgt"
 
 
-def import_heat_map(
-    source: str, target: str, semantics: str, skip_malformed: bool = False
-) -> Iterator[str]:
-    """Converts a pickled heat map to a grid, where lengths are numbers of tokens.
-
-    ``target`` is the folder to write; see :func:`import_pairs`.
-    """
-    pairs: List[Pair] = []
-    bad: List[str] = []
-    for number, (text, answer) in enumerate(read_pickled_heat_map(source), start=1):
-        try:
-            formula = compact_formula(text, semantics)
-            pairs.append((" ".join(formula), " ".join(compact_answer(answer, formula, semantics))))
-        except ValueError as error:
-            bad.append(f"sample {number}: {error}")
-    pairs = _checked(pairs, bad, source, skip_malformed)
-    options = {"semantics": semantics, "imported": os.path.basename(source)}
-    grid = grid_of_pairs(pairs, formula_symbols, options)
-    grid.write(target)
-    yield f"{len(pairs)} samples of {source} in {len(grid.cells)} cells in {target}"
-
-
 def main() -> None:
     """Reads the command line and does what it says."""
     logging.basicConfig(format="%(message)s")
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    kinds = parser.add_subparsers(dest="kind", required=True)
-    for kind, source, target in (
-        ("pairs", "file or folder", "prefix of the files, or folder, to write"),
-        ("heat-map", "pickle", "folder to write"),
-    ):
-        add = kinds.add_parser(kind).add_argument
-        add("source", metavar="IN", help=source)
-        add("target", metavar="OUT", help=target)
-        add("--semantics", choices=sorted(ANSWERS), required=True, help="the logic")
-        skip_help = "leave out samples that cannot be read, with a warning"
-        add("--skip-malformed", action="store_true", help=skip_help)
+    add = parser.add_argument
+    add("source", metavar="IN", help="file or folder")
+    add("target", metavar="OUT", help="prefix of the files, or folder, to write")
+    add("--semantics", choices=sorted(ANSWERS), required=True, help="the logic")
+    skip_help = "leave out samples that cannot be read, with a warning"
+    add("--skip-malformed", action="store_true", help=skip_help)
     args = parser.parse_args()
-    do = import_pairs if args.kind == "pairs" else import_heat_map
-    for summary in do(args.source, args.target, args.semantics, args.skip_malformed):
+    for summary in import_pairs(args.source, args.target, args.semantics, args.skip_malformed):
         print(summary)
 
 

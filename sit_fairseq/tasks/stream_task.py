@@ -28,7 +28,6 @@ from sit_fairseq.training import optimizers  # noqa: F401
 from sit_fairseq.training.alpha_renaming import AlphaRenaming
 from sit_fairseq.training.criterions import StreamLabelSmoothedCrossEntropyCriterion
 from sit_fairseq.training.muon import mark_embeddings
-from sit_fairseq.training.pace import Pace
 from sit_fairseq.training.position_gaps import PositionGaps
 from sit_fairseq.training.training_batches import LengthRamp, TrainingBatchIterator
 
@@ -61,7 +60,6 @@ class StreamTask:
         self._gaps = PositionGaps(self.source_dictionary, self.cfg.seed)
         self._length_ramp = length_ramp
         self._epoch = 1
-        self._pace: Optional[Pace] = None
 
     @classmethod
     def add_args(cls, parser) -> None:
@@ -171,8 +169,6 @@ class StreamTask:
     def optimizer_step(self, optimizer, model, update_num) -> None:
         """As in fairseq; then the scale of the cosines follows, on every rank."""
         super().optimizer_step(optimizer, model, update_num)
-        if self._pace is not None:
-            self._pace.note_update()
         scale = _output_scale(model)
         if scale is not None:
             scale.update()

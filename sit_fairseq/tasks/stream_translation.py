@@ -24,7 +24,6 @@ from sit_fairseq.tasks.scoring import JudgedValidation, generation_options, log_
 from sit_fairseq.tasks.stream_counts import lost_names
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_task import StreamTask
-from sit_fairseq.training.pace import Pace
 from sit_fairseq.training.training_batches import LengthRamp
 
 logger = logging.getLogger(__name__)
@@ -143,7 +142,6 @@ class StreamTranslationTask(StreamTask, TranslationTask):
             self._refuse_lost_names("--validate-semantics")
         if self._trains and split == self.cfg.train_subset:
             pairs = self.datasets[split]
-            self._pace = Pace(pairs.num_streams, pairs.src_sizes, pairs.tgt_sizes)
             if self._sentences.fresh_symbols and not pairs.most_fresh:
                 logger.warning(
                     "--fresh-symbols %d cost time and learn nothing: no target of %s holds a "

@@ -15,7 +15,6 @@ from sit_fairseq.tasks.blocks import StreamBlockDataset
 from sit_fairseq.tasks.fairseq_patches import patch_command
 from sit_fairseq.tasks.options import StreamOptions, check_renaming, option, refuse_given
 from sit_fairseq.tasks.stream_task import StreamTask
-from sit_fairseq.training.pace import Pace
 
 
 @dataclass
@@ -75,15 +74,12 @@ class SymbolLanguageModelingTask(StreamTask, LanguageModelingTask):
         """Loads a split and checks every block of it; a UserError if one is at fault."""
         try:
             super().load_dataset(split, epoch=epoch, combine=combine, **kwargs)
-            blocks = StreamBlockDataset(self.datasets[split], split, self._sentences)
+            self.datasets[split] = StreamBlockDataset(self.datasets[split], split, self._sentences)
         except (AssertionError, OSError, ValueError, struct.error) as error:
             raise UserError(
                 f"the {split} split of {self.cfg.data} cannot be read ({error}); run "
                 f"fairseq-preprocess --only-source again, with --{split}pref, or name another split"
             ) from error
-        self.datasets[split] = blocks
-        if self._trains and split == self.cfg.train_subset:
-            self._pace = Pace(blocks.num_streams, blocks.sizes)
 
     def eval_lm_dataloader(self, dataset, *args, context_window: int = 0, **kwargs):
         """As in fairseq; a block is no context of another, as its symbols are its own."""

@@ -1,4 +1,4 @@
-"""Training by several processes: fairseq's own torch.distributed, started by torchrun."""
+"""Training by several processes: fairseq's own torch.distributed."""
 
 import json
 import re
@@ -51,18 +51,23 @@ def two_ranks(data, directory, *arguments, common=PAIRS):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [BIN / "torchrun", "--no-python", "--nproc_per_node", 2, "--master_port", port]
-    command += ["bash", ROOT / "examples/distributed/run.sh", data, "--save-dir", directory]
-    command += [*common, *arguments]
+    command = [BIN / "fairseq-train", data, "--save-dir", directory, *common, *arguments]
     command += ["--ddp-backend", "legacy_ddp", "--distributed-backend", "gloo"]
-    result = subprocess.run(
-        [*map(str, command)],
-        capture_output=True,
-        text=True,
-        env={"PATH": f"{BIN}:/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": str(directory)},
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
-    return curve(re.findall(r"train_inner \| (\{.*\})", result.stdout + result.stderr))
+    command += ["--distributed-init-method", f"tcp://127.0.0.1:{port}", "--distributed-no-spawn"]
+    command += ["--distributed-world-size", 2, "--distributed-rank"]
+    ranks = [
+        subprocess.Popen(
+            [*map(str, command), str(rank)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={"PATH": f"{BIN}:/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": str(directory)},
+        )
+        for rank in range(2)
+    ]
+    said = [process.communicate()[0] for process in ranks]
+    assert [process.returncode for process in ranks] == [0, 0], said[0][-3000:] + said[1][-3000:]
+    return curve(re.findall(r"train_inner \| (\{.*\})", "".join(said)))
 
 
 @pytest.fixture(scope="module")

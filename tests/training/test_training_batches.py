@@ -5,7 +5,6 @@ import pytest
 import torch
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator
 
-from sit_fairseq.training import pace
 from sit_fairseq.training.training_batches import (
     LengthRamp,
     TrainingBatchIterator,
@@ -127,18 +126,3 @@ def test_draws_are_uniform_among_the_batches_within_the_limit():
     # The long batch is one of three from then on.
     assert abs(third[0] - 4000 / 3) < 150
     assert len(numpy.unique(orders, axis=0)) == 2 * 4 * 3 * 3
-
-
-def test_the_pace_is_logged_once(caplog, monkeypatch):
-    """The first update took long, and one had to wait."""
-    seconds = iter([0, 90, 92, 94, 96, 98, 100, 102, 170, 172, 174, 176, 178])
-    monkeypatch.setattr(pace.time, "monotonic", lambda: next(seconds))
-    training = pace.Pace(numpy.array([1, 4]), numpy.array([5, 8]), numpy.array([3, 3]))
-    with caplog.at_level("INFO"):
-        for _ in range(13):
-            training.note_update()
-    (said,) = [record.getMessage() for record in caplog.records]
-    assert said == (
-        "sentences have 2.5 streams (at most 4) and 6.5 + 3.0 tokens on average; an update takes "
-        "2 s, 1000 of them 33.3 minutes"
-    )
