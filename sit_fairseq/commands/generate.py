@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--held-out", action="store_true", help=help_)
     if parser.words and not parser.words[0].startswith("-"):
         recipe = find(parser.words[0], "domain").recipe
+        if recipe is None and "--held-out" not in parser.words:
+            raise UserError(f"the domain {parser.words[0]} draws no problems")
         if recipe is not None:
             parser.description = inspect.cleandoc(recipe.__doc__ or "")
             add_options(parser, recipe)
@@ -45,8 +47,6 @@ def main(args: argparse.Namespace) -> None:
     if args.held_out:
         _write_held_out(domain, args)
         return
-    if domain.recipe is None:
-        raise UserError(f"the domain {args.domain} draws no problems")
     left_out = generate(domain, from_options(domain.recipe, args), args.out_prefix)
     reasons = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
     print(f"{args.size} samples in {args.out_prefix}.src and .tgt; left out: {reasons}")
