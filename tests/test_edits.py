@@ -119,7 +119,7 @@ def test_reduced(edit, write, tmp_path):
     assert pairs_of(tmp_path / "again") == made != pairs_of(tmp_path / "other")
     edit("reduced", prefix, tmp_path / "all", "--size", 500)
     assert pairs_of(tmp_path / "all") == pairs
-    with pytest.raises(UserError, match="there are 500 pairs, not 80000; change --size"):
+    with pytest.raises(UserError, match="there are 500 pairs, not 80000; change size"):
         edit("reduced", prefix, tmp_path / "more")
     assert not list(tmp_path.glob("more*"))
 

@@ -103,7 +103,7 @@ def test_a_bad_line_is_named_and_the_others_are_read(tmp_path, semantics, text, 
     [
         ("ltl", "none", "out", "Cannot read .*none"),
         ("ltl", "", "out", "no train.txt, val.txt or test.txt"),
-        ("ltl", "empty", "out", "no sample .* change --semantics"),
+        ("ltl", "empty", "out", "no sample .* change semantics"),
         ("ltl", "ltl.txt", "empty/out", "empty is a file; name a folder"),
     ],
 )

@@ -5,7 +5,8 @@
     sit answer ltl --input requirements.txt --output answers
     sit answer my.module:DOMAIN --path model.pt 'a problem'
 
-A domain of your own needs a model, ``--path``. Formulas stand in infix notation (``G [] always
+A domain of your own needs a model, ``--path``. Its problems stand as in data, unless it reads them
+otherwise. Formulas stand in infix notation (``G [] always
 && /\\ and => implies ...``), in prefix notation (lbt's too), or, in a file, in DIMACS. Comments
 (``#``, ``--``, ``//``, ``/* */``) and a final ``;`` in a file are left out. A name is a word such as
 ``door-open`` or ``r[0]``. Any other name needs double quotes: the comparison ``"x <= 3"`` is one
@@ -88,9 +89,6 @@ def main(args: argparse.Namespace) -> None:
             raise UserError(f"name the domain first: sit answer {args.domain}")
         _solving.main(args, domain)
         return
-    for lacking, does in (("read", "reads no problems"), ("write", "writes no answers")):
-        if getattr(domain, lacking) is None:
-            raise UserError(f"{args.domain} {does} as people do; name another domain")
     numbered = _formulas(args, domain)
     formulas = [formula for _, formula in numbered]
     if args.path is None and domain.model is None:
@@ -136,10 +134,10 @@ def _answers(
     args: argparse.Namespace, domain: Domain, formulas: Iterable[str], judges: JudgePool
 ) -> Iterator[dict]:
     """The answers as plain data, as they come."""
-    from sit_fairseq.evaluation.formula_answers import SYMBOLS, answer_formulas
+    from sit_fairseq.evaluation.formula_answers import answer_formulas, symbols_of_questions
     from sit_fairseq.model import Model
 
-    model = Model.load(args.path, symbols=SYMBOLS)
+    model = Model.load(args.path, symbols=symbols_of_questions(domain))
     if model.fresh_symbols:
         raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
     for answer in answer_formulas(formulas, domain, model, judges, args.beams, args.seconds):

@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     if not first.startswith("-"):
         recipe = find(first, "domain").recipe
+        if recipe is None and "--held-out" not in parser.words:
+            raise UserError(f"the domain {first} draws no problems")
         if recipe is not None:
             parser.description = inspect.cleandoc(recipe.__doc__ or "")
             add_options(parser, recipe)
@@ -50,8 +52,6 @@ def main(args: argparse.Namespace) -> None:
     if args.held_out:
         _write_held_out(domain, args)
         return
-    if domain.recipe is None:
-        raise UserError(f"the domain {args.domain} draws no problems")
     left_out = generate(domain, from_options(domain.recipe, args), args.out_prefix)
     reasons = ", ".join(f"{number} {reason}" for reason, number in left_out.items())
     print(f"{args.size} samples in {args.out_prefix}.src and .tgt; left out: {reasons}")

@@ -5,15 +5,30 @@ labelled. A quota says what is drawn, how many are wanted, and when there are no
 Domains (:class:`~sit_fairseq.domains.Domain`) say how a problem is drawn and how it is labelled.
 """
 
+import os
+import pickle
 import platform
 import sys
+import traceback
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from random import Random
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 from tqdm import tqdm
 
@@ -24,7 +39,7 @@ from sit_fairseq.datasets.options import as_dict, at_least, option
 from sit_fairseq.datasets.pair_files import Pair, read_forms, source_file, write_pairs
 from sit_fairseq.datasets.quotas import ByLength, BySize, OfCell, Quota
 from sit_fairseq.datasets.recipes import Cells, Recipe, TimedRecipe
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.workers import WorkerPool
 from sit_fairseq.storage.files import replacing, sha256_of_file
 from sit_fairseq.storage.journal import Journal
@@ -86,6 +101,11 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
     a file cannot be used.
     """
     label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
+    try:
+        pickle.dumps(label)
+    except (AttributeError, pickle.PicklingError, TypeError) as error:
+        reason = "must be functions of a module, for other processes"
+        raise UserError(f"the labels of {domain.name} {reason} ({error}); mend it")
     versions = _versions(domain)
     filling = Filling(domain.symbols, _excluded(domain, recipe.exclude))
     with ExitStack() as stack:
@@ -97,7 +117,7 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
             pairs = filling.fill(ByLength(recipe), partial(_kept_labels, pool, journal))
         else:
             chunks = stack.enter_context(WorkerPool(partial(_chunk, recipe, label), recipe.workers))
-            quota = BySize(recipe.size, chunks.results(count()))
+            quota = BySize(recipe.size, _drawn(chunks, domain.name))
             pairs = filling.fill(quota, quota.labels)
         write_pairs(prefix, tqdm(pairs, total=recipe.size, unit=" samples"))
         if journal is not None:
@@ -107,11 +127,30 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
     return filling.left_out
 
 
-def _chunk(recipe: Recipe, label: Labeller, number: int) -> List[Tuple[str, Label]]:
-    """Draws and labels the problems of a chunk."""
-    rng = Random(f"{recipe.seed} {number}")
-    drawn = (" ".join(recipe.draw(rng)) for _ in range(recipe.per_chunk))
-    return [(source, label(source)) for source in drawn if source]
+def _chunk(recipe: Recipe, label: Labeller, number: int) -> Union[str, List[Tuple[str, Label]]]:
+    """Draws and labels the problems of a chunk; or says how the domain's code fails."""
+    rng, pairs = Random(f"{recipe.seed} {number}"), []
+    try:
+        for _ in range(recipe.per_chunk):
+            tokens = recipe.draw(rng)
+            if isinstance(tokens, str):
+                return f"draws {excerpt(tokens)}, which is no list of tokens"
+            found = label(" ".join(tokens)) if tokens else None
+            if found is not None and not isinstance(found, Label):
+                return f"labels a problem {excerpt(str(found))}, which is no Label"
+            pairs += [] if found is None else [(" ".join(tokens), found)]
+    except Exception as error:  # whatever their code raises
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"line {place.lineno} of {os.path.basename(place.filename)}"
+        return f"fails in {where} ({type(error).__name__}: {error})"
+    return pairs
+
+
+def _drawn(chunks: WorkerPool, domain: str) -> Iterator[List[Tuple[str, Label]]]:
+    for found in chunks.results(count()):
+        if isinstance(found, str):
+            raise UserError(f"the domain {domain} {found}; mend it")
+        yield found
 
 
 def _kept_labels(

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from sit_fairseq.domains.solver import Solver
-from sit_fairseq.errors import UserError
+from sit_fairseq.errors import UserError, advised, excerpt
 from sit_fairseq.judging.judge import Judge, own_object
 from sit_fairseq.search.grammar import Grammar
+from sit_fairseq.symbols.pattern import SymbolPattern
+
+_FUNCTIONS = ("grammar", "read", "write", "split", "rewrite", "held_out", "equal")
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,11 @@ class Domain:
         arity: number of operands of each token that has some, for positions in trees.
         grammar: makes the grammar of its answers.
         read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and
-            ``names``, what the text calls these; a ValueError says why a text is no problem.
-        write: an answer over p0, p1, ... for people, of its tokens and the names by symbol.
+            ``names``, what the text calls these. Where symbols have sorts, ``tokens`` are over any
+            symbols of ``symbols``, and ``names`` are by symbol. A ValueError says why a text is no
+            problem. None for problems as data have them.
+        write: an answer for people, of its tokens and the names by symbol; None for one as data
+            have it.
         split: the problems of a file with their lines, from 1; None for one in each line.
         rewrite: other forms of a problem, from its tokens, each with a function that turns answers to
             the form into answers to the problem. If a problem is long and its first form has less
@@ -67,6 +73,46 @@ class Domain:
     equal: Optional[Callable[[str, str], bool]] = None
     solve: Optional[Type[Solver]] = None
     model: Optional[str] = None
+
+    def __post_init__(self) -> None:
+        """A UserError says what is missing or of another kind."""
+        fault = self._fault()
+        if fault is not None:
+            raise UserError(f"the domain {self.name!r} {fault}")
+
+    def _fault(self) -> Optional[str]:
+        text = isinstance(self.name, str) and isinstance(self.symbols, str)
+        if not (text and self.name and isinstance(self.version, int)):
+            return "needs a name, a version that is a whole number, and a pattern of symbols"
+        draws = self.recipe is not None or self.cells is not None
+        for name, least in (("judges", 1), ("labels", int(draws)), ("arity", 0)):
+            if not isinstance(getattr(self, name), Mapping) or len(getattr(self, name)) < least:
+                what = {"judges": "a class", "labels": "a function", "arity": "a number"}[name]
+                return f"needs {name}: {what} for each name"
+        try:
+            SymbolPattern(self.symbols)
+        except UserError as error:
+            return f"has a wrong pattern of symbols: {advised(str(error))}"
+        for number in self.arity.values():
+            if not isinstance(number, int) or number < 1:
+                return f"has the arity {number!r}, which is no number of operands"
+        kinds = [*((name, one, Judge) for name, one in self.judges.items())]
+        kinds += [("grammar", self.grammar, Grammar)] * isinstance(self.grammar, type)
+        kinds += [("solve", self.solve, Solver)] * (self.solve is not None)
+        for name, one, kind in kinds:
+            if not (isinstance(one, type) and issubclass(one, kind)):
+                return f"has {name}={excerpt(repr(one))}, which is no class of {kind.__name__}"
+            if one.__abstractmethods__:
+                return f"has {one.__name__}, which lacks {min(one.__abstractmethods__)}"
+        functions = {**self.labels, **{name: getattr(self, name) for name in _FUNCTIONS}}
+        for name, one in functions.items():
+            if not (callable(one) or one is None and name in _FUNCTIONS):
+                return f"has {name}={excerpt(repr(one))}, which is no function"
+        for name, method in (("recipe", "draw"), ("cells", "usual")):
+            one = getattr(self, name)
+            if one is not None and not (isinstance(one, type) and hasattr(one, method)):
+                return f"has {name}={excerpt(repr(one))}, which is no class with {method}"
+        return "has cells but no recipe" if self.cells and not self.recipe else None
 
     @property
     def versioned(self) -> str:

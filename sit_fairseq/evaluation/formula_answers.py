@@ -166,26 +166,46 @@ def _renamed(sentence: str, names: Mapping[str, str]) -> str:
     return " ".join(names.get(token, token) for token in sentence.split())
 
 
+@dataclass(frozen=True)
+class _Question:
+    tokens: Sequence[str]
+    names: Mapping[str, str]  # what people call each symbol among them
+
+
+def symbols_of_questions(domain: Domain) -> str:
+    """The pattern of the symbols that a domain's problems are read over."""
+    sorts = SymbolPattern(domain.symbols).sorts != [""]
+    return domain.symbols if domain.read is None or sorts else SYMBOLS
+
+
 def _read(formula: str, domain: Domain) -> Any:
-    """A problem with its tokens and names, or why it cannot be read."""
+    """A :class:`_Question`, or why a text is none."""
     if "\ufffd" in formula:
         return "the line is no text in UTF-8"
     try:
-        return domain.read(formula)
+        if domain.read is None:
+            domain.judge().check(formula)
+            tokens = formula.split()
+            return _Question(tokens, {s: s for s in SymbolPattern(domain.symbols).symbols(tokens)})
+        found = domain.read(formula)
     except ValueError as error:
         return str(error)
+    names = found.names
+    if not isinstance(names, Mapping):
+        names = {f"p{number}": name for number, name in enumerate(names)}
+    return _Question(found.tokens, names)
 
 
 def _answered(
     formula: str, reading: Any, domain: Domain, answer: Optional[Answer], possible: Optional[bool]
 ) -> FormulaAnswer:
-    symbols = {f"p{number}": name for number, name in enumerate(reading.names)}
-    plain = _plain(reading.names, domain)
-    names = {name: name for name in reading.names} if plain else symbols
+    symbols, plain = reading.names, _plain(reading.names.values(), domain)
+    names = {name: name for name in symbols.values()} if plain else dict(symbols)
     source = " ".join(reading.tokens)
     source = _renamed(source, symbols) if plain else source
     if answer is not None and answer.verdict is Verdict.satisfied:
-        text = domain.write(answer.text.split(), symbols)
+        write = domain.write or (lambda tokens, names: _renamed(" ".join(tokens), names))
+        text = write(answer.text.split(), symbols)
         words = _renamed(answer.text, symbols) if plain else answer.text
         return FormulaAnswer(formula, Status.verified, source, words, text, names=names)
     if possible is False:
@@ -212,8 +232,8 @@ def confirmed(
     if isinstance(read, str):
         right: Any = FormulaAnswer(formula, Status.unreadable, reason=read)
     elif noted.status is Status.verified:
-        names = {name: f"p{number}" for number, name in enumerate(read.names)}
-        plain = _plain(read.names, domain)
+        names = {name: symbol for symbol, name in read.names.items()}
+        plain = _plain(names, domain)
         answer = _renamed(noted.answer, names) if plain else str(noted.answer)
         (verdict,) = judges.verify_all([(" ".join(read.tokens), answer)])
         if not verdict.decided:
@@ -236,7 +256,7 @@ def confirmed(
     return noted
 
 
-def _plain(names: Sequence[str], domain: Domain) -> bool:
+def _plain(names: Iterable[str], domain: Domain) -> bool:
     """Whether the symbols of data may be called so: each name is one word, and a symbol."""
     pattern = SymbolPattern(domain.symbols)
     return all(

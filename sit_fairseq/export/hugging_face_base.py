@@ -38,6 +38,7 @@ class SymbolInvariantConfig(PreTrainedConfig):
     cfg: Optional[Dict[str, Any]] = None  # the options, as fairseq keeps them
     tokens: Optional[List[str]] = None  # see SymbolTokenizer
     symbols: str = "[a-z]"  # likewise
+    operands: Optional[str] = None  # of operators, where no domain of the package says them
     symbol_rows: Optional[str] = None  # of symbol_embedding="canonical", see CanonicalVocabulary
     masked: bool = True  # some tokens cannot be produced
     grammar: Optional[str] = None  # of answers, a key of GRAMMARS, as the domain of training says
@@ -114,6 +115,8 @@ class SymbolInvariantModel(PreTrainedModel):
                 saved["source_only"] = torch.zeros(len(SPECIAL_TOKENS) + len(config.tokens or ()))
             if config.symbol_rows is not None:
                 saved["symbol_rows"] = text_buffer(config.symbol_rows)
+            if config.operands is not None:
+                saved["operands"] = text_buffer(config.operands)
             vocabulary.load_state_dict(saved)
             self.core = self._core(options, vocabulary, task.get("seed", 1))
         self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)

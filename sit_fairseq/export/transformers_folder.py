@@ -149,7 +149,7 @@ def _config(
     """The entries of ``config.json`` beside the tokens."""
     weights = small["model"]
     prefix = vocabulary_prefix(weights)
-    rows = weights.get(prefix + "symbol_rows")
+    rows, operands = (weights.get(prefix + name) for name in ("symbol_rows", "operands"))
     kind = {} if not is_text(small["cfg"]) else {"model_type": TEXT_KIND}
     config, place, auto = "SymbolInvariantConfig", _MODEL, "Seq2SeqLM"
     if kind:
@@ -166,6 +166,7 @@ def _config(
         "dtype": "float32",
         "grammar": grammar,
         "masked": prefix + "source_only" in weights,
+        "operands": None if operands is None else buffer_text(operands),
         "symbol_rows": None if rows is None else buffer_text(rows),
         "vocab_size": len(SPECIAL_TOKENS) + num_tokens + 256 * (len(sorts) + 1),
     }

@@ -114,6 +114,8 @@ def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
     try:
         own = getattr(import_module(module), name)
         own = own() if isinstance(own, type) and issubclass(own, kinds) else own
+    except UserError as error:
+        raise UserError(f"{place} cannot be used: {error}; mend {module}")
     except Exception as error:  # whatever their code raises
         raise UserError(f"{place} cannot be used ({type(error).__name__}: {error}); mend {module}")
     if not isinstance(own, kinds):

@@ -18,7 +18,7 @@ from fairseq.tasks import TASK_DATACLASS_REGISTRY
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from sit_fairseq.domains.by_name import is_ours
+from sit_fairseq.domains import known
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, TEXT_KIND, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
@@ -77,7 +77,7 @@ def read_state(
             raise UserError(f"{path} {error}; {remedy}")
         task = state["cfg"]["task"]
         state["task_state"] = {"domain": task.get("domain")}
-        if "domain" in task and not is_ours(task["domain"]):
+        if "domain" in task and known(task["domain"]) is None:
             task["domain"] = None
         name, options = _named(state, "model")
         fault = damage(options, state["model"], _kind("model", name) != "transformer")

@@ -356,5 +356,5 @@ def test_a_domain_of_ones_own_is_answered(answer, tmp_path, monkeypatch):
 
 
 def test_a_domain_that_cannot_be_asked():
-    with pytest.raises(UserError, match="copying reads no problems as people do; name another"):
+    with pytest.raises(UserError, match="no model comes with copying; pass --path"):
         sit("answer", "copying", "a")

@@ -1,14 +1,18 @@
 """A folder for a domain of one's own: from nothing to a table, at a tiny size."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from command_line import ROOT, sit
+from conftest import make_dictionary, make_model
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 
 
 def test_from_nothing_to_a_table(tmp_path, capsys, monkeypatch):
@@ -36,6 +40,31 @@ def test_from_nothing_to_a_table(tmp_path, capsys, monkeypatch):
     sit("judge", "domain:DOMAIN", *files, "--constrained", "domain:DOMAIN", *symbols)
     printed = capsys.readouterr().out
     assert "300/300 correct" in printed and "refuses 0 of 300" in printed
+
+
+def test_a_model_of_the_domain_is_asked(tmp_path, capsys, monkeypatch):
+    """It has sorts; its grammar is that of the domain, which the command line names."""
+    sit("init", tmp_path / "own")
+    capsys.readouterr()
+    monkeypatch.chdir(tmp_path / "own")
+    words, symbols = "has lost gave to and , of nothing", "person=P[0-9]+\nthing=t[0-9]+"
+    dictionary = make_dictionary(["P3", "t7"], words.split(), symbols)
+    ropes = {"encoder_positions": "rope", "decoder_positions": "rope"}
+    Model([make_model(dictionary, **ropes)], "domain:DOMAIN").save("m.pt")
+    with pytest.raises(SystemExit):
+        sit("answer", "domain:DOMAIN", "P3 lost t7", "P3 has +", "--path", "m.pt", "--json")
+    lost, other = map(json.loads, capsys.readouterr().out.splitlines())
+    assert lost["source"] == "P3 lost t7" and lost["names"] == {"P3": "P3", "t7": "t7"}
+    assert (lost["status"], lost["text"]) == ("verified", "nothing")
+    assert other["status"] == "cannot be answered" and "'+'" in other["reason"]
+    with pytest.raises(UserError, match="'domain:DOMAIN' is not of the package"):
+        Model.load("m.pt").answer(["P3 lost t7"], constrained=True)
+    Path("x.src").write_text("P3 lost t7\nP1 gave t4 to P2\n")
+    Path("x.tgt").write_text("nothing\nt4 of P2\n")
+    sit("evaluate", "domain:DOMAIN", "x", "--path", "m.pt", "--constrained", "--result", "x.json")
+    kept = [json.loads(line) for line in Path("x.answers.jsonl").read_text().splitlines()[1:]]
+    parts = r"nothing|t\d of P\d( , t\d of P\d)*"
+    assert len(kept) == 2 and all(re.fullmatch(parts, one["answers"][0]) for one in kept)
 
 
 def test_a_folder_that_exists_is_left_alone(tmp_path):

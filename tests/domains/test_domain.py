@@ -1,19 +1,29 @@
 """A domain of a user's own is one file: every verb finds it, and no other line names it."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from command_line import sit
-from conftest import encode, make_dictionary, make_model, make_task
+from conftest import _Config, encode, make_dictionary, make_model, make_task, small
 from fairseq.dataclass.configs import GenerationConfig
 from generated import read
 
+from sit_fairseq.datasets.generation import _chunk, generate
+from sit_fairseq.datasets.labelling import Label
+from sit_fairseq.datasets.recipes import Recipe
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import domain_of, make_judge
 from sit_fairseq.errors import UserError
+from sit_fairseq.export.transformers_folder import export_transformers
+from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
+from sit_fairseq.model import Model
+from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.search.grammar import Grammar
 
 NAME = "sudoku:DOMAIN"
 
@@ -93,6 +103,78 @@ def test_domains_of_the_package_are_whole(name):
 def test_what_is_no_domain(name, message):
     with pytest.raises(UserError, match=message):
         find(name)
+
+
+class Abstract(Judge):
+    pass
+
+
+@pytest.mark.parametrize(
+    "part, message",
+    [
+        ({"name": ""}, "needs a name"),
+        ({"symbols": "[a"}, "wrong pattern of symbols"),
+        ({"judges": {}}, "needs judges"),
+        ({"judges": None}, "needs judges"),
+        ({"judges": {"rules": Abstract}}, "Abstract, which lacks verify"),
+        ({"judges": {"rules": find("prop").judge()}}, "no class of Judge"),
+        ({"labels": {}}, "needs labels"),
+        ({"labels": {"x": "y"}}, "no function"),
+        ({"recipe": find("prop").recipe()}, "no class with draw"),
+        ({"recipe": None}, "cells but no recipe"),
+        ({"cells": Abstract}, "no class with usual"),
+        ({"grammar": Grammar}, "Grammar, which lacks next"),
+        ({"read": "x"}, "no function"),
+        ({"solve": Abstract}, "no class of Solver"),
+        ({"arity": {"!": "1"}}, "no number of operands"),
+    ],
+)
+def test_a_domain_that_lacks_something_is_refused_at_once(part, message):
+    with pytest.raises(UserError, match=message):
+        replace(find(NAME), **part)
+
+
+class Drawn(Recipe):
+    def draw(self, rng):
+        return self.drawn()
+
+
+@pytest.mark.parametrize(
+    "drawn, label, message",
+    [
+        (lambda: "a b", Label, "draws 'a b', which is no list of tokens"),
+        (lambda: ["a"], str, "labels a problem 'a', which is no Label"),
+        (lambda: 1 / 0, Label, r"fails in line \d+ of test_domain.py \(ZeroDivisionError"),
+    ],
+)
+def test_what_a_domains_code_does_wrong_is_told(monkeypatch, drawn, label, message):
+    monkeypatch.setattr(Drawn, "drawn", staticmethod(drawn), raising=False)
+    assert re.search(message, _chunk(Drawn(), label, 0))
+
+
+def test_labels_that_other_processes_cannot_find_are_told(tmp_path):
+    own = replace(find(NAME), labels={"x": lambda text: Label("a")})
+    with pytest.raises(UserError, match="labels of sudoku must be functions of a module"):
+        generate(own, own.recipe(size=1), str(tmp_path / "x"))
+
+
+TREES = replace(find("prop"), name="trees", arity={"pair": 2, "not": 1}, grammar=None)
+
+
+def test_numbers_of_operands_come_with_the_weights(tmp_path):
+    """So that no file's name is imported to read its sentences."""
+    task = make_task(make_dictionary("ab", ["pair", "not"], "[a-z]"), domain=f"{__name__}:TREES")
+    cfg = _Config(**small(encoder_positions="tree", encoder_layers=1))
+    own = SymbolInvariantTransformerModel.build_model(cfg, task)
+    model = Model([own], "elsewhere:DOMAIN")
+    sources = ["pair not a b", "not pair a a", "pair a", "& a b"]
+    first = model.answer(sources)
+    assert [one.text is None for one in first] == [False, False, True, True]
+    model.save(str(tmp_path / "m.pt"))
+    assert Model.load(str(tmp_path / "m.pt")).answer(sources) == first
+    export_transformers(str(tmp_path / "m.pt"), str(tmp_path / "hf"))
+    config = json.loads((tmp_path / "hf/config.json").read_text())
+    assert config["operands"] == "pair 2\nnot 1"
 
 
 def test_held_out_sets_have_no_options(tmp_path):

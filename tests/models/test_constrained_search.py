@@ -181,8 +181,8 @@ class Odd(Grammar):
         ("state", "Odd fails .TypeError"),
         ("shortest", "Odd fails .TypeError"),
         ("negative", "Odd fails .ValueError: shortest returns -2, which is no number of tokens"),
-        ("nothing follows", "the grammar allows no answer.*--constrained"),
-        ("length", "at least 99 tokens, more than the 8.*--max-len-b"),
+        ("nothing follows", "the grammar allows no answer"),
+        ("length", "at least 99 tokens, more than the 8"),
     ],
 )
 def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
