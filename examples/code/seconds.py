@@ -7,7 +7,6 @@ down slows all of them down. Printed are medians, and how many updates take as l
 """
 
 import statistics
-import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -19,6 +18,7 @@ import torch.nn.functional as F
 
 from examples.code.copying import code_model
 from examples.paper.tables import make_runs, make_table, read_yaml, settings
+from examples.script import run
 from sit_fairseq.evaluation.result_file import markdown_table
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.symbols.tokens import TokenTable
@@ -65,9 +65,9 @@ def main(out: Path) -> None:
     table = make_table(read_yaml(str(HERE / "results.yaml")), "results", HERE)
     base, (first, *_) = read_yaml(str(HERE / "hydra.yaml")), table.seeds
     trainings = {
-        run.model: Training(settings(run, base), out / "data" / run.data.name)
-        for run in make_runs(table, out)
-        if run.overrides[-1] == f"common.seed={first}"
+        one.model: Training(settings(one, base), out / "data" / one.data.name)
+        for one in make_runs(table, out)
+        if one.overrides[-1] == f"common.seed={first}"
     }
     seconds, rng = defaultdict(list), Random(1)
     for _ in range(ROUNDS):
@@ -82,4 +82,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run(main)

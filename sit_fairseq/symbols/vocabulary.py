@@ -72,7 +72,7 @@ class Vocabulary(nn.Module):
         super().__init__()
         self.dictionary = dictionary
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
-        self._fresh_given, self._arity = (fresh_symbols, fresh_names), arity
+        self._fresh_given, self._arity = (fresh_symbols, fresh_names), dict(arity)
         base_tokens = self._rows_needed() if dictionary.pattern is not None else []
         self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
         self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
