@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # From nothing to judged answers: sets up .venv, generates random LTL formulas of at most 14 tokens over
 # five symbols, trains a small model for seven minutes at most, and prints how many answers to new
-# formulas are right: over five symbols, and over six or seven. examples/ltl/RESULTS.md has its scores.
+# formulas are right: over five symbols, and over six or seven, as drawn and with operands exchanged at
+# random. examples/ltl/RESULTS.md has its scores.
 # The same command goes on after an interruption.
 #   bash scripts/quickstart.sh [DIR]          results go to DIR (quickstart)
 #   bash scripts/quickstart.sh --pretrained   trains nothing, asks the models in checkpoints/
