@@ -1,40 +1,19 @@
 // The page: reads the form, draws the formula, asks the models and compares their answers.
 
-import { judgeAssignment, judgeTrace } from "./judge.js";
-import { answerForPeople, infix, parse, quoted, readFormula, text } from "./reader.js";
+import { parse, readFormula } from "./formulas.js";
 import { ExportedModel } from "./search.js";
 
-const LOGICS = {
-  prop: {
-    models: [
-      { folder: "prop", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" },
-      { folder: "baseline", title: "Plain transformer", about: "an embedding for each of the names a to e" },
-    ],
-    longest: 40, // tokens of an answer
-    judge: judgeAssignment,
-    examples: [
-      "a xor (b & c)",
-      "!a && (b <-> c)",
-      "door and not alarm or speed_limit",
-      "(a | b) & (!b | c) & (!c | !a)",
-      "a <=> (b ^ ~d)",
-      "xor & a | b ! c <-> d e",
-    ],
-  },
-  ltl: {
-    models: [{ folder: "ltl", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" }],
-    longest: 100,
-    judge: judgeTrace,
-    examples: [
-      "G (req -> F grant)",
-      "!close U open",
-      "[] (start => X (busy U done))",
-      "GFa && FG!b",
-      "F (a & X a) & !a W b",
-      "U a & b X ! a",
-    ],
-  },
-};
+const MODELS = [
+  { folder: "prop", title: "Symbol-Invariant Transformer", about: "a stream for each symbol" },
+  { folder: "baseline", title: "Plain transformer", about: "an embedding for each of the names a to e" },
+];
+const EXAMPLES = [
+  "xor a & b c",
+  "& ! a <-> b c",
+  "| & door ! alarm speed_limit",
+  "& & | a b | ! b c | ! c ! a",
+  "<-> a xor b & c ! d",
+];
 const MOST_TOKENS = 100;
 const MOST_SYMBOLS = 16;
 const NAMES = [
@@ -53,7 +32,6 @@ const make = (tag, className, text) => {
 };
 const pause = (time) => new Promise((done) => setTimeout(done, time));
 const hue = (slot) => String((25 + slot * 137.5) % 360); // neighbours far apart
-const logic = () => LOGICS[document.querySelector("[name=logic]:checked").value];
 const isSymbol = (token) => typeof token === "number";
 /** A symbol as its name in a list, so that it equals no base token. */
 const named = ({ tokens, names }) => tokens.map((token) => (isSymbol(token) ? [names[token]] : token));
@@ -69,10 +47,10 @@ function coloured(token, shown) {
   return made;
 }
 
-/** Shows the pieces of a formula or an answer. */
-function speak(target, pieces, names) {
-  const spans = pieces.map((piece) => coloured(piece, isSymbol(piece) ? quoted(names[piece]) : piece));
-  target.replaceChildren(...spans);
+/** Shows a formula or an answer. */
+function speak(target, { tokens, names }) {
+  const spans = tokens.map((token) => coloured(token, isSymbol(token) ? names[token] : token));
+  target.replaceChildren(...spans.flatMap((span) => [span, " "]));
 }
 
 // The tree: leaves side by side, operators above the middle of their operands.
@@ -136,40 +114,36 @@ function drawStreams({ tokens, names }) {
 
 /** Shows one model's answer to one formula as it comes, and returns it; gives up if something else
  * is asked meanwhile. */
-async function run(model, card, label, formula, { longest, judge }) {
+async function run(model, card, label, formula) {
   const mine = turn;
   const block = make("div", "run");
   const [question, answer] = [make("p", "words"), make("p", "words answer")];
-  const [score, verdict] = [make("p", "score"), make("p", "verdict")];
-  speak(question, infix(formula.tokens), formula.names);
+  const score = make("p", "score");
+  speak(question, formula);
   answer.append(make("span", "waiting", "…"));
-  block.append(make("p", "label", label), question, answer, score, verdict);
+  block.append(make("p", "label", label), question, answer, score);
   block.dataset.formula = words(formula).join(" ");
   card.append(block);
-  const watch = async ({ tokens, names }) => {
-    speak(answer, tokens.flatMap((token) => [token, " "]), names);
+  const watch = async (begun) => {
+    speak(answer, begun);
     if (STEP) await pause(STEP);
     if (mine !== turn) throw new Error("something else was asked");
   };
   let found;
   try {
-    found = await model.answer(formula, { watch, longest });
+    found = await model.answer(formula, { watch });
   } catch (error) {
     answer.replaceChildren();
-    verdict.append(make("strong", "bad", "no answer"), `: ${error.message}`);
+    score.append(make("strong", "bad", "no answer"), `: ${error.message}`);
     return null;
   }
-  speak(answer, answerForPeople(found.tokens, judge === judgeTrace), found.names);
+  speak(answer, found);
   score.textContent = `score ${found.score.toFixed(7)}`;
-  const judged = judge(formula.tokens, found.tokens);
-  const tone = { satisfied: "good", "not checked": "" }[judged.verdict] ?? "bad";
-  verdict.append(make("strong", tone, judged.verdict), `: ${text(judged.reason, found.names)}`);
   block.dataset.answer = words(found).join(" ");
   block.dataset.score = found.score;
-  block.dataset.verdict = judged.verdict;
   const unknown = model.streams ? [] : formula.names.filter((name) => !model.knows(name));
   if (unknown.length)
-    block.append(make("p", "label", `It has no embedding for ${unknown.map(quoted).join(", ")}.`));
+    block.append(make("p", "label", `It has no embedding for ${unknown.join(", ")}.`));
   return found;
 }
 
@@ -197,26 +171,25 @@ let turn = 0; // what is asked last; what was asked before gives up its place
 
 async function ask(formula, renaming) {
   const mine = ++turn;
-  const asked = logic();
   const models = element("models");
   show("busy");
   const renamed = renaming && { ...formula, names: formula.names.map((name) => renaming.get(name)) };
   drawTree(renamed ?? formula);
   drawStreams(renamed ?? formula);
-  const cards = asked.models.map(({ folder, title, about }) => {
+  const cards = MODELS.map(({ folder, title, about }) => {
     const card = make("article", "model");
     card.dataset.model = folder;
     card.append(make("h3", "", title), make("p", "about", about));
     return card;
   });
   models.replaceChildren(...cards);
-  for (const [place, { folder }] of asked.models.entries()) {
+  for (const [place, { folder }] of MODELS.entries()) {
     const model = await load(folder);
     if (mine !== turn) return;
-    const first = await run(model, cards[place], "the formula", formula, asked);
+    const first = await run(model, cards[place], "the formula", formula);
     if (mine !== turn) return;
     if (renamed && first) {
-      const second = await run(model, cards[place], "renamed", renamed, asked);
+      const second = await run(model, cards[place], "renamed", renamed);
       if (mine !== turn) return;
       compare(cards[place], first, second, renaming);
     }
@@ -241,7 +214,7 @@ function drawNames(names) {
 function readField() {
   const [field, fault] = [element("formula"), element("fault")];
   try {
-    const formula = readFormula(field.value, logic() === LOGICS.ltl);
+    const formula = readFormula(field.value);
     for (const [number, most, what] of [
       [formula.tokens.length, MOST_TOKENS, "tokens"],
       [formula.names.length, MOST_SYMBOLS, "symbols"],
@@ -273,28 +246,20 @@ async function answer(rename) {
   }
 }
 
-/** Shows what belongs to the chosen logic, and answers its first example. */
-function chooseLogic() {
-  const chosen = logic();
-  document.body.dataset.logic = chosen === LOGICS.ltl ? "ltl" : "prop";
-  const buttons = chosen.examples.map((formula) => {
-    const button = make("button", "", formula);
-    button.type = "button";
-    button.addEventListener("click", () => {
-      element("formula").value = formula;
-      answer(false);
-    });
-    return button;
+const buttons = EXAMPLES.map((formula) => {
+  const button = make("button", "", formula);
+  button.type = "button";
+  button.addEventListener("click", () => {
+    element("formula").value = formula;
+    answer(false);
   });
-  element("examples").replaceChildren(...buttons);
-  element("formula").value = chosen.examples[0];
-  answer(false);
-}
-
+  return button;
+});
+element("examples").replaceChildren(...buttons);
 element("form").addEventListener("submit", (event) => {
   event.preventDefault();
   answer(false);
 });
 element("rename").addEventListener("click", () => answer(true));
-element("logics").addEventListener("change", chooseLogic);
-chooseLogic();
+element("formula").value = EXAMPLES[0];
+answer(false);

@@ -1,9 +1,8 @@
 // Answers formulas by the files of `sit export --onnx`: the same search as ../deployment/answer.py
-// --constrained. Formulas and answers are {tokens, names}, see reader.js.
+// with a grammar. Formulas and answers are {tokens, names}, see formulas.js.
 
-import { assignments, traces } from "./grammars.js";
+import { ARITY, assignments } from "./formulas.js";
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.bundle.min.mjs";
-import { ARITY } from "./reader.js";
 
 ort.env.wasm.numThreads = 1;
 ort.env.wasm.wasmPaths = new URL("./node_modules/onnxruntime-web/dist/", import.meta.url).href;
@@ -37,7 +36,6 @@ export class ExportedModel {
     model.streams = model.vocabulary.symbol_embedding === "streams";
     model.rows = new Map(model.tokens.map((token, row) => [token, row]).slice(4));
     model.arity = new Map(Object.entries(model.vocabulary.tree?.arity ?? {}));
-    model.grammar = { prop: assignments, ltl: traces }[model.vocabulary.grammar];
     return model;
   }
 
@@ -95,9 +93,9 @@ export class ExportedModel {
 
   /** The fewest tokens of an answer that goes on with a column. */
   needed(state, column) {
-    if (column === this.vocabulary.specials.eos) return this.grammar.shortest(state) ? Infinity : 0;
-    const after = this.grammar.next(state, this.token(column));
-    return after ? 1 + this.grammar.shortest(after) : Infinity;
+    if (column === this.vocabulary.specials.eos) return assignments.shortest(state) ? Infinity : 0;
+    const after = assignments.next(state, this.token(column));
+    return after ? 1 + assignments.shortest(after) : Infinity;
   }
 
   /** The best answer of a beam search, as {tokens, names, score}; `watch` is told the best unfinished
@@ -113,7 +111,7 @@ export class ExportedModel {
       const dims = [1, ...shape.map((size) => (size === "S" ? slots.length : size))];
       return new ort.Tensor("float32", new Float32Array(0), dims);
     });
-    let hypotheses = [{ columns: [], score: 0, state: this.grammar.start }];
+    let hypotheses = [{ columns: [], score: 0, state: assignments.start }];
     let finished = [];
     for (let step = 0; step <= longest; step++) {
       const feeds = { tokens: integers(hypotheses.map(({ columns }) => columns.at(-1) ?? eos)) };
@@ -148,7 +146,7 @@ export class ExportedModel {
       hypotheses = alive.map(({ parent, column, score }) => ({
         columns: [...hypotheses[parent].columns, column],
         score,
-        state: this.grammar.next(hypotheses[parent].state, this.token(column)),
+        state: assignments.next(hypotheses[parent].state, this.token(column)),
       }));
       const parents = alive.map(({ parent }) => parent);
       caches = cacheNames.map((kind) => select(output[`new_cache_${kind}`], parents));

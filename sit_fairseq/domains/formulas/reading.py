@@ -36,7 +36,7 @@ from sit_fairseq.domains.formulas.syntax import (
 )
 from sit_fairseq.errors import MalformedFormula, excerpt
 
-# Signs and words for operators, constants and parentheses; examples/playground/reader.js has the same.
+# Signs and words for operators, constants and parentheses.
 SIGNS: Dict[str, str] = {
     **dict.fromkeys(("!", "~", "¬", "￢", "∼"), "!"),
     **dict.fromkeys(("&", "&&", "/\\", "*", "∧", "∩", "⋀", "⋂", "·", "⋅", "∙", "＆"), "&"),
