@@ -16,4 +16,4 @@ if ! [ -d "$out/exchanged" ]; then
         mv "$out/new" "$out/$kind"
     done
 fi
-python examples/paper/run.py examples/code/results.yaml --user-dir examples/code/copying --out "$out"
+python examples/paper/run.py examples/code/results.yaml --out "$out" --user-dir examples/code/copying
