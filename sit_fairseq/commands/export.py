@@ -12,7 +12,7 @@ writes a table of the model's options. ``from_pretrained(DIR)`` reads the folder
 commands take ``--path DIR/model.safetensors``.
 
 --transformers adds a tokenizer and the code of the model. The folder then needs torch, transformers
-and safetensors alone:
+4.44 or later, and safetensors:
 
     sit export model.pt my_folder --transformers
 

@@ -60,7 +60,7 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         attention_mask: Optional[Tensor] = None,
         decoder_input_ids: Optional[Tensor] = None,
         labels: Optional[Tensor] = None,
-        **unused: Any,
+        **others: Any,
     ) -> Seq2SeqLMOutput:
         """Teacher forcing.
 
@@ -71,23 +71,27 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
             labels: (B, L') targets with ``</s>``, -100 or ``<pad>`` where no loss counts.
 
         Returns:
-            ``logits``, (B, T, V_n + S + R) over canonical ids, for the T tokens that L' ids spell;
-            with labels ``loss``, the mean cross-entropy of a token.
+            ``logits``, (B, L', vocab_size) log-probabilities of the id after each one, see
+            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id. A fresh symbol
+            is called as in the target.
+
+        Raises:
+            ValueError: ids spell no sentences, or another option of transformers is given.
         """
+        self._refuse(others)
         if labels is None and decoder_input_ids is None:
             raise ValueError("the model needs labels or decoder_input_ids")
         with self._names():
             source = self.core.encode(self._read(input_ids, attention_mask))
-            names = source.slots.names
-            if labels is None:
-                previous = self._read_targets(decoder_input_ids, len(names)).to(names.device)
-                return Seq2SeqLMOutput(logits=self.core.decode(previous, source))
-            right = labels.masked_fill(labels.eq(IGNORED), PAD)
-            targets = self._read_targets(right, len(names)).to(names.device)
-            previous = F.pad(targets, (1, -1), value=EOS)
-            logits = self.core.decode(previous, source)
-            right = source.slots.targets(targets)
-            loss = F.cross_entropy(logits.flatten(0, 1), right.flatten(), ignore_index=PAD)
+            names, ids = source.slots.names, decoder_input_ids
+            if labels is not None:
+                ids = labels = labels.masked_fill(labels.eq(IGNORED), PAD)
+            targets = previous = self._read_targets(ids, len(names))
+            if labels is not None:
+                ids, previous = (F.pad(right, (1, -1), value=EOS) for right in (labels, targets))
+            logits = self.core.decode(previous.to(names.device), source)
+            logits = self._logits(logits, ids, None, source.slots.to("cpu").named(targets))
+        loss = None if labels is None else self._loss(logits, labels)
         return Seq2SeqLMOutput(loss=loss, logits=logits)
 
     @torch.no_grad()

@@ -5,19 +5,24 @@ Shapes: B sentences, L ids, T tokens; :class:`Spelling` defines the ids.
 """
 
 import contextlib
+import math
 from dataclasses import dataclass, fields
 from typing import Any, Dict, Iterator, List, Optional
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
-from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers import GenerationConfig, PretrainedConfig, PreTrainedModel
 from transformers.utils import ModelOutput
 
+from sit_fairseq.export.hugging_face_ids import over_ids
 from sit_fairseq.export.hugging_face_tokens import BOS, EOS, PAD, Spelling
 from sit_fairseq.models.config import ModelConfig
 from sit_fairseq.models.positions import SinusoidalPositions
+from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS
 from sit_fairseq.symbols.saved_tokens import text_buffer
+from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 
 IGNORED = -100  # the label of what no loss counts, by convention
@@ -30,7 +35,7 @@ _PASSED = {"logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", 
 _PASSED |= {"assistant_model", "streamer", "custom_generate", "tokenizer", "assistant_tokenizer"}
 
 
-class SymbolInvariantConfig(PreTrainedConfig):
+class SymbolInvariantConfig(PretrainedConfig):
     """The content of ``config.json``: the options of training, and the tokens."""
 
     model_type = "symbol_invariant_transformer"
@@ -43,11 +48,6 @@ class SymbolInvariantConfig(PreTrainedConfig):
     masked: bool = True  # some tokens cannot be produced
     grammar: Optional[str] = None  # of answers, a key of GRAMMARS, as the domain of training says
     vocab_size: int = 0
-    is_encoder_decoder: bool = True
-    bos_token_id: int = BOS
-    pad_token_id: int = PAD
-    eos_token_id: int = EOS
-    decoder_start_token_id: int = EOS
 
     def model_options(self, kind: Any = ModelConfig) -> Any:
         """The options of the model alone."""
@@ -95,8 +95,7 @@ class SymbolInvariantModel(PreTrainedModel):
     """
 
     config_class = SymbolInvariantConfig
-    base_model_prefix = "core"
-    _keep_in_fp32_modules_strict = ["output_scale"]
+    accepts_loss_kwargs = False
     # What transformers says of lengths with the first </s>, and how ours are called.
     _lengths = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
@@ -121,6 +120,7 @@ class SymbolInvariantModel(PreTrainedModel):
             self.core = self._core(options, vocabulary, task.get("seed", 1))
         self._spelling = Spelling(config.tokens or (), vocabulary.num_sorts)
         self.post_init()
+        self._keep_in_fp32_modules_strict = {"output_scale"}  # 4.57 looks for parameters before
 
     def _init_weights(self, module: torch.nn.Module) -> None:
         """The model has drawn its weights; of tables that no file holds transformers keeps sizes."""
@@ -129,10 +129,9 @@ class SymbolInvariantModel(PreTrainedModel):
                 module.table.copy_(SinusoidalPositions(*module.table.shape).table)
 
     def save_pretrained(self, folder: Any, state_dict: Any = None, **options: Any) -> None:
-        """As in transformers; names of weights are fairseq's, and a matrix with several names is
-        written once for each."""
+        """As in transformers; a matrix with several names is written once for each."""
         given = state_dict or self.state_dict()
-        weights = {name.removeprefix("core."): value.clone() for name, value in given.items()}
+        weights = {name: value.clone() for name, value in given.items()}
         super().save_pretrained(folder, state_dict=weights, **options)
 
     @classmethod
@@ -170,6 +169,37 @@ class SymbolInvariantModel(PreTrainedModel):
             del chosen[name]
         return chosen
 
+    def _refuse(self, options: Dict[str, Any]) -> None:
+        """Refuses options of transformers that ``forward`` does not have."""
+        said = ("output_hidden_states", "output_attentions", "return_dict")
+        given = {name: getattr(self.config, name, None) for name in said}
+        given.update((name, value) for name, value in options.items() if value is not None)
+        for name, value in given.items():
+            if name != "use_cache" and value is not None and value is not (name == "return_dict"):
+                raise ValueError(f"the model has no {name}; it computes logits and loss alone")
+
+    def _logits(self, logits: Tensor, ids: Tensor, mask: Optional[Tensor], slots: Slots) -> Tensor:
+        """(B, T, V) logits of the tokens after (B, L) ids to (B, L, vocab_size) log-probabilities."""
+        base, found = self.core.vocabulary.index_of_row.tolist(), []
+        known = ids.gt(PAD) if mask is None else ids.gt(PAD) & mask.bool()
+        rows = zip(ids.tolist(), known.tolist())
+        for log_probs, names, row in zip(
+            log_probabilities(logits).cpu(), slots.every.tolist(), rows
+        ):
+            words = [self._dictionary[index] for index in (*base, *names)]
+            paths = [tuple(self._ids(word)) for word in words]
+            read = [number if is_known else None for number, is_known in zip(*row)]
+            found.append(over_ids(log_probs, paths, read, self._spelling))
+        return torch.stack(found).to(logits.device)
+
+    @staticmethod
+    def _loss(logits: Tensor, labels: Tensor) -> Tensor:
+        """The mean cross-entropy of an id; of those that cannot be produced none counts."""
+        labels = labels.to(logits.device).masked_fill(labels.to(logits.device).eq(PAD), IGNORED)
+        right = logits.gather(2, labels.clamp(min=0).unsqueeze(2)).squeeze(2)
+        labels = labels.masked_fill(right.eq(-math.inf), IGNORED)
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
+
     @contextlib.contextmanager
     def _names(self) -> Iterator[None]:
         """The dictionary learns the names of one call, and forgets them at its end."""
@@ -196,7 +226,7 @@ class SymbolInvariantModel(PreTrainedModel):
         rows = []
         for number, row in enumerate(ids.tolist()):
             kept = row if mask is None else [i for i, m in zip(row, mask[number].tolist()) if m]
-            words = self._spelling.read([i for i in kept if i != PAD])
+            words = self._spelling.read([i for i in kept if i not in (BOS, PAD)])
             self._dictionary.spelled.update(
                 (word, sort) for word, sort in words if sort is not None
             )

@@ -29,6 +29,7 @@ from sit_fairseq.models.language_model import (
 from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.prompt_search import PromptSearch
 from sit_fairseq.search.strategies import Sampling
+from sit_fairseq.symbols.slots import Slots
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,6 @@ class SymbolInvariantTextConfig(SymbolInvariantConfig):
     """What ``config.json`` of a language model says."""
 
     model_type = "symbol_invariant_transformer_lm"
-    is_encoder_decoder: bool = False
 
     def model_options(self, kind: Any = LanguageModelConfig) -> LanguageModelConfig:
         """The options of the model alone."""
@@ -61,33 +61,43 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         input_ids: Tensor,
         attention_mask: Optional[Tensor] = None,
         labels: Optional[Tensor] = None,
-        **unused: Any,
+        **others: Any,
     ) -> CausalLMOutput:
         """Teacher forcing.
 
         Args:
-            input_ids: (B, L) texts, padded on either side, with or without a first ``</s>``.
+            input_ids: (B, L) texts, padded on either side, with or without a first ``<s>``.
             attention_mask: (B, L) 0 at padding.
-            labels: (B, L) the same, -100 where no loss counts; what the first id of a token says
-                holds for all of them.
+            labels: (B, L) the same, -100 where no loss counts.
 
         Returns:
-            ``logits``, (B, T + 1, V_n + R) over canonical ids, of each of the T tokens and the one after
-            them; with labels ``loss``, the mean cross-entropy of a token.
+            ``logits``, (B, L, vocab_size) log-probabilities of the id after each one, see
+            :func:`over_ids`; with labels ``loss``, the mean cross-entropy of an id after the first.
+            A new symbol is called as in the text.
+
+        Raises:
+            ValueError: ids spell no texts, or another option of transformers is given.
         """
+        self._refuse(others)
+        if labels is not None and labels.shape != input_ids.shape:
+            raise ValueError("labels need the shape of input_ids")
         with self._names():
             texts = self._texts(input_ids, attention_mask)
-            tokens = F.pad(texts, (1, 0), value=EOS).to(self.device)
-            logits = self.core(tokens)
-            if labels is None:
-                return CausalLMOutput(logits=logits)
-            counted = self._counted(input_ids, attention_mask, labels, texts.size(1))
-            targets = self.core.targets(tokens[:, :-1], tokens[:, 1:])
-            targets = targets.masked_fill(~counted.to(self.device), PAD)
-            loss = F.cross_entropy(
-                logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=PAD
+            for text in texts:
+                ends = text[:-1].eq(EOS) & text[1:].ne(PAD)
+                fault = "goes on after its </s>" if ends.any() else self.core.unreadable(text)
+                if fault is not None:
+                    raise ValueError(f"a text {fault}")
+            tokens = F.pad(texts, (1, 0), value=EOS)[:, : self.core.max_decoder_positions()]
+            slots = Slots(self.core.vocabulary, texts.new_empty(len(texts), 0)).named(texts)
+            logits = self._logits(
+                self.core(tokens.to(self.device)), input_ids, attention_mask, slots
             )
-        return CausalLMOutput(loss=loss, logits=logits)
+        if labels is None:
+            return CausalLMOutput(logits=logits)
+        given = input_ids.ne(PAD) if attention_mask is None else attention_mask
+        counted = labels.masked_fill(given.cumsum(1) < 2, IGNORED)
+        return CausalLMOutput(loss=self._loss(logits[:, :-1], counted[:, 1:]), logits=logits)
 
     @torch.no_grad()
     def generate(
@@ -109,7 +119,7 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
             temperature: logits are divided by it.
             top_k, top_p: see :class:`Sampling`.
             max_new_tokens: the most tokens of a continuation without its ``</s>``.
-            max_length: the most tokens of a text without its ``</s>``, in its place.
+            max_length: the most tokens of a text without ``<s>`` and ``</s>``, in its place.
             length_penalty: log-probabilities are divided by the length of the text to the power of it.
             no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
             return_dict_in_generate: return :class:`Answers`.
@@ -186,16 +196,3 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         read = self._read(ids, mask, limited=False)
         rows = [[index for index in row if index != PAD] for row in read.tolist()]
         return padded([row[1:] if row[:1] == [EOS] else row for row in rows])
-
-    def _counted(self, ids: Tensor, mask: Optional[Tensor], labels: Tensor, length: int) -> Tensor:
-        """(B, T) True at the tokens whose labels count."""
-        if labels.shape != ids.shape:
-            raise ValueError("labels need the shape of input_ids")
-        first = ids.ne(PAD) & (ids < self._spelling.further)
-        first = first if mask is None else first & mask.bool()
-        rows: List[List[bool]] = []
-        for row, starts, label in zip(ids.tolist(), first.tolist(), labels.tolist()):
-            kept = [(i, one != IGNORED) for i, one, start in zip(row, label, starts) if start]
-            kept = kept[1:] if kept and kept[0][0] == EOS else kept
-            rows.append([one for _, one in kept] + [False] * (length - len(kept)))
-        return torch.tensor(rows)

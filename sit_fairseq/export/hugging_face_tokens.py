@@ -77,7 +77,8 @@ class SymbolTokenizer(PreTrainedTokenizer):
             another one to ``from_pretrained`` for names of another form, with the same sorts.
         sorts: the names of the sorts.
         pieces: the scores of SentencePiece pieces, for models of plain text.
-        ends: whether a sentence ends in ``</s>``; prompts go on.
+        ends: whether a sentence ends in ``</s>``. Otherwise it begins with ``<s>``, and what does
+            not goes on after a space.
     """
 
     vocab_files_names: Dict[str, str] = {}
@@ -156,15 +157,18 @@ class SymbolTokenizer(PreTrainedTokenizer):
         raise ValueError(f"a sentence has {len(ids) + 1} ids, more than max_length; leave it out")
 
     def build_inputs_with_special_tokens(self, ids: List[int], pair: Any = None) -> List[int]:
-        """A sentence ends in ``</s>``, but for prompts."""
-        return [*ids, EOS] if self._ends else ids
+        """A sentence ends in ``</s>``, a prompt begins with ``<s>``."""
+        return [*ids, EOS] if self._ends else [BOS, *ids]
 
     def _decode(self, token_ids: Any, skip_special_tokens: bool = False, **unused: Any) -> str:
         ids = [token_ids] if isinstance(token_ids, int) else list(map(int, token_ids))
         words = [word for word, _ in self._spelling.read(ids)]
         if skip_special_tokens:
             words = [word for word in words if word not in SPECIAL_TOKENS]
-        return " ".join(words) if self._pieces is None else join(words)
+        text = " ".join(words) if self._pieces is None else join(words)
+        if self._ends or not words or ids[0] <= UNK:
+            return text.lstrip()
+        return text if self._pieces is not None else f" {text}"
 
     def save_vocabulary(self, *unused: Any, **also_unused: Any) -> Tuple[str, ...]:
         """No file: all is in ``tokenizer_config.json``."""
@@ -196,4 +200,4 @@ def split(text: str, pieces: Dict[str, Optional[float]]) -> List[str]:
 
 def join(words: Sequence[str]) -> str:
     """The plain text of pieces."""
-    return "".join(words).replace(_SPACE, " ").strip()
+    return "".join(words).replace(_SPACE, " ").rstrip()

@@ -40,41 +40,25 @@ _USE = """
 ## Use
 
 ```python
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoModelFor{auto}, AutoTokenizer
 
 folder = "."  # this one, or its name on the Hub
 tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-model = AutoModelForSeq2SeqLM.from_pretrained(folder, trust_remote_code=True)
+model = AutoModelFor{auto}.from_pretrained(folder, trust_remote_code=True)
 inputs = tokenizer([{sentence!r}], padding=True, return_tensors="pt")
 answers = model.generate(**inputs, num_beams=3)
 print(tokenizer.batch_decode(answers, skip_special_tokens=True))
 ```
 
-needs torch, transformers and safetensors alone; the code is in this folder. Symbols are what the pattern
-`{pattern}` matches; `AutoTokenizer.from_pretrained(…, symbols=REGEX)` lets them have other names. `generate` has
-`num_return_sequences`, `do_sample`, `temperature`, `top_k`, `top_p`, {constrained}`verify=` (a function of a
-sentence and an answer) with `verify_beams=[3, 25]`, and what else its docstring says. fairseq with sit_fairseq
-reads the folder too.
+needs torch, transformers 4.44 or later, and safetensors; the code is in this folder. Symbols are what the pattern
+`{pattern}` matches; `AutoTokenizer.from_pretrained(…, symbols=REGEX)` lets them have other names.
+
+`generate` has `num_return_sequences`, `do_sample`, `temperature`, `top_k`, `top_p`,
+{options}and what else its docstring says. `logits` are log-probabilities of the tokenizer's ids.
+fairseq with sit_fairseq reads the folder too.
 """
 
-_USE_OF_TEXTS = """
-## Use
-
-```python
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-folder = "."  # this one, or its name on the Hub
-tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
-inputs = tokenizer([{sentence!r}], padding=True, return_tensors="pt")
-print(tokenizer.batch_decode(model.generate(**inputs, num_beams=3), skip_special_tokens=True))
-```
-
-needs torch, transformers and safetensors alone; the code is in this folder. Symbols are what the pattern
-`{pattern}` matches; `AutoTokenizer.from_pretrained(…, symbols=REGEX)` lets them have other names. `generate` has
-`num_return_sequences`, `do_sample`, `temperature`, `top_k`, `top_p` and what else its docstring says. fairseq
-with sit_fairseq reads the folder too.
-"""
+_VERIFY = """`verify=` (a function of a sentence and an answer) with `verify_beams=[3, 25]`, """
 
 
 def export_transformers(checkpoint: Place, folder: Place) -> str:
@@ -102,20 +86,39 @@ def export_transformers(checkpoint: Place, folder: Place) -> str:
         checkpoints.CARD: _card(small["cfg"], (folder, beside), tokens, pattern, grammar),
         **source_files(grammar, _TEXT_MODEL if text else _MODEL),
     }
-    return write_folder(folder, small, tokens, contents)
+    weights = {f"core.{name}": value for name, value in small["model"].items()}
+    return write_folder(folder, {**small, "model": weights}, tokens, contents)
 
 
 def source_files(grammar: Optional[str], model: str = _MODEL) -> Dict[str, str]:
-    """The text of the modules that the model needs, by the names of their files in one flat folder:
-    transformers follows relative imports in one folder alone.
+    """The text of the modules that the model needs, by the names of their files in one flat folder.
+
+    transformers 4 copies a file that ``auto_map`` names, and those that it imports itself. So each
+    such file ends with imports of all that it needs.
 
     Args:
         grammar: the domain whose grammar is among them; None for none.
         model: the module of the model.
     """
+    files: Dict[str, str] = {}
+    for first in (_TOKENS, model):
+        needed = _needed(grammar, first)
+        others = sorted(needed.keys() - {_flat(first)})
+        needed[_flat(first)] += "\n" + "".join(
+            f"from .{name[:-3]} import __name__ as _  # transformers 4 copies the file\n"
+            for name in others
+        )
+        files = {**needed, **files}
+    for ours, theirs in _ERRORS.items():
+        files["errors.py"] = files["errors.py"].replace(ours, theirs)
+    return files
+
+
+def _needed(grammar: Optional[str], first: str) -> Dict[str, str]:
+    """The text of a module and of all that it imports, by the names of their files."""
     package = Path(sit_fairseq.__file__).parent
     files: Dict[str, str] = {}
-    waiting = [model, _TOKENS]
+    waiting = [first]
     while waiting:
         module = waiting.pop()
         name = _flat(module)
@@ -125,8 +128,6 @@ def source_files(grammar: Optional[str], model: str = _MODEL) -> Dict[str, str]:
         text = _grammars(grammar) if module == _GRAMMARS else path.read_text(encoding="utf-8")
         waiting += _IMPORT.findall(text)
         files[name] = _IMPORT.sub(lambda match: f"from .{_flat(match[1])[:-3]} import", text)
-    for ours, theirs in _ERRORS.items():
-        files["errors.py"] = files["errors.py"].replace(ours, theirs)
     return files
 
 
@@ -155,9 +156,15 @@ def _config(
     if kind:
         config, place, auto = "SymbolInvariantTextConfig", _TEXT_MODEL, "CausalLM"
     module = place.split(".")[-1]
+    bos, pad, eos, _ = range(len(SPECIAL_TOKENS))
     return {
         **checkpoints.hub_config(small["cfg"]),
         **kind,
+        "is_encoder_decoder": not kind,
+        "bos_token_id": eos if kind else bos,
+        "pad_token_id": pad,
+        "eos_token_id": eos,
+        "decoder_start_token_id": eos,
         "architectures": [f"SymbolInvariantFor{auto}"],
         "auto_map": {
             "AutoConfig": f"{module}.{config}",
@@ -211,10 +218,12 @@ def _card(
     operator = max(tokens, key=lambda token: arity.get(token, 0), default="")
     formula = [operator, *"abc"[: arity.get(operator, 0)]]
     sentence = asked[1] if asked else " ".join(formula if formula[1:] else tokens[:3])
-    constrained = "" if grammar is None else "`constrained=True`, "
-    use = _USE_OF_TEXTS if is_text(cfg) else _USE
-    use = use.format(
-        sentence=sentence, pattern=" ".join(pattern.splitlines()), constrained=constrained
+    options = "" if is_text(cfg) else _VERIFY
+    use = _USE.format(
+        auto="CausalLM" if is_text(cfg) else "Seq2SeqLM",
+        sentence=sentence,
+        pattern=" ".join(pattern.splitlines()),
+        options=options if grammar is None else f"`constrained=True`, {options}",
     )
     return text.rstrip("\n") + "\n" + use
 

@@ -169,6 +169,8 @@ def _read_hub(path: str) -> Tuple[Any, Dict[str, Tensor]]:
         )
     safetensors = _safetensors()
     try:
-        return cfg, safetensors.torch.load_file(path)
+        weights = safetensors.torch.load_file(path)
+        # Those of transformers are called core.NAME.
+        return cfg, {name.removeprefix("core."): value for name, value in weights.items()}
     except safetensors.SafetensorError as error:
         raise UserError(f"{path} is damaged ({error}); name another file")

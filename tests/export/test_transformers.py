@@ -5,6 +5,7 @@ SENTENCES=1000 in the environment compares as many sentences for each shipped mo
 
 import ast
 import json
+import math
 import os
 import random
 import re
@@ -109,7 +110,7 @@ def test_logits_and_best_answers_are_those_of_fairseq(name, folder, capsys):
 
 
 def check_logits(theirs, tokenizer, model, lines, reverse):
-    """Those of fairseq, for targets of the tokens of the source."""
+    """Targets of the tokens of the source are as probable as for fairseq."""
     targets = [" ".join(line.split()[::-1]) if reverse else line for line in lines]
     source, target = (
         pad_sequence([theirs.encode(line) for line in side], batch_first=True, padding_value=1)
@@ -119,13 +120,18 @@ def check_logits(theirs, tokenizer, model, lines, reverse):
     read, wanted = (
         tokenizer(side, padding=True, return_tensors="pt")["input_ids"] for side in (lines, targets)
     )
-    begun = torch.cat((torch.full((len(lines), 1), 2), wanted), dim=1)
+    begun = F.pad(wanted, (1, -1), value=2)
     with torch.no_grad():
-        expected = theirs.models[0](source, source.ne(1).sum(1), previous)[0]
-        logits = model(read, decoder_input_ids=begun).logits[:, : expected.size(1)]
-        assert model(read, labels=wanted.masked_fill(wanted.eq(1), -100)).loss > 0
-    real = target.ne(1)
-    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-5)
+        expected = theirs.models[0](source, source.ne(1).sum(1), previous)[0].log_softmax(2)
+        logits = model(read, decoder_input_ids=begun).logits
+        labelled = model(read, labels=wanted.masked_fill(wanted.eq(1), -100))
+    torch.testing.assert_close(labelled.logits, logits)
+    assert labelled.loss > 0
+    right = theirs.models[0].encode(source).slots.targets(target)
+    expected = expected.gather(2, right.unsqueeze(2)).squeeze(2).masked_fill(right.eq(1), 0)
+    found = logits.log_softmax(2).gather(2, wanted.unsqueeze(2)).squeeze(2)
+    found = found.masked_fill(wanted.eq(1) | found.eq(-math.inf), 0)
+    torch.testing.assert_close(found.sum(1), expected.sum(1), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["prop", "ltl", "binding"])
@@ -237,6 +243,21 @@ def test_code_imports_nothing_of_ours_and_calls_nothing_by_name(grammar):
                 assert not node.module.startswith("sit_fairseq"), name
             elif isinstance(node, ast.Name):
                 assert node.id not in ("import_module", "__import__", "eval", "exec"), name
+
+
+@pytest.mark.parametrize("model", ["hugging_face", "hugging_face_text"])
+def test_a_file_that_transformers_asks_for_imports_itself_all_that_is_needed(model):
+    """transformers 4 copies that file and those that it imports, and no others."""
+    files = source_files("prop", f"export.{model}")
+    for first in (model, "hugging_face_tokens"):
+        copied = {first, *relative_imports(files[f"{first}.py"])}
+        for name in copied:
+            assert relative_imports(files[f"{name}.py"]) <= copied, name
+
+
+def relative_imports(text):
+    """As transformers finds them."""
+    return set(re.findall(r"^\s*from\s+\.(\S+)\s+import", text, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize(

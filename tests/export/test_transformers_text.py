@@ -8,7 +8,12 @@ import torch.nn.functional as F
 from command_line import sit
 from conftest import make_dictionary
 from texts import SORTS, make_language_model
-from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    pipeline,
+)
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.export.onnx_files import export_onnx
@@ -65,11 +70,19 @@ def test_generate_continues_as_ours(exported, search):
         expected = [expected[place] for place in order]
     new = found.sequences[:, inputs["input_ids"].size(1) :]
     texts = tokenizer.batch_decode(new, skip_special_tokens=True)
-    assert texts == [text for one in expected for text in (one.text, *one.others)]
+    assert texts == [f" {text}" for one in expected for text in (one.text, *one.others)]
     scores = torch.tensor([one.score for one in expected])
     torch.testing.assert_close(found.sequences_scores[::width], scores)
     whole = tokenizer.batch_decode(found.sequences, skip_special_tokens=True)
     assert all(text.startswith(PROMPTS[0]) for text in whole[:1] if search != "samples")
+
+
+def test_the_pipeline_continues_after_a_space(exported):
+    _, tokenizer, model, _ = exported
+    ask = pipeline("text-generation", model=model, tokenizer=tokenizer)
+    [[whole]] = ask([PROMPTS[0]], max_new_tokens=4, do_sample=False)
+    words = whole["generated_text"].split(" ")
+    assert words[:5] == PROMPTS[0].split() and 5 < len(words) <= 9 and all(words)
 
 
 @pytest.mark.parametrize("options", [{}, dict(num_beams=3), dict(do_sample=True)])
@@ -95,22 +108,48 @@ def canonical(tokens):
     return canonical_form(tokens, list(symbols))
 
 
-def test_logits_and_loss_are_those_of_the_core(exported):
+def test_logits_fit_the_ids_and_have_the_loss_of_the_core(exported):
     ours, tokenizer, model, _ = exported
-    inputs = tokenizer(PROMPTS, padding=True, return_tensors="pt")
-    labels = inputs["input_ids"].masked_fill(inputs["attention_mask"].eq(0), -100)
-    found = model(**inputs, labels=labels)
     tokens = ours._tokens.encode(PROMPTS)
     shifted = torch.cat((torch.full((3, 1), 2), tokens[:, :-1]), 1)
-    logits = ours.core(shifted)
-    real = tokens.ne(1) & tokens.ne(2)
-    assert torch.equal(found.logits[:, :-1][real[:, :-1]], logits[:, :-1][real[:, :-1]])
-    targets = ours.core.targets(shifted, tokens).masked_fill(~real, 1)
-    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=1)
-    torch.testing.assert_close(found.loss, loss)
-    last = labels.clone()
-    last[:, :-1] = -100
-    assert model(**inputs, labels=last).loss > 0 and model(**inputs).loss is None
+    targets = ours.core.targets(shifted, tokens).masked_fill(tokens.eq(2), 1)
+    expected = F.cross_entropy(ours.core(shifted).flatten(0, 1), targets.flatten(), ignore_index=1)
+    for side in ("left", "right"):
+        inputs = tokenizer(PROMPTS, padding=True, padding_side=side, return_tensors="pt")
+        labels = inputs["input_ids"].masked_fill(inputs["attention_mask"].eq(0), -100)
+        found = model(**inputs, labels=labels)
+        assert found.logits.shape == (*labels.shape, len(tokenizer))
+        torch.testing.assert_close(found.loss, expected)
+        right = found.logits[:, :-1].log_softmax(2).gather(2, inputs["input_ids"][:, 1:, None])
+        counted = (inputs["attention_mask"][:, 1:] * inputs["attention_mask"][:, :-1]).bool()
+        torch.testing.assert_close(-right.squeeze(2)[counted].mean(), expected)
+    first = model(**tokenizer(PROMPTS[:1], return_tensors="pt", add_special_tokens=False))
+    torch.testing.assert_close(
+        first.logits, model(**tokenizer(PROMPTS[:1], return_tensors="pt")).logits[:, 1:]
+    )
+    found.loss.backward()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert gradients and all(gradient.isfinite().all() for gradient in gradients)
+
+
+def test_a_text_is_as_probable_with_other_names(exported):
+    """Of one letter, of more, of which one begins as another."""
+    _, _, model, folder = exported
+    if "odd" in model.config.symbols:
+        pattern = "odd=[acegikmoqsuwy]|p[0-9]*\neven=[bdfhjlnrtvxz]"
+    else:
+        pattern = "[a-z][0-9]*"
+    tokenizer = AutoTokenizer.from_pretrained(
+        folder / "out", trust_remote_code=True, symbols=pattern
+    )
+    found = []
+    for names in (dict(a="a", c="c", e="e"), dict(a="p1", c="p17", e="p")):
+        words = "& a | c a e c a !".split()
+        ids = tokenizer(" ".join(names.get(w, w) for w in words), return_tensors="pt")["input_ids"]
+        log_probs = model(ids).logits.log_softmax(2)
+        found.append(log_probs[:, :-1].gather(2, ids[:, 1:, None]).sum())
+    assert ids.size(1) > 12 and found[0].isfinite()
+    torch.testing.assert_close(found[0], found[1])
 
 
 def test_fairseqs_files_and_the_card_are_there(exported):
@@ -131,7 +170,11 @@ def test_what_cannot_be_used_is_one_sentence(exported):
     ):
         with pytest.raises(ValueError, match=message):
             model.generate(**{**inputs, **options})
-    assert model.generate(**inputs, generation_config=GenerationConfig(max_length=6)).size(1) <= 7
+    for option in (dict(output_hidden_states=True), dict(output_attentions=True)):
+        with pytest.raises(ValueError, match=next(iter(option))):
+            model(**inputs, **option)
+    model(**inputs, output_hidden_states=False, use_cache=True, return_dict=True)
+    assert model.generate(**inputs, generation_config=GenerationConfig(max_length=6)).size(1) <= 8
     with pytest.raises(ValueError, match="labels need the shape"):
         model(**inputs, labels=inputs["input_ids"][:, :2])
     with pytest.raises(UserError, match="a language model cannot be exported to ONNX"):
