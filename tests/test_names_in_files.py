@@ -67,7 +67,7 @@ def data(tmp_path):
 def test_the_library_imports_nothing(checkpoint, tmp_path):
     model = Model.load(str(checkpoint))
     assert model.answer(["& a b"], verify="prop")[0].text == "a 1 b 1"
-    with pytest.raises(UserError, match=f"{REFUSED}.*change --constrained"):
+    with pytest.raises(UserError, match=f"{REFUSED}.*change constrained"):
         model.answer(["& a b"], constrained=True)
     model.save(str(tmp_path / "again.pt"))
     assert Model.load(str(tmp_path / "again.pt")).domain == HOSTILE
@@ -89,9 +89,9 @@ def test_no_verb_of_ours_imports_anything(checkpoint, tmp_path, caplog):
 
 
 def test_no_command_of_fairseq_imports_anything(checkpoint, data):
-    with pytest.raises(UserError, match=f"{REFUSED}.*change --semantics"):
+    with pytest.raises(UserError, match=f"{REFUSED}.*change semantics"):
         generate(data, checkpoint, "--scoring", "semantic")
-    with pytest.raises(UserError, match=f"{REFUSED}.*change --constrained"):
+    with pytest.raises(UserError, match=f"{REFUSED}.*change constrained"):
         generate(data, checkpoint, "--constrained")
     path = ("--path", checkpoint, "--valid-subset", "test", "--batch-size", 2, "--cpu")
     run(fairseq_cli.validate, data, *PLUG_IN, *path)
@@ -102,7 +102,7 @@ def test_no_training_imports_the_domain_of_the_model_that_it_goes_on_with(data, 
     risk = ("--criterion", "minimum_risk", *UNVALIDATED)
     begun = train(data, tmp_path / "one", *risk, "--risk-semantics", "prop", "--max-update", 1)
     name_hostile(begun)
-    with pytest.raises(UserError, match="says no domain.*change --risk-semantics"):
+    with pytest.raises(UserError, match="says no domain.*change risk_semantics"):
         train(data, tmp_path / "two", *risk, option, begun, "--max-update", 2)
 
 

@@ -12,11 +12,8 @@ make() { [ -e "$data/$1.tgt" ] || sit generate "$logic" "$data/$1" --labels dept
 make test --symbols 5 --min-length "${least[0]}" --max-length 35 --size 1000 --seed 3
 make more --symbols 10 --distinct-symbols 6-10 --min-length "${least[1]}" --max-length 35 --size 1000 --seed 4
 make all --operators "$all" --symbols 5 --min-length "${least[2]}" --max-length 35 --size 1000 --seed 13
-for set in test more all; do
-    [ -e "$data/$set.exchanged.tgt" ] || python -m examples.paper.edits exchanged "$data/$set" "$data/$set.exchanged"; held+=("$data/$set.exchanged")
-done
-[ -e "$data/grid/manifest.json" ] || sit grid "$logic" "$data/grid" "${grid[@]}" --exclude "$data"/real/*.src "$data/test"; held+=("$data/grid/grid")
-[ "$end" != sets ] || exit 0
+for set in test more all; do [ -e "$data/$set.exchanged.tgt" ] || python -m examples.paper.edits exchanged "$data/$set" "$data/$set.exchanged"; held+=("$data/$set.exchanged"); done
+[ -e "$data/grid/manifest.json" ] || sit grid "$logic" "$data/grid" "${grid[@]}" --exclude "$data"/real/*.src "$data/test"; held+=("$data/grid/grid"); [ "$end" != sets ] || exit 0
 make valid --style people --symbols 16 --max-length "$long" --size 500 --seed 2; make written --style people --symbols 16 --max-length "$long" --size "${sizes[0]}" --seed 1
 make short --operators "$all" --symbols 5 --max-length "$short" --size "${sizes[1]}" --seed 5
 make random --operators "$all" --symbols 5 --size "${sizes[2]}" --seed 6; make plain --symbols 5 "${order[@]}" --size "${sizes[3]}" --seed 7

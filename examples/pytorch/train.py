@@ -5,8 +5,7 @@
         --seed 45 --exclude my/train
     python -m examples.pytorch.train my/train my/test
 
-A sentence is a line of PREFIX.src, its answer that of PREFIX.tgt. The last line says how many answers
-to the test are right.
+The last line says how many answers are right.
 """
 
 import math
@@ -40,9 +39,8 @@ def batches(data):
 
 def main(train: str, *tests: str) -> None:
     """Trains a model, saves it beside its data and counts its right answers."""
-    random.seed(1)
-    torch.manual_seed(1)
-    data = list(zip(read_sentences(train + ".src"), read_sentences(train + ".tgt")))
+    random.seed(1), torch.manual_seed(1)
+    data = list(zip(*(read_sentences(train + side) for side in (".src", ".tgt"))))
     words = sorted({word for pair in data for sentence in pair for word in sentence.split()})
     tokens = TokenTable(words, "[a-z]")  # what is matched is a symbol
     cfg = ModelConfig(**SIZES, encoder_attention_heads=4, dropout=0.0)
@@ -51,7 +49,6 @@ def main(train: str, *tests: str) -> None:
     optimizer = MuonAndAdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95))
     scale = model.decoder.output_scale  # of AdaCos
     scale.raise_to(10)
-
     for update, batch in zip(range(UPDATES), batches(data)):
         sources, targets = map(tokens.encode, zip(*batch))
         encoded = model.encode(sources)
@@ -62,13 +59,11 @@ def main(train: str, *tests: str) -> None:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         done = (update - WARMUP) / (UPDATES - WARMUP)
-        rate = RATE * (update / WARMUP if done < 0 else (1 + math.cos(math.pi * done)) / 2)
+        rate = update / WARMUP if done < 0 else (1 + math.cos(math.pi * done)) / 2
         for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.step()
-        optimizer.zero_grad()
-        scale.observe(logits.detach(), right)
-        scale.update()
+            group["lr"] = RATE * rate
+        optimizer.step(), optimizer.zero_grad()
+        scale.observe(logits.detach(), right), scale.update()
         if update % 100 == 0:
             print(f"update {update}: loss {loss.item():.3f}", flush=True)
 

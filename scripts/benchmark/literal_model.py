@@ -26,7 +26,6 @@ from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.config import AttentionPattern
 from sit_fairseq.models.positions import TreePositions
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 Cache = Dict[str, Tuple[Tensor, Tensor]]
@@ -206,8 +205,7 @@ class _Encoder(FairseqEncoder):
         if self.embed_positions is not None:
             rows = self.embed_tokens.vocabulary.rows(src_tokens)
             paths = self.embed_positions.prepare(rows.cpu(), src_lengths.cpu() - 1)
-            one = Streams.of_slots(torch.ones(hidden.size(0), dtype=torch.long))
-            positions = self.embed_positions(torch.zeros_like(hidden[:, 0]), one, paths)
+            positions = self.embed_positions(rows, paths).to(hidden)
             hidden = hidden + positions.unsqueeze(1)
         hidden = F.dropout(hidden, self.rate, self.training)
         allowed = src_tokens.ne(self.dictionary.pad())[:, None, None, None]

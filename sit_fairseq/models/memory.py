@@ -84,7 +84,7 @@ class Memory:
         """
         hypotheses, to = self.streams.hypotheses, self.streams.reorder(order)
         self.context = self.context.moved(to)
-        self._follow(to, order.to(self._sentence.device))
+        self._follow(to, order)
         if not (to.same_sentences and to.streams.hypotheses == hypotheses):
             self._continue(to.rows_of_streams)
 

@@ -353,6 +353,7 @@ class OwnMemory(Memory):
         ]
 
     def _follow(self, to: Reordering, order: Tensor) -> None:
+        order = order.to(self._sentence.device)
         self.own.select(order)
         self.aggregated.select(order)
         if not to.same_sentences and self._sources is not None:

@@ -144,7 +144,9 @@ class SymbolInvariantTransformer(SlotSpaceModel):
         prepared = self.encoder.embed_positions.prepare(canonical, length)
         padding = padding if bool(padding.any()) else None
         layout = self._memory.lay_out(canonical, self.vocabulary.num_base, streams, padding)
-        position = torch.arange(tokens.size(1)).unsqueeze(0) if places is None else places
+        position = (
+            torch.arange(tokens.size(1), device="cpu").unsqueeze(0) if places is None else places
+        )
         device = self.encoder.embed_tokens.weight.device
         slots, layout = slots.to(device), layout.to(device)
         position, prepared, padding = (

@@ -18,7 +18,7 @@ from conftest import needs_spot
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.domains.formulas.reading import read_formula
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation import formula_answers
+from sit_fairseq.evaluation import in_time
 from sit_fairseq.judging import workers
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
@@ -126,7 +126,7 @@ def test_judges_start_once(answer, monkeypatch):
         begin(self, *arguments)
 
     monkeypatch.setattr(workers._Worker, "__init__", counted)
-    monkeypatch.setattr(formula_answers, "_BATCH", 1)
+    monkeypatch.setattr(in_time, "_BATCH", 1)
     answer("ltl", *[f"F a{number}" for number in range(6)])
     assert len(started) <= os.cpu_count()
 

@@ -7,7 +7,7 @@ import pytest
 from command_line import sit
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation import formula_answers
+from sit_fairseq.evaluation import formula_answers, in_time
 from sit_fairseq.model import Model
 
 NOTED = {
@@ -104,7 +104,7 @@ def test_no_more_notes_than_formulas(resumed):
 
 
 def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
-    monkeypatch.setattr(formula_answers, "_BATCH", 2)
+    monkeypatch.setattr(in_time, "_BATCH", 2)
     (tmp_path / "formulas").write_text("a\n!a\na & b\na | b\n")
     files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
     asked = []
@@ -143,6 +143,6 @@ def test_the_first_answer_is_known_before_the_second_is_asked_for(tmp_path, caps
         return read(formula, domain)
 
     monkeypatch.setattr(formula_answers, "_read", noting)
-    (tmp_path / "formulas").write_text("a\nb\nc\nd\n")
+    (tmp_path / "formulas").write_text("!a\n!b\n!c\n!d\n")
     sit("answer", "prop", "--input", tmp_path / "formulas", "--output", tmp_path / "out")
-    assert seen[:3] == [("a", 0, 0), ("b", 1, 1), ("c", 0, 1)]
+    assert seen[:3] == [("!a", 0, 0), ("!b", 1, 1), ("!c", 0, 1)]

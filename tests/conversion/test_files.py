@@ -88,7 +88,7 @@ def test_damaged_files(vanilla, convert, tmp_path):
         failing(lambda: convert(path), str(path), "not a readable fairseq checkpoint")
         assert path.read_bytes() == damaged
     failing(lambda: convert(tmp_path / "nowhere.pt"), "nowhere.pt does not exist")
-    failing(lambda: convert(tmp_path), "is no file")
+    failing(lambda: convert(tmp_path), "holds no model")
     assert not (tmp_path / "stream.pt").exists()
 
 

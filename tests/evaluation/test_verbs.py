@@ -69,7 +69,9 @@ def test_correct(evaluate, models, prefix, journal):
     found, table = evaluate("prop", prefix, *SHORT)
     assert found["metric"] == "correct" and found["samples"] == 8 and "seed" not in found
     assert found["seconds"] > 0 and found["command"][:3] == ["sit", "evaluate", "prop"]
-    assert set(found["versions"]) == {*"sit_fairseq fairseq torch spot python regex".split()}
+    assert set(found["versions"]) == {
+        *"sit_fairseq fairseq torch spot python-sat python regex".split()
+    }
     for path in (f"{prefix}.src", f"{prefix}.tgt", models.stream):
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         assert found["files"][str(path)] == digest

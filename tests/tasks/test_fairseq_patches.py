@@ -77,7 +77,9 @@ def test_a_plain_transformer_is_to_be_converted(binarised, tmp_path, caplog):
     assert "TransformerModel knows no symbols" in caplog.text
     assert "--arch symbol_invariant_transformer" in caplog.text
     for option in ("--finetune-from-model", "--restore-file"):
-        with pytest.raises(UserError, match=f"plain transformer, .* sit convert .*{option}"):
+        with pytest.raises(
+            UserError, match=f"plain transformer, .* sit convert .*{option[2:].replace('-', '_')}"
+        ):
             train(binarised, tmp_path / "ours", *options, option, model)
     caplog.clear()
     train(binarised, tmp_path / "ours", *options)
@@ -86,7 +88,5 @@ def test_a_plain_transformer_is_to_be_converted(binarised, tmp_path, caplog):
 
 def test_no_sentence_that_is_short_enough(binarised, tmp_path):
     short = ("--max-source-positions", 1, "--skip-invalid-size-inputs-valid-test")
-    with pytest.raises(
-        UserError, match="train source is too long .* change --max-source-positions"
-    ):
+    with pytest.raises(UserError, match="train source is too long .* change max_source_positions"):
         train(binarised, tmp_path, "--max-update", 1, "--valid-subset", "test", *short)
