@@ -242,4 +242,4 @@ class SymbolInvariantModel(PreTrainedModel):
 
 def padded(rows: List[List[int]]) -> Tensor:
     width = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows], dtype=torch.long)
