@@ -33,7 +33,7 @@ for name in sys.argv[1:]:
 OTHERS = {
     *("models.fairseq_adapter", "models.fairseq_language_model", "search.fairseq_generator"),
     *("export.hugging_face", "export.hugging_face_base", "export.hugging_face_text"),
-    "export.hugging_face_tokens",
+    *("export.hugging_face_tokens", "export.hugging_face_ids"),
 }
 
 
