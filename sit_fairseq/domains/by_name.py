@@ -12,7 +12,7 @@ from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
 from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
 from sit_fairseq.search.grammar import Grammar
-from sit_fairseq.symbols.saved_tokens import OwnArity
+from sit_fairseq.symbols.prefix import OwnArity
 
 # Judges that compare answers with references, whatever these mean.
 _COMPARING = {"exact": ExactJudge, "alpha": AlphaJudge}

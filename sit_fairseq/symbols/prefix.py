@@ -1,6 +1,10 @@
 """Prefix notation: checks that a sequence of tokens is exactly one tree."""
 
-from typing import Mapping, Optional, Sequence
+from typing import Dict, Mapping, Optional, Sequence
+
+
+class OwnArity(Dict[str, int]):
+    """Numbers of operands that no domain of the package says, so that the weights must."""
 
 
 def tree_fault(tokens: Sequence[str], arity: Mapping[str, int]) -> Optional[str]:

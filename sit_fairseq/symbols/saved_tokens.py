@@ -7,6 +7,8 @@ from typing import Dict, Iterable, List, Mapping, Optional, Tuple
 import torch
 from torch import Tensor
 
+from sit_fairseq.symbols.prefix import OwnArity
+
 
 def text_buffer(text: str) -> Tensor:
     """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
@@ -40,10 +42,6 @@ def saved_vocabulary(
     if base_tokens is None or symbols is None:
         return None
     return [token for token in buffer_text(base_tokens).split("\n") if token], buffer_text(symbols)
-
-
-class OwnArity(Dict[str, int]):
-    """Numbers of operands that no domain of the package says, so that the weights must."""
 
 
 def operands_buffer(arity: Mapping[str, int]) -> Tensor:

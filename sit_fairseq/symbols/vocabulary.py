@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.prefix import OwnArity
 from sit_fairseq.symbols.saved_tokens import (
-    OwnArity,
     buffer_text,
     listing,
     named_sorts,
@@ -55,7 +55,7 @@ class Vocabulary(nn.Module):
             :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
         fresh_names: their names in answers, see :class:`FreshSymbols`.
         arity: the number of operands of each operator, for positions in trees. The weights hold an
-            :class:`~sit_fairseq.symbols.saved_tokens.OwnArity`.
+            :class:`~sit_fairseq.symbols.prefix.OwnArity`.
     """
 
     one_stream = False
