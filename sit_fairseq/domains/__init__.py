@@ -90,7 +90,8 @@ class Domain:
                 what = {"judges": "a class", "labels": "a function", "arity": "a number"}[name]
                 return f"needs {name}: {what} for each name"
         try:
-            SymbolPattern(self.symbols)
+            if self.name not in names():  # whose patterns are compiled when they are needed
+                SymbolPattern(self.symbols)
         except UserError as error:
             return f"has a wrong pattern of symbols: {advised(str(error))}"
         for number in self.arity.values():

@@ -47,7 +47,7 @@ class Halves(Solver):
                 yield place, Solved("not verified", reason="it is too large")
 
 
-DOMAIN = Domain("halves", 1, ".*", {"copy": CopyJudge}, solve=Halves)
+DOMAIN = Domain("halves", 1, "[a-z]+", {"copy": CopyJudge}, solve=Halves)
 '''
 
 
