@@ -53,7 +53,7 @@ class StreamSequenceGenerator:
         **options: Any,
     ) -> None:
         if lm_model is not None:
-            raise UserError("--lm-path is not supported with streams; leave it out")
+            raise UserError("a language model cannot vote with streams; leave it out", "lm_path")
         self.eos, self._unk = tgt_dict.eos(), tgt_dict.unk()
         ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)

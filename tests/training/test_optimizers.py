@@ -146,7 +146,7 @@ def test_overrides_reach_the_groups_that_have_the_value(network, name):
 def test_muon_refuses_one_flat_vector():
     """What --fp16 makes of a model unless told otherwise."""
     flat = nn.ParameterList([torch.zeros(10_000)])
-    with pytest.raises(UserError, match="fp16.no.flatten.grads"):
+    with pytest.raises(UserError, match="fp16_no_flatten_grads"):
         built("muon", flat)
 
 
