@@ -28,9 +28,9 @@ from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 

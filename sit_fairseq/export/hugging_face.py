@@ -118,7 +118,6 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
             max_new_tokens, min_new_tokens: bounds of an answer without its ``</s>``.
             max_length, min_length: the same, with the first ``</s>``.
             length_penalty: log-probabilities are divided by the length to the power of it.
-            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
             constrained: True for well-formed answers of the model's domain, or the name of a grammar,
                 or one of your own. By default, where the model has a grammar,
                 True with ``verify``.
@@ -155,7 +154,6 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
         max_new_tokens: int = 200,
         min_new_tokens: int = 1,
         length_penalty: float = 1.0,
-        no_repeat_ngram_size: int = 0,
         constrained: Any = None,
         verify: Optional[Callable[[str, str], bool]] = None,
         verify_beams: Optional[Sequence[int]] = None,
@@ -177,7 +175,6 @@ class SymbolInvariantForSeq2SeqLM(SymbolInvariantModel):
             min_len=min_new_tokens,
             len_penalty=length_penalty,
             temperature=temperature,
-            no_repeat_ngram_size=no_repeat_ngram_size,
         )
         if options.nbest > widths[0]:
             raise ValueError(f"a beam of {widths[0]} has no {options.nbest} answers")

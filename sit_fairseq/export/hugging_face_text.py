@@ -121,7 +121,6 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
             max_new_tokens: the most tokens of a continuation without its ``</s>``.
             max_length: the most tokens of a text without ``<s>`` and ``</s>``, in its place.
             length_penalty: log-probabilities are divided by the length of the text to the power of it.
-            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
             return_dict_in_generate: return :class:`Answers`.
 
         Returns:
@@ -151,7 +150,6 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         max_new_tokens: int = 100,
         max_length: Optional[int] = None,
         length_penalty: float = 1.0,
-        no_repeat_ngram_size: int = 0,
         return_dict_in_generate: bool = False,
     ) -> Union[Tensor, Answers]:
         """See :meth:`generate`."""
@@ -165,7 +163,6 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
             min_len=0,
             len_penalty=length_penalty,
             temperature=temperature,
-            no_repeat_ngram_size=no_repeat_ngram_size,
         )
         if options.nbest > options.beam:
             raise ValueError(f"a beam of {options.beam} has no {options.nbest} continuations")
