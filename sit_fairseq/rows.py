@@ -240,8 +240,11 @@ class Names:
         actual: str = "Pedro",
         placeholder: str = "David",
     ) -> None:
-        self._tokenizer, self._pattern = tokenizer, re.compile(pattern)
-        self._words = actual, placeholder
+        self._tokenizer, self._words = tokenizer, (actual, placeholder)
+        given = re.compile(pattern)
+        # Where a text holds one of the two words, it is a name, too.
+        words = "|".join(map(re.escape, self._words))
+        self._pattern = re.compile(rf"{given.pattern}|\b(?:{words})\b", given.flags)
         ids = [self._id(word) for word in self._words]
         if ids[0] == ids[1]:
             raise UserError(f"both words are {actual!r}; give two", "actual placeholder")
@@ -307,7 +310,8 @@ class Names:
             grammar = OnceGrammar() if once else None
             prefix = None
             if self._forced is not None:
-                prefix = torch.full((len(texts), 1), self._index(f"{self._forced:07d}"))
+                forced = self._model.vocabulary.dictionary.index(f"{self._forced:07d}")
+                prefix = torch.full((len(texts), 1), forced)
             found = BeamSearch([self._model], options, sampling, grammar)(tokens, prefix)
         begins = [len(source) if causal else 0 for source in sources]
         return [
@@ -328,24 +332,31 @@ class Names:
             raise UserError(f"{word!r} is no single token of the model", "actual placeholder")
         return ids[-1]
 
-    def _index(self, token: str) -> int:
-        return self._model.vocabulary.dictionary.index(token)
-
     def _read(self, text: str, names: List[str]) -> List[int]:
         """The dictionary indices of a text whose names are those of ``names``."""
-        places = [names.index(match.group()) for match in self._pattern.finditer(text)]
-        actual = self._model._actual
+        matches = list(self._pattern.finditer(text))
+        slots = [f"@{names.index(match.group())}" for match in matches]
+        actual, encode = self._model._actual, self._tokenizer
+
+        def plain(ids: List[int]) -> List[str]:
+            return [f"{index:07d}" for index in ids]
+
         for form in ("{}", " {} "):  # a space where the tokenizer needs one
-            plain = self._pattern.sub(lambda _: form.format(self._words[0]), text)
-            ids = self._tokenizer(plain)["input_ids"]
-            if ids.count(actual) == len(places):
-                found = iter(places)
-                words = (f"@{next(found)}" if one == actual else f"{one:07d}" for one in ids)
-                return [self._index(word) for word in words]
-        raise UserError(
-            f"the text holds the word {self._words[0]!r} itself, or does not split before it",
-            "actual",
-        )
+            ids = encode(self._pattern.sub(form.format(self._words[0]), text))["input_ids"]
+            if ids.count(actual) == len(slots):
+                left = iter(slots)
+                words = [next(left) if index == actual else plain([index])[0] for index in ids]
+                break
+        else:  # the word is also in the text, or does not split off: piece by piece
+            ids = encode(self._words[0])["input_ids"]
+            words, last = plain(ids[: ids.index(actual)]), 0
+            for match, slot in zip(matches, slots):
+                between = encode(text[last : match.start()], add_special_tokens=False)
+                words += [*plain(between["input_ids"]), slot]
+                last = match.end()
+            words += plain(encode(text[last:], add_special_tokens=False)["input_ids"])
+            words += plain(ids[ids.index(actual) + 1 :])
+        return [self._model.vocabulary.dictionary.index(word) for word in words]
 
     def _text(self, indices: List[int], names: List[str]) -> str:
         """The text of an answer, in which names stand where their word would."""

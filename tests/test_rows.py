@@ -226,5 +226,10 @@ def test_words_that_are_no_token_are_named():
     model = MODELS["marian"]()
     with pytest.raises(UserError, match="actual placeholder|actual or placeholder"):
         Names(model, Tokenizer(True), PATTERN, actual="a", placeholder="a")
-    with pytest.raises(UserError, match="actual"):
-        Names(model, Tokenizer(True), PATTERN).generate(["Pedro w3 %s"])
+
+
+def test_a_text_may_hold_the_words(model):
+    """They are names, too."""
+    names = names_of(model)
+    found = [names.generate([f"{name} w3 %s"], max_new_tokens=9)[0] for name in ("Pedro", "{a}")]
+    assert found[0] == [(text.replace("{a}", "Pedro"), score) for text, score in found[1]]

@@ -15,7 +15,7 @@ from sit_fairseq.judging.verdict import Verdict
 # Takes lines, and returns as many.
 Translator = Callable[[List[str]], List[str]]
 
-AS_IS, CUT = "as is", "cut"
+AS_IS, OFFERED, CUT = "as is", "offered", "cut"
 
 
 class Protected(NamedTuple):
@@ -23,8 +23,9 @@ class Protected(NamedTuple):
 
     Attributes:
         text: with the placeholders of the line.
-        rung: the form of the masks that survived, ``as is`` for a line without placeholders, ``cut``
-            for one whose parts between the placeholders were translated.
+        rung: the form of the masks that survived, ``as is`` for a line without placeholders,
+            ``offered`` for an answer of a model that knows placeholders, ``cut`` for one whose parts
+            between the placeholders were translated.
         verdict: satisfied, or what the judge says of the last try.
     """
 
@@ -37,19 +38,26 @@ class Ladder:
     """Protects the placeholders of lines.
 
     A line first goes with masks of the first form. If the judge does not accept what comes back, it
-    goes again with the next form, and at last in pieces, cut at its placeholders.
+    goes again with the next form, then as it is to what the model offers, and at last in pieces, cut at
+    its placeholders.
 
     Args:
         translate: the translator.
         pattern: of the placeholders, see
             :func:`~sit_fairseq.domains.placeholders.masks.placeholder_pattern`.
         forms: of the masks.
+        offers: translates lines with their placeholders, for example by
+            :meth:`~sit_fairseq.rows.Names.generate` with ``once``; None where nothing does.
     """
 
     def __init__(
-        self, translate: Translator, pattern: Pattern, forms: Sequence[str] = FORMS[:2]
+        self,
+        translate: Translator,
+        pattern: Pattern,
+        forms: Sequence[str] = FORMS[:2],
+        offers: Optional[Translator] = None,
     ) -> None:
-        self._translate, self._pattern = translate, pattern
+        self._translate, self._pattern, self._offers = translate, pattern, offers
         self._forms = [Form.of(form) for form in forms]
         self._judge = PlaceholderJudge()
         self._judge.pattern = pattern
@@ -72,6 +80,10 @@ class Ladder:
                     found[place] = self._judged(lines[place], text, rung)
             bare = []
             left = [place for place in left if not self._accepted(found.get(place))]
+        if self._offers is not None and left:
+            for place, text in zip(left, self._offers([lines[place] for place in left])):
+                found[place] = self._judged(lines[place], text, OFFERED)
+            left = [place for place in left if not self._accepted(found[place])]
         pieces = {place: _pieces(lines[place], parts[place]) for place in left}
         texts = [piece.strip() for place in left for piece in pieces[place] if _says(piece)]
         answers = iter(self._send(texts))
@@ -88,6 +100,10 @@ class Ladder:
             text = "".join(piece + end for piece, end in zip(said, ends))
             found[place] = self._judged(lines[place], text, CUT)
         return [found[place] for place in range(len(lines))]
+
+    def texts(self, lines: Sequence[str]) -> List[str]:
+        """The translations alone."""
+        return [one.text for one in self(lines)]
 
     def _send(self, texts: List[str]) -> List[str]:
         return self._translate(texts) if texts else []
