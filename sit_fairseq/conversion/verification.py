@@ -290,7 +290,7 @@ class SlotSpaceTransformer(nn.Module):
         return self._columns(logits), {}
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        return Slots.by_appearance(self.vocabulary, tokens)
+        return self.vocabulary.read(tokens)
 
     def encode(self, tokens: Tensor) -> SimpleNamespace:
         canonical, slots = self.read(tokens.to(self.source_indices.device))

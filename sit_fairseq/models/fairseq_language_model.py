@@ -11,13 +11,10 @@ from fairseq.models import BaseFairseqModel, register_model, register_model_arch
 from omegaconf import II
 from torch import Tensor
 
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig, check
 from sit_fairseq.models.fairseq_adapter import FairseqParts
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    check,
-    make_vocabulary,
-)
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.tasks.symbol_language_modeling import SymbolLanguageModelingTask
 
@@ -46,7 +43,7 @@ class SymbolInvariantTransformerLanguageModel(
         if not isinstance(task, SymbolLanguageModelingTask):
             raise cls.wrong_task()
         names = task.cfg.fresh_names or cfg.fresh_names
-        return cls(cfg, make_vocabulary(cfg, task.source_dictionary, names))
+        return cls(cfg, make_vocabulary(cfg, task.source_dictionary, fresh_names=names))
 
     def forward(
         self,
