@@ -78,8 +78,8 @@ class CanonicalVocabulary(OneStreamVocabulary):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        """See :meth:`Vocabulary.read`. There is a slot for each of the Q rows, named ``<unk>`` where a
-        sentence has no symbol for it."""
+        """See :meth:`Vocabulary.read`. There is a slot for each of the Q rows, named ``<unk>``
+        where a sentence has no symbol for it."""
         rows = self.rows(tokens)
         slot = numbered_in_sorts(tokens, rows < 0, self.dictionary, self.rows_of_sorts)
         if not self._warned and bool(((rows < 0) & (slot < 0)).any()):

@@ -176,40 +176,34 @@ def check(cfg: DecoderOptions) -> None:
         refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
     eps, fresh = cfg.layer_norm_eps, sum(fresh_numbers(cfg.fresh_symbols).values())
     refuse(not eps > 0, f"layer norms add {eps}, which must be positive", "layer_norm_eps")
-    refuse(
-        fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
-    )
+    refuse(fresh > _MOST_FRESH, f"{fresh} fresh symbols are too many", "fresh_symbols")
     refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
     names = ("encoder", "decoder") if source else ("decoder",)
     sides = {name: StackConfig.of(cfg, name) for name in names}
     for name, side in sides.items():
         refuse(side.num_layers < 1, f"the {name} has {side.num_layers} layers", f"{name}_layers")
+    counting = [name for name in names if sides[name].positions not in ("tree", "none")]
+    listed = " ".join(["position_gaps", *(f"{name}_positions" for name in names)])
     refuse(
-        cfg.position_gaps > 0
-        and all(side.positions in ("tree", "none") for side in sides.values()),
-        "gaps in positions need some that count tokens, and there are none",
-        " ".join(["position_gaps", *(f"{name}_positions" for name in names)]),
+        cfg.position_gaps > 0 and not counting,
+        "gaps in positions need some that count tokens",
+        listed,
     )
-    decoder = sides["decoder"]
+    decoder, one_stream = sides["decoder"], f"models of {kind} symbols have one stream"
     if kind != "streams":
         refuse(
             decoder.pattern.aggregated,
-            f"models of {kind} symbols have one stream, so the aggregated attentions of "
-            f"{cfg.stream_attention} have nothing to aggregate; {'EP-DP-CP' if source else 'DP'} will "
-            "do",
+            f"{one_stream}, so the aggregated attentions of {cfg.stream_attention} have nothing to "
+            f"aggregate; {'EP-DP-CP' if source else 'DP'} will do",
             "stream_attention",
         )
+        places = "stream_places symbol_embedding"
         refuse(
-            cfg.stream_places != "all",
-            f"models of {kind} symbols have one stream everywhere, not {cfg.stream_places} places",
-            "stream_places symbol_embedding",
+            cfg.stream_places != "all", f"{one_stream} everywhere, not {cfg.stream_places}", places
         )
     if not source:
-        refuse(
-            fresh < 1 and kind != "fixed",
-            f"texts hold symbols, of which {fresh} are too few",
-            "fresh_symbols",
-        )
+        few = fresh < 1 and kind != "fixed"
+        refuse(few, f"texts hold symbols, of which {fresh} are too few", "fresh_symbols")
         return
     channels = sides["encoder"].embed_dim
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
@@ -219,11 +213,8 @@ def check(cfg: DecoderOptions) -> None:
         "channels",
         "share_embeddings decoder_embed_dim",
     )
-    refuse(
-        kind != "streams" and fresh > 0,
-        f"fresh symbols need streams, which models of {kind} symbols lack",
-        "fresh_symbols symbol_embedding",
-    )
+    if kind != "streams":
+        refuse(fresh > 0, f"{one_stream}, no fresh symbols", "fresh_symbols symbol_embedding")
     if kind == "random":
         refuse(
             cfg.share_embeddings != "all",
@@ -239,12 +230,11 @@ def check(cfg: DecoderOptions) -> None:
 
 @dataclass(frozen=True)
 class AttentionPattern:
-    """The paper's letters for which attentions a model has (section 5.5).
+    """The paper's letters for which attentions a model has (section 5.5): E(ncoder), D(ecoder) or
+    C(ross) attention, P(er stream) or A(ggregated).
 
-    Attributes:
-        letters: E(ncoder), D(ecoder) or C(ross) attention, P(er stream) or A(ggregated).
-        cross: the cross-attentions of each decoder layer in their order, ``"CP"`` (to the
-            encoder's stream of the same symbol) or ``"CA"`` (to its aggregated view).
+    ``cross`` are the cross-attentions of each decoder layer in their order, ``"CP"`` (to the
+    encoder's stream of the same symbol) or ``"CA"`` (to its aggregated view).
     """
 
     letters: Tuple[str, ...]
@@ -288,12 +278,9 @@ class AttentionPattern:
 class StackConfig:
     """The configuration of one side, encoder or decoder: its layers, positions and norms.
 
-    Attributes:
-        view_dim: channels of the encoder's output, which cross-attentions read; None without an
-            encoder.
-        max_positions: the longest sequence in tokens.
-        final_norm: layer norm of the last layer's output.
-        options: all others.
+    ``view_dim`` are the channels of the encoder's output, which cross-attentions read; None without
+    an encoder. ``final_norm`` is a layer norm of the last layer's output; ``options`` are all
+    others.
     """
 
     embed_dim: int

@@ -52,16 +52,9 @@ class SymbolInvariantTransformerLanguageModel(
         src_places: Optional[Tensor] = None,
         **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
-        """Computes logits of the token after each one.
-
-        Args:
-            src_tokens: (B, T) dictionary indices of texts, each after ``</s>``.
-            src_lengths: (B,) lengths, not needed.
-            src_places: (B, T) positions of the tokens; None for 0, 1, ...
-
-        Returns:
-            (B, T, V_n + R) logits over canonical ids, and nothing else.
-        """
+        """(B, T, V_n + R) logits of the token after each of (B, T) dictionary indices of texts,
+        each after ``</s>``, at (B, T) places, None for 0, 1, ...; and nothing else. Lengths are not
+        needed."""
         return super().forward(src_tokens, src_places), {}
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:
