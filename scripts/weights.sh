@@ -13,7 +13,7 @@ outside=()
 for wing in "${wings[@]}"; do outside+=(":!sit_fairseq/$wing"); done
 one_sitting=(symbols/{streams,slots} models/{attention,layers,embedding,memory,stacks,all_places,transformer})
 core=(symbols/{fresh,vocabulary} models/{adacos_scale,baselines,cache,config,context,cpu_kernels}
-    models/{language_model,own_places,positions,recency})
+    models/{language_model,own_places,positions})
 
 print "package without its wings" "$(lines 'sit_fairseq/*.py' "${outside[@]}")"
 for wing in "${wings[@]}"; do print "wing $wing" "$(lines "sit_fairseq/$wing/*.py")"; done

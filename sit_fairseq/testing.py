@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sit_fairseq.symbols import renaming as symbol_renaming
-from sit_fairseq.symbols.fresh import numbered
 from sit_fairseq.symbols.renaming import Renaming
+from sit_fairseq.symbols.slots import numbered
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.training.alpha_renaming import rename_sample
 

@@ -2,11 +2,9 @@
 
 from conftest import encode, make_dictionary, redraw, shift
 
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    make_vocabulary,
-)
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 
 SORTS = "odd=[acegikmo]\neven=[bdfhjlnp]"
 TEXTS = ["& a b | a c 0 ! c", "! d & d d", "1 0", "a b a c b a d c"]

@@ -19,11 +19,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from examples.code.pieces import NAMES, PIECES
 from examples.script import run
 from sit_fairseq.evaluation.result_file import markdown_table
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    make_vocabulary,
-)
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.symbols.tokens import TokenTable
 
 LENGTH, SYMBOLS = 128, (1, 2, 4, 8, 16)

@@ -257,4 +257,4 @@ class SlotSpaceTransformer(nn.Module):
         return logits[..., self.target_indices].masked_fill(self.lacking, -torch.inf), {}
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        return Slots.by_appearance(self.vocabulary, tokens)
+        return self.vocabulary.read(tokens)

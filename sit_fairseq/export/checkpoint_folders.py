@@ -5,7 +5,7 @@ import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sit_fairseq.model import Model
-from sit_fairseq.models.language_model import LanguageModelConfig
+from sit_fairseq.models.config import LanguageModelConfig
 from sit_fairseq.models.loading import config_of
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import WEIGHTS, Place, model_file, partial_files, read_sentences

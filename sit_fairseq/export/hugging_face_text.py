@@ -21,11 +21,9 @@ from sit_fairseq.export.hugging_face_base import (
     padded,
 )
 from sit_fairseq.export.hugging_face_tokens import EOS, PAD
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    make_vocabulary,
-)
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.prompt_search import PromptSearch
 from sit_fairseq.search.strategies import Sampling
@@ -51,7 +49,7 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
     _lengths: Dict[str, str] = {}
 
     def _vocabulary(self, options: LanguageModelConfig, names: Optional[str]) -> Any:
-        return make_vocabulary(options, self._dictionary, names)
+        return make_vocabulary(options, self._dictionary, fresh_names=names)
 
     def _core(self, options: LanguageModelConfig, vocabulary: Any, seed: int) -> torch.nn.Module:
         return SymbolInvariantLanguageModel(options, vocabulary)

@@ -1,4 +1,5 @@
-"""The baselines: one stream per sentence, one vector per canonical id.
+"""Kinds of vocabularies and embeddings. Baselines have one stream per sentence, and one vector per
+canonical id.
 
 Shapes as in :mod:`sit_fairseq.symbols.slots`; J symbols in the dictionary.
 """
@@ -14,10 +15,12 @@ from torch import Tensor
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.all_places import AllPlaces
-from sit_fairseq.models.config import DecoderOptions, ModelConfig
+from sit_fairseq.models.config import DecoderOptions, has_source
 from sit_fairseq.models.embedding import StreamTable, TokenEmbedding
+from sit_fairseq.models.memory import Memory
+from sit_fairseq.models.stacks import Decoder
 from sit_fairseq.symbols.saved_tokens import buffer_text, text_buffer, without_embedding
-from sit_fairseq.symbols.slots import Slots
+from sit_fairseq.symbols.slots import Slots, numbered_in_sorts
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -34,16 +37,12 @@ class OneStreamVocabulary(Vocabulary):
 
 class FixedVocabulary(OneStreamVocabulary):
     """Every symbol has a row of its own, like any other token; checkpoints list it among
-    ``base_tokens``."""
+    ``base_tokens``. So no sentence has slots."""
 
-    produces_any_symbol = True
+    produces_any_symbol = named_rows = True
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        """The row of each token. No token is a symbol, so no sentence has slots.
-
-        Raises:
-            UserError: a symbol has no row.
-        """
+        """The row of each token; a UserError if a symbol has none."""
         fault = self.unreadable(tokens)
         if fault is not None:
             raise UserError(f"a sentence {fault}")
@@ -55,9 +54,6 @@ class FixedVocabulary(OneStreamVocabulary):
         names = without_embedding(self.dictionary[index] for index in unknown)
         return f"holds {names}" if unknown else None
 
-    def _has_row(self, token: str) -> bool:
-        return True
-
 
 class CanonicalVocabulary(OneStreamVocabulary):
     """The first symbol of a sentence has the first row after the base tokens, and so on.
@@ -66,8 +62,8 @@ class CanonicalVocabulary(OneStreamVocabulary):
     its own. A symbol beyond them reads as ``<unk>`` and cannot be produced.
     """
 
-    def __init__(self, dictionary: TokenTable, **options: Any) -> None:
-        super().__init__(dictionary, **options)
+    def __init__(self, dictionary: TokenTable, *options: Any) -> None:
+        super().__init__(dictionary, *options)
         sorts = [dictionary.sort(token) for token in dictionary.known_symbols()]
         # Of fixed length, as a checkpoint may have other numbers.
         numbers = "".join(f"{sorts.count(sort):08d}" for sort in range(self.num_sorts))
@@ -82,23 +78,18 @@ class CanonicalVocabulary(OneStreamVocabulary):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        """Numbers the symbols of each sort in order of first appearance. There is a slot for each of
-        the Q rows, named ``<unk>`` where a sentence has no symbol for it."""
-        canonical, slots = super().read(tokens)
-        rows, symbols, sorts = self.rows_of_sorts, slots.names, slots.sorts
-        counts = torch.tensor(rows, device=tokens.device)
-        sorts = torch.zeros_like(symbols) if sorts is None else sorts
-        earlier = (sorts.unsqueeze(2) == sorts.unsqueeze(1)).tril(-1).sum(2)  # of the same sort
-        exists, has_row = symbols.ne(self.dictionary.pad()), earlier < counts[sorts]
-        self.warn_of_lost_symbols(earlier[exists & ~has_row])
-        row = (counts.cumsum(0) - counts)[sorts] + earlier
-        names = tokens.new_full((tokens.size(0), sum(rows)), self.unk)
-        sentence, slot = (exists & has_row).nonzero(as_tuple=True)
-        names[sentence, row[sentence, slot]] = symbols[sentence, slot]
-        ids = torch.where(has_row, self.num_base + row, self.unk)
-        ids = F.pad(ids, (0, 1)).gather(1, (canonical - self.num_base).clamp(min=0))
-        canonical = torch.where(canonical >= self.num_base, ids, canonical)
-        return canonical, Slots(self, names)
+        """See :meth:`Vocabulary.read`. There is a slot for each of the Q rows, named ``<unk>``
+        where a sentence has no symbol for it."""
+        rows = self.rows(tokens)
+        slot = numbered_in_sorts(tokens, rows < 0, self.dictionary, self.rows_of_sorts)
+        if not self._warned and bool(((rows < 0) & (slot < 0)).any()):
+            self._warned = True
+            logger.warning(
+                "a sentence has more symbols of a sort than a model of canonical symbols was trained "
+                "with (%s): further ones read as <unk> and cannot be produced",
+                ", ".join(map(str, self.rows_of_sorts)),
+            )
+        return self.with_slots(tokens, rows, slot, self.num_symbol_rows, self.unk)
 
     @property
     def rows_of_sorts(self) -> List[int]:
@@ -111,41 +102,27 @@ class CanonicalVocabulary(OneStreamVocabulary):
         """Q, the number of symbols that a sentence may hold."""
         return sum(self.rows_of_sorts)
 
-    def warn_of_lost_symbols(self, lost: Tensor) -> None:
-        """Warns once of symbols without a row, given how many of their sort came before each."""
-        if lost.numel() and not self._warned:
-            self._warned = True
-            logger.warning(
-                "a sentence has %d different symbols of a sort, more than a model of canonical symbols "
-                "was trained with: further ones read as <unk> and cannot be produced",
-                int(lost.max()) + 1,
-            )
-
     def same_columns(self, other: Vocabulary) -> bool:
         """Compares as for streams, and the number of rows for symbols."""
         return super().same_columns(other) and self.rows_of_sorts == other.rows_of_sorts
 
 
 class NamedVocabulary(OneStreamVocabulary):
-    """Slots are the symbols of the dictionary, for every sentence the same.
-
-    The dictionary may gain symbols at any time, and the ids with it.
-
-    Attributes:
-        most_symbols: the number of symbols with a vector, None for any number.
-    """
+    """Slots are the symbols of the dictionary, for every sentence the same. The dictionary may gain
+    symbols at any time, and the ids with it. ``most_symbols`` have a vector, None for any
+    number."""
 
     most_symbols: Optional[int] = None
     produces_any_symbol = True
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """Replaces every symbol by its place among the J symbols of the dictionary."""
-        slots = Slots(self, self.symbols_known().to(tokens).expand(tokens.size(0), -1))
+        slots = Slots(self, self.known().to(tokens).expand(tokens.size(0), -1))
         return slots.encode(tokens), slots
 
     def unreadable(self, tokens: Tensor) -> Optional[str]:
         """Tells of more symbols than vectors; see :meth:`Vocabulary.unreadable`."""
-        number = self.symbols_known().numel()
+        number = self.known().numel()
         if self.most_symbols is None or number <= self.most_symbols:
             return None
         return (
@@ -153,11 +130,7 @@ class NamedVocabulary(OneStreamVocabulary):
             f"which the model tells {self.most_symbols} apart"
         )
 
-    def symbol_names(self) -> List[str]:
-        """The J symbols of the dictionary."""
-        return [self.dictionary[index] for index in self.symbols_known().tolist()]
-
-    def symbols_known(self) -> Tensor:
+    def known(self) -> Tensor:
         """(J,) the dictionary indices of all symbols."""
         tokens = torch.arange(len(self.dictionary), device=self.row_of_index.device)
         return tokens[self.rows(tokens) < 0]
@@ -169,6 +142,37 @@ class NamedVocabulary(OneStreamVocabulary):
                 "random vectors tell no sorts of symbols apart; give one pattern without names",
                 "symbols symbol_embedding",
             )
+
+
+class TextVocabulary(Vocabulary):
+    """The vocabulary of a language model: all symbols of a text have reserved slots."""
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """Tells of more symbols than slots, or fewer names; see :meth:`Vocabulary.unreadable`."""
+        own, fresh = self.symbols_of(tokens), self.fresh
+        sorts = [self.dictionary.sort(self.dictionary[index]) for index in own]
+        for sort, most in enumerate(fresh.numbers):
+            if sorts.count(sort) > most:
+                name = self.dictionary.sorts[sort]
+                kind = f"symbols of the sort {name}" if name else "symbols"
+                return f"holds {sorts.count(sort)} {kind}, more than the {most} of the model"
+        named = len(fresh.name([], own))
+        if named < fresh.number:
+            return f"leaves {named - len(own)} names for {fresh.number - len(own)} further symbols"
+        return None
+
+    def most_streams(self, tokens: Tensor) -> int:
+        """All that there may be, as a continuation may hold any symbols."""
+        return 1 if self.one_stream else self.fresh_symbols + 1
+
+
+class NumberedVocabulary(TextVocabulary, OneStreamVocabulary):
+    """A symbol has the row of its number, of which there are R: by first use, or by last use."""
+
+    @property
+    def num_symbol_rows(self) -> int:
+        """R."""
+        return self.fresh_symbols
 
 
 class _OneStreamTable(StreamTable):
@@ -186,10 +190,10 @@ class _OneStreamTable(StreamTable):
 class OneStreamEmbedding(TokenEmbedding):
     """A learnt row for each canonical id.
 
-    *Fixed* symbols have rows like base tokens: the model is not invariant under renaming. With a
-    dictionary and training data that hold the symbols of the test it is the paper's full vocabulary
-    baseline. *Canonical* symbols have a row for the first, second, ... of a sentence: the model is
-    invariant, but bound to the number of symbols it was trained with.
+    *Fixed* symbols have rows like base tokens: with a dictionary and training data that hold the
+    symbols of the test it is the paper's full vocabulary baseline. *Canonical* symbols have a row
+    for the first, second, ... of a sentence: the model is invariant under renaming, but bound to
+    the number of symbols it was trained with.
     """
 
     @property
@@ -208,14 +212,11 @@ class OneStreamEmbedding(TokenEmbedding):
 class RandomEmbedding(OneStreamEmbedding):
     """Dual-part embeddings of symbols (Isik et al., ICML 2025, arXiv 2410.17161).
 
-    A symbol's vector is a learnt part that all symbols share, and a code: a corner of the hypercube,
-    different for each symbol. A base token's vector is learnt but for the channels of codes, where
-    it is zero. Each part is L2-normalised, then the whole.
-
-    In training all codes are drawn anew for each batch. In evaluation a code is a function of the
-    symbol's name and a seed; only where two names get the same corner does the later one in the
-    dictionary take another. So any symbol has a vector, and the model is invariant under renaming
-    on average only.
+    A symbol's vector is a learnt part that all symbols share, and a code: a corner of the
+    hypercube, different for each symbol. A base token's vector is learnt but for the channels of
+    codes, where it is zero. Each part is L2-normalised, then the whole. In training all codes are
+    drawn anew for each batch. In evaluation a code is a function of the symbol's name and a seed;
+    only where two names get the same corner does the later one in the dictionary take another.
 
     Args:
         vocabulary: base tokens, and symbols by name.
@@ -236,7 +237,7 @@ class RandomEmbedding(OneStreamEmbedding):
     @property
     def num_classes(self) -> int:
         """The C of AdaCos: base tokens and the symbols of the dictionary."""
-        return self.vocabulary.num_base + len(self.vocabulary.symbol_names())
+        return self.vocabulary.num_base + self.vocabulary.known().numel()
 
     def _shape(self, embed_dim: int) -> Tuple[int, int]:
         return self.vocabulary.num_base + 1, embed_dim - self.code_dim
@@ -254,23 +255,14 @@ class RandomEmbedding(OneStreamEmbedding):
         return F.normalize(torch.cat((base, symbols)), dim=1).to(self.weight.dtype)
 
     def _codes(self, seed: int) -> Tensor:
-        return random_codes(self.vocabulary.symbol_names(), self.code_dim, seed)
+        names = [self.vocabulary.dictionary[index] for index in self.vocabulary.known().tolist()]
+        return random_codes(names, self.code_dim, seed)
 
 
 def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
-    """Draws a corner of the hypercube for each name, without repetition.
-
-    Args:
-        names: J different names.
-        code_dim: D.
-        seed: with the name it decides where a name's draws begin.
-
-    Returns:
-        (J, D) of -1 and 1.
-
-    Raises:
-        UserError: there are fewer than J corners.
-    """
+    """(J, D) of -1 and 1: a corner of the hypercube of ``code_dim`` channels for each of J
+    different names, without repetition. Seed and name decide where a name's draws begin. A
+    UserError if there are fewer than J corners."""
     if len(names) > 2**code_dim:
         raise UserError(
             f"codes of {code_dim} channels tell {2**code_dim} symbols apart, but there are "
@@ -288,25 +280,59 @@ def random_codes(names: List[str], code_dim: int, seed: int) -> Tensor:
     return torch.tensor(bits, device="cpu").view(len(names), code_dim)
 
 
-# The vocabulary and the embedding of each choice of symbol_embedding.
-KINDS: Dict[str, Tuple[Type[Vocabulary], Type[TokenEmbedding]]] = {
-    "streams": (Vocabulary, TokenEmbedding),
-    "fixed": (FixedVocabulary, OneStreamEmbedding),
-    "canonical": (CanonicalVocabulary, OneStreamEmbedding),
-    "random": (NamedVocabulary, RandomEmbedding),
+class RecencyDecoder(Decoder):
+    """:class:`Decoder` that calls a symbol by how many others of its sort were used since its last use.
+    A symbol that was never used comes after all that were."""
+
+    def forward(self, canonical: Tensor, memory: Memory) -> Tensor:
+        """See :class:`Decoder`."""
+        vocabulary = self.embed_tokens.vocabulary
+        codes, numbers = by_last_use(canonical, vocabulary)
+        logits = super().forward(codes, memory)
+        codes, symbols = logits.split([vocabulary.num_base, vocabulary.fresh.number], 2)
+        return torch.cat((codes, symbols.gather(2, numbers[:, -logits.size(1) :])), 2)
+
+
+def by_last_use(canonical: Tensor, vocabulary: Vocabulary) -> Tuple[Tensor, Tensor]:
+    """Numbers symbols of (B, T) canonical ids by last use: (B, T) codes, V_n and the number of each
+    symbol before it stands there; and (B, T, R) the number of each slot after each token."""
+    slot, fresh = canonical - vocabulary.num_base, vocabulary.fresh
+    slots = torch.arange(fresh.number, device=canonical.device)
+    place = torch.arange(1, canonical.size(1) + 1, device=canonical.device).unsqueeze(1)
+    used = torch.where(slot.unsqueeze(2) == slots, place, -slots).cummax(1).values
+    used = torch.cat(((-slots).expand(len(used), 1, -1), used), 1)
+    numbers = torch.cat(
+        [
+            offset + of_sort.argsort(2, descending=True).argsort(2)
+            for offset, of_sort in zip(fresh.offsets, used.split(fresh.numbers, 2))
+        ],
+        2,
+    )
+    known = slot.clamp(0, fresh.number - 1).unsqueeze(2)
+    codes = vocabulary.num_base + numbers[:, :-1].gather(2, known).squeeze(2)
+    return torch.where((slot >= 0) & (slot < fresh.number), codes, canonical), numbers[:, 1:]
+
+
+# By symbol_embedding: the vocabulary of a model with a source, that of texts, and the embedding.
+KINDS: Dict[str, Tuple[Type[Vocabulary], Type[Vocabulary], Type[TokenEmbedding]]] = {
+    "streams": (Vocabulary, TextVocabulary, TokenEmbedding),
+    "fixed": (FixedVocabulary, FixedVocabulary, OneStreamEmbedding),
+    "canonical": (CanonicalVocabulary, NumberedVocabulary, OneStreamEmbedding),
+    "random": (NamedVocabulary, NamedVocabulary, RandomEmbedding),
+    "recency": (NumberedVocabulary, NumberedVocabulary, OneStreamEmbedding),
 }
 
 
 def make_vocabulary(
-    cfg: ModelConfig,
+    cfg: DecoderOptions,
     dictionary: TokenTable,
     arity: Mapping[str, int] = MappingProxyType({}),
     fresh_names: Optional[str] = None,
 ) -> Vocabulary:
     """The vocabulary of a model; see :class:`Vocabulary`."""
-    options = dict(fresh_symbols=cfg.fresh_symbols, fresh_names=fresh_names)
-    vocabulary, _ = KINDS[cfg.symbol_embedding]
-    return vocabulary(dictionary, arity=arity, **options)
+    kind = cfg.symbol_embedding
+    vocabulary = KINDS[kind][0 if has_source(cfg) else 1]
+    return vocabulary(dictionary, 0 if kind == "fixed" else cfg.fresh_symbols, fresh_names, arity)
 
 
 def make_embedding(
@@ -316,5 +342,4 @@ def make_embedding(
     cosine, kind = cfg.output_head == "cosine", cfg.symbol_embedding
     scaled = cfg.scale_cosine_embedding if cosine else not cfg.no_scale_embedding
     codes = dict(code_dim=cfg.symbol_code_dim, seed=seed) if kind == "random" else {}
-    _, embedding = KINDS.get(kind, KINDS["fixed"])
-    return embedding(vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)
+    return KINDS[kind][2](vocabulary, embed_dim, cosine=cosine, scaled=scaled, **codes)

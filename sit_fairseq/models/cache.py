@@ -23,20 +23,15 @@ _BLOCK = 2**20
 
 
 class SelfAttentionCache:
-    """Keys and values of all positions so far, of one self-attention in each layer.
+    """Keys and values of all positions so far, of one self-attention in each layer, with H heads.
 
-    The cache only appends. One table, the same for all layers, says which entry each row
-    has at each position, as the block table of a paged cache does.
+    The cache only appends. One table, the same for all layers, says which entry each row has at
+    each position, as the block table of a paged cache does.
 
     Attributes:
         entries: (R, T) that table.
         mask: (R, 1, P, T) True where an entry is seen; None for all that are not later.
         stores: whether new keys and values are kept.
-
-    Args:
-        rows: R at the start.
-        num_heads: H.
-        device: of the keys and values.
     """
 
     mask: Optional[Tensor] = None
@@ -50,11 +45,8 @@ class SelfAttentionCache:
         self._heads: Optional[Tensor] = None
 
     def advance(self, row: Tensor, count: int, length: int) -> None:
-        """Begins a step, in which each layer appends ``count`` rows of ``length`` positions.
-
-        Args:
-            row: (R,) the appended row that each row has; several may share one.
-        """
+        """Begins a step, in which each layer appends ``count`` rows of ``length`` positions;
+        ``row`` has (R,) the appended one that each row has, which several may share."""
         positions = torch.arange(length, device=row.device)
         new = self._size + row.unsqueeze(1) * length + positions
         self.entries = torch.cat((self.entries, new), dim=1)
@@ -133,13 +125,8 @@ class SelfAttentionCache:
 
 
 class CrossAttentionCache:
-    """The encoder's keys and values of one cross-attention in each layer.
-
-    They are stored once per view of a source, and looked up by row.
-
-    Args:
-        layers: keys and values of each layer, both (M, H, U, D); None of layers that do not ask.
-    """
+    """The encoder's keys and values of one cross-attention in each layer, both (M, H, U, D), None
+    of layers that do not ask. They are stored once per view of a source, and looked up by row."""
 
     def __init__(self, layers: Sequence[Optional[KeysValues]]) -> None:
         self._stored = [
@@ -148,12 +135,8 @@ class CrossAttentionCache:
         ]
 
     def look_up(self, view: Tensor, padding: Optional[Tensor]) -> None:
-        """Notes the view that each row attends to.
-
-        Args:
-            view: (R,) the number of a view.
-            padding: (R, U) True at padding of that view, None if there is none.
-        """
+        """Notes the number of the view that each of R rows attends to, and (R, U) True at padding
+        of that view, None if there is none."""
         self._view, self._padding = view, padding
         _, num_heads, head_dim, length = self._stored[-1].keys.shape
         heads = _heads(view.unsqueeze(1), num_heads)

@@ -1,32 +1,25 @@
 """The options of a model, and the configuration of its encoder and decoder."""
 
-from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from dataclasses import dataclass, field, fields
+from typing import Any, Optional, Sequence, Tuple
 
 from torch import nn
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.fresh import fresh_numbers
 
+# The kinds of models with a source, see :mod:`sit_fairseq.models.baselines`.
 SYMBOL_EMBEDDINGS = ("streams", "fixed", "canonical", "random")
-_CHOICES = {
-    "symbol_embedding": SYMBOL_EMBEDDINGS,
-    "encoder_positions": ("tree", "rope", "sinusoidal", "learned", "none"),
-    "share_embeddings": ("all", "decoder", "none"),
-}
-_CHOICES_OF_DECODERS = {
-    "decoder_positions": ("rope", "sinusoidal", "learned", "none"),
-    "stream_places": ("all", "own"),
-    "output_head": ("cosine", "linear"),
-}
+_POSITIONS = ("rope", "sinusoidal", "learned", "none")
 _LETTERS = ("EP", "DP", "EA", "DA", "CP", "CA")
 
 # Each has a column of the output, and a checkpoint may ask for any number.
 _MOST_FRESH = 1000
 
 
-def option(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
+def option(default: Any, text: str, choices: Sequence[str] = ()) -> Any:
+    """A field of options; ``choices`` are the only values, if there are some."""
+    return field(default=default, metadata={"help": text, "choices": choices})
 
 
 @dataclass
@@ -38,6 +31,7 @@ class DecoderOptions:
         "vectors of symbols: streams, one for each symbol; or, in baselines with one stream per "
         "sentence: fixed, a row for each name; canonical, a row for the first, second, ... symbol "
         "of a sentence; random, a shared row and a random code",
+        SYMBOL_EMBEDDINGS,
     )
     fresh_symbols: Any = option(
         0, "most symbols of a target that its source lacks; of named sorts: table=1,column=2"
@@ -51,9 +45,10 @@ class DecoderOptions:
         "all",
         "where a symbol has a stream of its own: everywhere (all, the paper's); or where it stands "
         "(own), with one background stream elsewhere",
+        ("all", "own"),
     )
     decoder_normalize_before: bool = option(False, "layer norm before each decoder sub-layer")
-    decoder_positions: str = option("rope", "rope (rotary), sinusoidal, learned, none")
+    decoder_positions: str = option("rope", "rope (rotary), sinusoidal, learned, none", _POSITIONS)
     no_decoder_final_norm: bool = option(False, "no layer norm after a pre-norm decoder")
     position_gaps: int = option(
         0,
@@ -76,7 +71,9 @@ class DecoderOptions:
         1e-5, "term that layer norms add to the variance; the paper's models have 1e-6"
     )
     output_head: str = option(
-        "cosine", "logits are scaled cosines (cosine, for adacos) or dot products (linear)"
+        "cosine",
+        "logits are scaled cosines (cosine, for adacos) or dot products (linear)",
+        ("cosine", "linear"),
     )
     dropout: float = option(0.1, "dropout of every sub-layer's output")
     attention_dropout: float = option(0.0, "dropout of attention weights")
@@ -102,6 +99,7 @@ class ModelConfig(DecoderOptions):
         "tree",
         "tree (formulas in prefix notation), rope (rotary), or as in fairseq's transformer: "
         "sinusoidal, learned, none",
+        ("tree", *_POSITIONS),
     )
     tree_depth: int = option(
         0,
@@ -120,52 +118,103 @@ class ModelConfig(DecoderOptions):
         None, "decoder attention heads (default: the encoder's)"
     )
     share_embeddings: str = option(
-        "all", "one matrix (all), one for each side (decoder), or a third for the output (none)"
+        "all",
+        "one matrix (all), one for each side (decoder), or a third for the output (none)",
+        ("all", "decoder", "none"),
     )
     max_source_positions: int = option(1024, "most tokens of a source")
 
 
-def refuse(fault: bool, reason: str, options: str) -> None:
-    """Raises a UserError with the options to change if there is a fault."""
-    if fault:
-        raise UserError(reason, options)
+@dataclass
+class LanguageModelConfig(DecoderOptions):
+    """Options of a language model."""
+
+    symbol_embedding: str = option(
+        "streams",
+        "vectors of symbols: streams, one for each symbol; or, in baselines with one stream: fixed, "
+        "a row for each name; canonical, a row for the first, second, ... symbol of a text; recency, "
+        "a row for the symbol used last, last but one, ...",
+        ("streams", "fixed", "canonical", "recency"),
+    )
+    fresh_symbols: Any = option(
+        16, "most symbols of a text; of named sorts: variable=12,function=4; fixed has no limit"
+    )
+    stream_attention: str = option(
+        "DP-DA", "attentions of the decoder in the paper's letters: DP, DP-DA, or DA"
+    )
+    decoder_embed_dim: int = option(96, "channels of the decoder and its embedding")
+    decoder_ffn_embed_dim: int = option(768, "hidden channels of feed-forward networks")
+    decoder_layers: int = option(6, "layers")
+    decoder_attention_heads: int = option(6, "attention heads")
+    max_target_positions: int = option(1024, "most tokens of a text")
 
 
-def check(cfg: ModelConfig) -> None:
-    """Refuses values that are unknown or contradict each other.
+def has_source(cfg: DecoderOptions) -> bool:
+    """Whether these are the options of an encoder and a decoder, or of a language model."""
+    return hasattr(cfg, "encoder_layers")
 
-    Raises:
-        UserError: naming the option to change.
-    """
-    check_decoder(cfg, _CHOICES)
+
+def check(cfg: DecoderOptions) -> None:
+    """Refuses values that are unknown or contradict each other with a UserError that names the option
+    to change. The options may be of either kind, or what fairseq makes of them."""
+
+    def refuse(fault: bool, reason: str, options: str) -> None:
+        if fault:
+            raise UserError(reason, options)
+
+    source, kind = has_source(cfg), cfg.symbol_embedding
+    for known in fields(ModelConfig if source else LanguageModelConfig):
+        choices, value = known.metadata["choices"], getattr(cfg, known.name)
+        words, listed = known.name.replace("_", " "), ", ".join(choices)
+        refuse(
+            choices and value not in choices,
+            f"the {words} {value!r} is none of {listed}",
+            known.name,
+        )
+    for name in ("dropout", "attention_dropout", "activation_dropout"):
+        value = getattr(cfg, name)
+        refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
+    eps, fresh = cfg.layer_norm_eps, sum(fresh_numbers(cfg.fresh_symbols).values())
+    refuse(not eps > 0, f"layer norms add {eps}, which must be positive", "layer_norm_eps")
+    refuse(fresh > _MOST_FRESH, f"{fresh} fresh symbols are too many", "fresh_symbols")
+    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
+    names = ("encoder", "decoder") if source else ("decoder",)
+    sides = {name: StackConfig.of(cfg, name) for name in names}
+    for name, side in sides.items():
+        refuse(side.num_layers < 1, f"the {name} has {side.num_layers} layers", f"{name}_layers")
+    counting = [name for name in names if sides[name].positions not in ("tree", "none")]
+    listed = " ".join(["position_gaps", *(f"{name}_positions" for name in names)])
+    refuse(
+        cfg.position_gaps > 0 and not counting,
+        "gaps in positions need some that count tokens",
+        listed,
+    )
+    decoder, one_stream = sides["decoder"], f"models of {kind} symbols have one stream"
+    if kind != "streams":
+        refuse(
+            decoder.pattern.aggregated,
+            f"{one_stream}, so the aggregated attentions of {cfg.stream_attention} have nothing to "
+            f"aggregate; {'EP-DP-CP' if source else 'DP'} will do",
+            "stream_attention",
+        )
+        places = "stream_places symbol_embedding"
+        refuse(
+            cfg.stream_places != "all", f"{one_stream} everywhere, not {cfg.stream_places}", places
+        )
+    if not source:
+        few = fresh < 1 and kind != "fixed"
+        refuse(few, f"texts hold symbols, of which {fresh} are too few", "fresh_symbols")
+        return
+    channels = sides["encoder"].embed_dim
     refuse(cfg.tree_depth < 0, f"a tree cannot be {cfg.tree_depth} operators deep", "tree_depth")
-    refuse(
-        cfg.position_gaps > 0
-        and cfg.encoder_positions in ("tree", "none")
-        and cfg.decoder_positions == "none",
-        "gaps in positions need some that count tokens, and neither side has such",
-        "position_gaps encoder_positions decoder_positions",
-    )
-    encoder, decoder = (StackConfig.of(cfg, side) for side in ("encoder", "decoder"))
-    layers, channels = (encoder.num_layers, decoder.num_layers), encoder.embed_dim
-    refuse(
-        min(layers) < 1,
-        f"encoder and decoder have {layers[0]} and {layers[1]} layers, but each needs one",
-        "encoder_layers decoder_layers",
-    )
     refuse(
         cfg.share_embeddings == "all" and channels != decoder.embed_dim,
         f"one matrix cannot serve an encoder of {channels} and a decoder of {decoder.embed_dim} "
         "channels",
         "share_embeddings decoder_embed_dim",
     )
-    kind = cfg.symbol_embedding
-    check_one_stream(cfg, encoder.pattern, "EP-DP-CP")
-    refuse(
-        kind != "streams" and sum(fresh_numbers(cfg.fresh_symbols).values()) > 0,
-        f"fresh symbols need streams, which models of {kind} symbols lack",
-        "fresh_symbols symbol_embedding",
-    )
+    if kind != "streams":
+        refuse(fresh > 0, f"{one_stream}, no fresh symbols", "fresh_symbols symbol_embedding")
     if kind == "random":
         refuse(
             cfg.share_embeddings != "all",
@@ -179,48 +228,13 @@ def check(cfg: ModelConfig) -> None:
         )
 
 
-def check_decoder(cfg: DecoderOptions, choices: Mapping[str, Sequence[str]]) -> None:
-    """Refuses values of a decoder's options, and of those whose choices are given."""
-    for name, choices in {**choices, **_CHOICES_OF_DECODERS}.items():
-        value, words = getattr(cfg, name), name.replace("_", " ")
-        refuse(value not in choices, f"the {words} {value!r} is none of {', '.join(choices)}", name)
-    for name in ("dropout", "attention_dropout", "activation_dropout"):
-        value = getattr(cfg, name)
-        refuse(not 0 <= value < 1, f"{value} is not in [0, 1)", name)
-    eps, fresh = cfg.layer_norm_eps, sum(fresh_numbers(cfg.fresh_symbols).values())
-    refuse(not eps > 0, f"layer norms add {eps}, which must be positive", "layer_norm_eps")
-    refuse(
-        fresh > _MOST_FRESH, f"{fresh} fresh symbols are more than {_MOST_FRESH}", "fresh_symbols"
-    )
-    refuse(cfg.position_gaps < 0, f"{cfg.position_gaps} places cannot be spread", "position_gaps")
-
-
-def check_one_stream(cfg: DecoderOptions, pattern: "AttentionPattern", enough: str) -> None:
-    """Refuses what needs several streams in a baseline; ``enough`` is a pattern for it."""
-    kind = cfg.symbol_embedding
-    if kind == "streams":
-        return
-    refuse(
-        pattern.aggregated,
-        f"models of {kind} symbols have one stream, so the aggregated attentions of "
-        f"{cfg.stream_attention} have nothing to aggregate; {enough} will do",
-        "stream_attention",
-    )
-    refuse(
-        cfg.stream_places != "all",
-        f"models of {kind} symbols have one stream everywhere, not {cfg.stream_places} places",
-        "stream_places symbol_embedding",
-    )
-
-
 @dataclass(frozen=True)
 class AttentionPattern:
-    """The paper's letters for which attentions a model has (section 5.5).
+    """The paper's letters for which attentions a model has (section 5.5): E(ncoder), D(ecoder) or
+    C(ross) attention, P(er stream) or A(ggregated).
 
-    Attributes:
-        letters: E(ncoder), D(ecoder) or C(ross) attention, P(er stream) or A(ggregated).
-        cross: the cross-attentions of each decoder layer in their order, ``"CP"`` (to the
-            encoder's stream of the same symbol) or ``"CA"`` (to its aggregated view).
+    ``cross`` are the cross-attentions of each decoder layer in their order, ``"CP"`` (to the
+    encoder's stream of the same symbol) or ``"CA"`` (to its aggregated view).
     """
 
     letters: Tuple[str, ...]
@@ -236,15 +250,9 @@ class AttentionPattern:
 
     @classmethod
     def parse(cls, text: str, source: bool = True) -> "AttentionPattern":
-        """Reads a pattern such as ``EP-DP-EA-DA-CP``; only the order of CP and CA counts.
-
-        Args:
-            text: the letters, joined by hyphens.
-            source: whether there is a source; without one there are ``DP`` and ``DA`` alone.
-
-        Raises:
-            UserError: a part is unknown or repeated, or both CP and CA are missing.
-        """
+        """Reads a pattern such as ``EP-DP-EA-DA-CP``; only the order of CP and CA counts. Without a
+        source there are ``DP`` and ``DA`` alone. A UserError if a part is unknown or repeated, or
+        both CP and CA are missing."""
         parts = tuple(text.split("-"))
         if not source:
             if set(parts) <= {"DP", "DA"} and len(set(parts)) == len(parts):
@@ -270,12 +278,9 @@ class AttentionPattern:
 class StackConfig:
     """The configuration of one side, encoder or decoder: its layers, positions and norms.
 
-    Attributes:
-        view_dim: channels of the encoder's output, which cross-attentions read; None without an
-            encoder.
-        max_positions: the longest sequence in tokens.
-        final_norm: layer norm of the last layer's output.
-        options: all others.
+    ``view_dim`` are the channels of the encoder's output, which cross-attentions read; None without
+    an encoder. ``final_norm`` is a layer norm of the last layer's output; ``options`` are all
+    others.
     """
 
     embed_dim: int
@@ -293,11 +298,8 @@ class StackConfig:
 
     @classmethod
     def of(cls, cfg: DecoderOptions, side: str) -> "StackConfig":
-        """The ``encoder`` or the ``decoder``.
-
-        Raises:
-            UserError: channels do not divide into heads, or the pattern of attentions is none.
-        """
+        """The ``encoder`` or the ``decoder``; a UserError if channels do not divide into heads, or
+        the pattern of attentions is none."""
 
         def size(name: str) -> int:
             own = getattr(cfg, f"{side}_{name}")

@@ -33,15 +33,9 @@ class Context:
         return self.slots.repeat(self.streams.hypotheses)
 
     def own_slots(self, canonical: Tensor) -> Optional[Tensor]:
-        """Counts the slots that need streams of their own.
-
-        Args:
-            canonical: (B*K, T) canonical ids.
-
-        Returns:
-            (B,) the numbers on the CPU, with the reserved slots that any hypothesis has taken; None
-            if there are no reserved slots with streams.
-        """
+        """(B,) how many slots need streams of their own, on the CPU: those of the source, and the
+        reserved ones that (B*K, T) canonical ids of any hypothesis take. None if no reserved slots
+        have streams."""
         if self.slots.vocabulary.fresh is None or self.slots.vocabulary.one_stream:
             return None
         needed = self.hypothesis_slots.needed(canonical)
@@ -49,8 +43,6 @@ class Context:
 
     def close(self, logits: Tensor, canonical: Tensor) -> Tensor:
         """Closes the reserved slots that cannot come next; see :meth:`Slots.close`."""
-        if self.slots.vocabulary.fresh is None:
-            return logits
         return self.hypothesis_slots.close(logits, canonical)
 
     def reorder(self, order: Tensor) -> "Context":

@@ -19,13 +19,12 @@ from sit_fairseq.symbols.vocabulary import Vocabulary
 class TokenEmbedding(nn.Module):
     """A matrix that embeds canonical ids and projects hidden states to their logits.
 
-    It has ``V_n + 2 G`` rows: the base tokens, then for each of the G sorts of symbols *actual* (the
-    symbol that a stream belongs to) and *placeholder* (every other symbol of the sort). It does not
-    know how many symbols there are.
+    It has ``V_n + 2 G`` rows: the base tokens, then for each of the G sorts of symbols *actual*
+    (the symbol that a stream belongs to) and *placeholder* (every other symbol of the sort).
 
-    Its rows are L2-normalised for both uses under the cosine head, so are the features
-    before projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's
-    models input and output, encoder and decoder share one matrix (three-way tying).
+    Under the cosine head its rows are L2-normalised for both uses, so are the features before
+    projection, and logits are cosines (section 3.3, "Cosine loss"). In the paper's models input and
+    output, encoder and decoder share one matrix (three-way tying).
 
     Args:
         vocabulary: gives ids their meaning; it may change when a checkpoint is loaded.
@@ -48,8 +47,7 @@ class TokenEmbedding(nn.Module):
 
     @property
     def num_classes(self) -> int:
-        """The C of AdaCos: base tokens, special ones too, and the vector that the symbols of a sort
-        share."""
+        """The C of AdaCos: base tokens, and the vector that the symbols of a sort share."""
         return self.vocabulary.num_base + self.vocabulary.num_sorts
 
     def table(self) -> "StreamTable":
@@ -75,11 +73,8 @@ class TokenEmbedding(nn.Module):
 
 
 def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
-    """Compares a matrix with the vocabulary, which was loaded after it.
-
-    Raises:
-        UserError: a checkpoint has another number of rows than its tokens need.
-    """
+    """Compares a matrix with the vocabulary, which was loaded after it; a UserError if it has
+    another number of rows than its tokens need."""
     rows, needed = embedding.weight.size(0), embedding._shape(0)[0]
     vocabulary = embedding.vocabulary
     if rows != needed and vocabulary.one_stream and vocabulary.fresh_symbols:
@@ -97,12 +92,8 @@ def _check_rows(embedding: TokenEmbedding, unused: Any) -> None:
 
 
 class StreamTable:
-    """The vectors of a batch, the same in encoder, decoder and projection.
-
-    Args:
-        embedding: the embedding that has the vectors.
-        matrix: one row per vector.
-    """
+    """The vectors of a batch, one in each row of a matrix, the same in encoder, decoder and
+    projection."""
 
     def __init__(self, embedding: TokenEmbedding, matrix: Tensor) -> None:
         self.vocabulary = embedding.vocabulary
@@ -110,22 +101,17 @@ class StreamTable:
         self._cosine, self._scale = embedding.cosine, embedding.scale
 
     def embed(self, layout: Layout) -> Tensor:
-        """(R, T, C) embeddings of the rows of a layout (Algorithm 1). Equivariant: renaming permutes
-        the streams."""
+        """(R, T, C) embeddings of the rows of a layout (Algorithm 1). Renaming permutes the
+        streams."""
         embedded = F.embedding(self._vectors(layout), self.matrix)
         return embedded if self._scale == 1.0 else embedded * self._scale
 
     def project(self, hidden: Tensor, streams: Streams) -> Tensor:
-        """Projects features to logits (Algorithm 5).
+        """Projects (N*K, T, C) decoder features to logits (Algorithm 5).
 
-        Args:
-            hidden: (N*K, T, C) decoder features.
-            streams: their layout.
-
-        Returns:
-            (B*K, T, V_n + S + R) float32 (or float64) logits, ``-inf`` for the slots that a
-            sentence does not have and for base tokens that no target can hold; reserved slots
-            that are not taken have those of the stream that stands for them.
+        Returns (B*K, T, V_n + S + R) float32 (or float64) logits, ``-inf`` for the slots that a
+        sentence does not have and for base tokens that no target can hold; reserved slots that are
+        not taken have those of the stream that stands for them.
         """
         # Half precision has too few digits for cosines.
         with torch.autocast(hidden.device.type, enabled=False):
@@ -142,11 +128,8 @@ class StreamTable:
         return layout.vectors()
 
     def _logits(self, hidden: Tensor, matrix: Tensor, streams: Streams) -> Tensor:
-        """Base logits from the mean over streams, symbol logits from their own stream.
-
-        The projection is linear, so that the mean of the streams' base logits is
-        computed as the projection of one mean hidden state.
-        """
+        """Base logits from the mean over streams, symbol logits from their own stream. The
+        projection is linear, so that of the mean is the mean of projections."""
         num_base = self.vocabulary.num_base
         base = streams.mean(hidden) @ matrix[:num_base].t()
         num_slots = streams.all_slots.repeat_interleave(streams.hypotheses)

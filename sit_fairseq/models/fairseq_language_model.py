@@ -11,13 +11,10 @@ from fairseq.models import BaseFairseqModel, register_model, register_model_arch
 from omegaconf import II
 from torch import Tensor
 
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig, check
 from sit_fairseq.models.fairseq_adapter import FairseqParts
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    check,
-    make_vocabulary,
-)
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import TEXT_KIND
 from sit_fairseq.tasks.symbol_language_modeling import SymbolLanguageModelingTask
 
@@ -46,7 +43,7 @@ class SymbolInvariantTransformerLanguageModel(
         if not isinstance(task, SymbolLanguageModelingTask):
             raise cls.wrong_task()
         names = task.cfg.fresh_names or cfg.fresh_names
-        return cls(cfg, make_vocabulary(cfg, task.source_dictionary, names))
+        return cls(cfg, make_vocabulary(cfg, task.source_dictionary, fresh_names=names))
 
     def forward(
         self,
@@ -55,16 +52,9 @@ class SymbolInvariantTransformerLanguageModel(
         src_places: Optional[Tensor] = None,
         **unused: Any,
     ) -> Tuple[Tensor, Dict[str, Any]]:
-        """Computes logits of the token after each one.
-
-        Args:
-            src_tokens: (B, T) dictionary indices of texts, each after ``</s>``.
-            src_lengths: (B,) lengths, not needed.
-            src_places: (B, T) positions of the tokens; None for 0, 1, ...
-
-        Returns:
-            (B, T, V_n + R) logits over canonical ids, and nothing else.
-        """
+        """(B, T, V_n + R) logits of the token after each of (B, T) dictionary indices of texts,
+        each after ``</s>``, at (B, T) places, None for 0, 1, ...; and nothing else. Lengths are not
+        needed."""
         return super().forward(src_tokens, src_places), {}
 
     def get_targets(self, sample: Dict[str, Any], net_output: Tuple[Tensor, Dict]) -> Tensor:

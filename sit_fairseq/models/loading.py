@@ -7,12 +7,11 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Type, Union
 from torch import Tensor
 
 from sit_fairseq.errors import UserError, whole
-from sit_fairseq.models import language_model
 from sit_fairseq.models.baselines import make_vocabulary
-from sit_fairseq.models.config import DecoderOptions, ModelConfig
-from sit_fairseq.models.language_model import LanguageModelConfig, SymbolInvariantLanguageModel
+from sit_fairseq.models.config import DecoderOptions, LanguageModelConfig, ModelConfig, has_source
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.storage.checkpoints import read_plain
+from sit_fairseq.storage.checkpoints import read_plain, section
 from sit_fairseq.storage.files import Place, model_file
 from sit_fairseq.symbols.saved_tokens import saved_operands, saved_vocabulary, vocabulary_prefix
 from sit_fairseq.symbols.tokens import TokenTable
@@ -46,19 +45,15 @@ def load_model(
     fresh_names: Optional[str] = None,
     fresh_symbols: Union[None, int, str] = None,
 ) -> Tuple[AnyModel, Dict[str, Any]]:
-    """Builds the model of a checkpoint.
+    """Builds the model of a checkpoint, and returns it with the options to write it with, see
+    :func:`portable`.
 
     Args:
         path: the file, or a folder that holds it.
         arity_of: the number of operands of each operator, for positions in trees, by the domain.
-        symbols: pattern of the symbols; None for the pattern of training.
-        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for the names of
-            training, if the pattern is that of training.
-        fresh_symbols: see :func:`~sit_fairseq.symbols.fresh.fresh_numbers`; None for that of
-            training.
-
-    Returns:
-        The model, and the options to write it with, see :func:`portable`.
+        symbols: pattern of the symbols; None for that of training.
+        fresh_names, fresh_symbols: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`; None for
+            those of training, of names if the pattern is that of training.
 
     Raises:
         UserError: the file cannot be read, is damaged, or holds no such model; or an argument does
@@ -66,7 +61,7 @@ def load_model(
     """
     path = model_file(path)
     state = read_plain(path)
-    given, task = (_section(state, name) for name in ("model", "task"))
+    given, task = (section(state, name)[1] for name in ("model", "task"))
     if not str(given.get("_name")).startswith(KIND):
         raise UserError(f"{path} knows no symbols; sit convert makes a model that does", "path")
     weights = state["model"]
@@ -120,52 +115,34 @@ def make_model(
     fresh_names: Optional[str] = None,
     seed: Any = None,
 ) -> AnyModel:
-    """The model that options describe, untrained.
-
-    Args:
-        cfg: of either kind.
-        tokens: of the data at hand.
-        arity: the number of operands of each operator.
-        fresh_names: see :class:`~sit_fairseq.symbols.fresh.FreshSymbols`.
-        seed: of the codes of random symbols; no number for 1.
-    """
-    if isinstance(cfg, LanguageModelConfig):
-        vocabulary = language_model.make_vocabulary(cfg, tokens, fresh_names)
+    """The model that options of either kind describe, untrained. ``tokens`` are of the data at
+    hand, ``arity`` is the number of operands of each operator, and ``seed`` is that of the codes of
+    random symbols, no number for 1."""
+    vocabulary = make_vocabulary(cfg, tokens, arity if has_source(cfg) else {}, fresh_names)
+    if not has_source(cfg):
         return SymbolInvariantLanguageModel(cfg, vocabulary)
-    vocabulary = make_vocabulary(cfg, tokens, arity, fresh_names)
     return SymbolInvariantTransformer(cfg, vocabulary, seed if isinstance(seed, int) else 1)
 
 
 def portable(cfg: Mapping[str, Any]) -> Dict[str, Any]:
     """The options of a checkpoint as plain data, without those of a machine or a command."""
     model, task, criterion = (
-        _section({"cfg": cfg}, name) for name in ("model", "task", "criterion")
+        section({"cfg": cfg}, name)[1] for name in ("model", "task", "criterion")
     )
     task = {"_name": task.get("_name"), **{name: task.get(name) for name in TASK_OPTIONS}}
     task.update(
         data="", source_lang=task["source_lang"] or "src", target_lang=task["target_lang"] or "tgt"
     )
     numbers = {n: v for n, v in criterion.items() if n == "_name" or isinstance(v, (int, float))}
-    splitters = {name: cfg.get(name) for name in ("bpe", "tokenizer")}
-    splitters = {
-        name: one.get("_name") if isinstance(one, dict) else one for name, one in splitters.items()
-    }
+    splitters = {name: section({"cfg": cfg}, name)[0] for name in ("bpe", "tokenizer")}
     return {"model": model, "task": task, "criterion": numbers or None, **splitters}
-
-
-def _section(state: Dict[str, Any], name: str) -> Dict[str, Any]:
-    found = (state.get("cfg") or {}).get(name)  # old fairseq has 'args' alone
-    return found if isinstance(found, dict) else {}
 
 
 def plain_config(
     options: Mapping[str, Any], kind: Type[DecoderOptions] = ModelConfig
 ) -> DecoderOptions:
-    """The options of a model among plain data.
-
-    Raises:
-        ValueError: an option is of another kind, or a number is no model's.
-    """
+    """The options of a model among plain data; a ValueError if one is of another kind, or a number
+    is no model's."""
     kept = {}
     for field in fields(kind):
         value, default = options.get(field.name), field.default
@@ -184,16 +161,8 @@ def plain_config(
 
 
 def damage(options: Mapping[str, Any], weights: Dict[str, Tensor], streams: bool) -> Optional[str]:
-    """Compares weights with the options, before a model takes memory.
-
-    Args:
-        options: of the model.
-        weights: by name.
-        streams: whether the model is ours; others are fairseq's transformers.
-
-    Returns:
-        The fault; None if there is none.
-    """
+    """What contradicts the options in weights by name, before a model takes memory; None if nothing
+    does. ``streams`` says that the model is ours; others are fairseq's transformers."""
     fault = _wrong_size(options, weights, streams) or _wrong_vocabulary(weights, streams)
     if fault is None and streams:
         fault = _wrong_positions(options, weights)

@@ -74,12 +74,8 @@ class OwnPlaces:
     def packed(
         cls, canonical: Tensor, num_base: int, streams: Streams, padding: Optional[Tensor] = None
     ) -> "OwnPlaces":
-        """T background rows, then the own rows. Symbols without a column have none.
-
-        Args:
-            canonical, num_base, streams: as the attributes.
-            padding: (B, T) True at padding, None if there is none.
-        """
+        """T background rows, then the own rows; symbols without a column have none. Arguments as
+        the attributes."""
         symbol = _slots(canonical, num_base, streams)
         is_symbol, length = symbol >= 0, symbol.size(1)
         count = is_symbol.sum(1)
@@ -195,15 +191,10 @@ class OwnPlaces:
         return (tokens <= self.token.unsqueeze(2)).unsqueeze(1)
 
     def seen(self, stream: Tensor, token: Optional[Tensor] = None, hypotheses: int = 1) -> Tensor:
-        """Which rows queries attend to.
+        """(B, 1, K*Q, L) True at the rows that queries attend to.
 
-        Args:
-            stream: (B*K, Q) the slot from whose stream each query sees.
-            token: (B, Q) of queries that see no later rows; None for those that see all.
-            hypotheses: K.
-
-        Returns:
-            (B, 1, K*Q, L) True at the rows that a query sees.
+        Each of (B*K, Q) queries sees from the ``stream`` of a slot; those of (B, Q) tokens see no
+        later rows.
         """
         stream = stream.reshape(stream.size(0) // hypotheses, -1)
         seen = (self.slot.unsqueeze(1) == stream.unsqueeze(2)) == self.own
@@ -218,8 +209,8 @@ class OwnPlaces:
         return torch.where(at_place, self.own_row.unsqueeze(1), self.background)
 
     def of_streams(self, streams: Streams, of_all: bool = False) -> Tensor:
-        """(N*K, T) the row of its sequence that each stream has at each token; or the number of that
-        row among those of all sequences."""
+        """(N*K, T) the row of its sequence that each stream has at each token, or its number among
+        those of all sequences."""
         slot = streams.slot.unsqueeze(1).expand(-1, streams.hypotheses).reshape(-1, 1)
         at_place = streams.expand(self.symbol) == slot
         row = torch.where(at_place, streams.expand(self.own_row), self.background)
@@ -230,11 +221,11 @@ class OwnPlaces:
 
 
 class OwnMemory(Memory):
-    """The memory of a decoder with :class:`OwnPlaces`.
+    """The memory of a decoder with :class:`OwnPlaces`. A search keeps two entries a token in each
+    self-attention, whatever the number of symbols.
 
-    A search keeps two entries a token in each self-attention, whatever the number of symbols. In the
-    last layer a stream begins as its symbol's own state at its places and as the background elsewhere.
-    No stream attends to another there, as the aggregated view is that of the rows.
+    In the last layer a stream begins as its symbol's own state at its places and as the background
+    elsewhere. No stream attends to another there, as the aggregated view is that of the rows.
     """
 
     lay_out = OwnPlaces.packed

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+from argparse import Namespace
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
@@ -34,16 +35,16 @@ def explained(path: str, remedy: str) -> Iterator[None]:
 
 
 def read(path: str) -> Any:
-    """The content of a checkpoint, or of the weights in a folder of ``sit export --hub``, as tensors and
-    plain data; damaged bytes raise any error."""
+    """The content of a checkpoint, or of the weights in a folder of ``sit export --hub``, as
+    tensors and plain data; damaged bytes raise any error."""
     if path.endswith(".safetensors"):
         return minimal(*_read_hub(path))
     return pickles.read(path)
 
 
 def read_plain(path: Place, remedy: str = "name another file") -> Dict[str, Any]:
-    """As :func:`read`, also of a folder; a UserError, which ends with the remedy, if there is no such
-    file, it is damaged, or it lacks weights or options."""
+    """As :func:`read`, also of a folder; a UserError, which ends with the remedy, if there is no
+    such file, it is damaged, or it lacks weights or options."""
     path = model_file(path)
     if not os.path.isfile(path):
         raise UserError(f"{path} does not exist or is no file; {remedy}")
@@ -55,6 +56,19 @@ def read_plain(path: Place, remedy: str = "name another file") -> Dict[str, Any]
         except ValueError as error:
             raise UserError(f"{path} {error}; {remedy}")
     return state
+
+
+def section(state: Dict[str, Any], name: str) -> Tuple[Any, Dict[str, Any]]:
+    """The name of what a section of a checkpoint's options builds, and its options."""
+    option = "arch" if name == "model" else name
+    if state.get("args"):  # of a file from before fairseq 0.11
+        return state["args"].get(option), state["args"]
+    options = (state.get("cfg") or {}).get(name)
+    if isinstance(options, str):
+        return options, {}
+    options = vars(options) if isinstance(options, Namespace) else options  # once made anew
+    options = options if isinstance(options, dict) else {}
+    return options.get("_name") or options.get(option), options
 
 
 def _refuse_references(options: Any, option: str = "") -> None:

@@ -39,8 +39,8 @@ def model_file(path: Place) -> str:
 
 
 def try_lock(file: IO, path: str) -> bool:
-    """Locks a file that is open for writing until it is closed; False if another process has locked,
-    renamed or removed it."""
+    """Locks a file that is open for writing until it is closed; False if another process has
+    locked, renamed or removed it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -97,9 +97,9 @@ def partial_files(*paths: Place) -> Iterator[List[str]]:
     """Gives names to write to; the files take their places at the end, if all went well.
 
     The last file is the sign that all are there: it is removed before the others are replaced, and
-    comes after them. So a process that is killed between two renamings leaves no file beside
-    another that it does not belong to. Folders are made; a symbolic link is followed. A UserError
-    if a file cannot be written, or another process is writing it.
+    comes after them, so that a kill between two renamings leaves no file beside another that it
+    does not belong to. Folders are made; a symbolic link is followed. A UserError if a file cannot
+    be written, or another process is writing it.
     """
     places = [os.path.realpath(path) for path in paths]
     for place in places:
@@ -135,11 +135,8 @@ def sha256_of_file(path: str) -> str:
 
 
 def read_sentences(path: str) -> List[str]:
-    """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included.
-
-    A UserError if it holds what fairseq-preprocess would fail on or take for tokens: bytes that are
-    no UTF-8, a byte order mark, a carriage return within a line.
-    """
+    """The lines of a UTF-8 file without their line ends, Unix or Windows; empty ones included. A
+    UserError for a byte order mark, a carriage return within a line, or bytes that are no UTF-8."""
     try:
         with open(path, "rb") as file:
             data = file.read()

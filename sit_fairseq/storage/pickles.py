@@ -1,19 +1,19 @@
-"""Reads what ``torch.save`` has written as plain data.
+"""Reads what ``torch.save`` has written as plain data: dict, list, tuple, str, bytes, int, float,
+bool, None, Tensor.
 
-A pickle is a program. Under ``torch.load(weights_only=True)`` it still calls what takes any memory or
-time, such as ``bytearray(n)``. Here nothing is called: opcodes become a description, no larger than the
-file, and of it plain data are made, up to a limit: dict, list, tuple, str, bytes, int, float, bool, None,
-Tensor.
+A pickle is a program. Under ``torch.load(weights_only=True)`` it still calls what takes any memory
+or time, such as ``bytearray(n)``. Here it calls a few functions of this file, which check first,
+and what it makes is copied up to a limit.
 """
 
 import io
 import math
 import os
-import pickletools
+import pickle
 import struct
 import zipfile
 from pickle import UnpicklingError
-from typing import IO, Any, Callable, Dict, List
+from typing import IO, Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -24,187 +24,155 @@ _MOST, _DEEPEST, _MOST_SHARED = 200_000, 50, 16
 
 _MAGIC, _LEGACY_STORAGE = 0x1950A86A20F9469CFC6C, struct.Struct("<q")
 
-_STORAGES = {
-    f"torch.{name}Storage": getattr(torch, kind)
-    for name, kind in (
-        *(("Double", "float64"), ("Float", "float32"), ("Half", "float16"), ("Bool", "bool")),
-        *(("Long", "int64"), ("Int", "int32"), ("Short", "int16"), ("Char", "int8")),
-        *(("Byte", "uint8"), ("BFloat16", "bfloat16")),
-    )
-}
+# All opcodes that torch.save writes.
+_OPCODES = [
+    *("PROTO STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT").split(),
+    *("BINUNICODE SHORT_BINUNICODE SHORT_BINSTRING BINSTRING SHORT_BINBYTES BINBYTES").split(),
+    *("EMPTY_LIST EMPTY_DICT EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS").split(),
+    *("BINPUT LONG_BINPUT BINGET LONG_BINGET GLOBAL BINPERSID").split(),
+]
 
-# Of metrics that were logged as numpy's.
-_NUMPY = {
-    **{"b1": torch.bool, "u1": torch.uint8, "i1": torch.int8, "i2": torch.int16, "i4": torch.int32},
-    **{"i8": torch.int64, "f2": torch.float16, "f4": torch.float32, "f8": torch.float64},
-}
-
-_LITERALS = {
-    *("BININT", "BININT1", "BININT2", "LONG1", "LONG4", "BINFLOAT", "BINUNICODE"),
-    *("SHORT_BINUNICODE", "SHORT_BINSTRING", "BINSTRING", "SHORT_BINBYTES", "BINBYTES"),
-}
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_EMPTY = {"EMPTY_LIST": "list", "EMPTY_DICT": "dict", "EMPTY_TUPLE": "tuple"}
-_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_DICTS = ("collections.OrderedDict", "collections.defaultdict")
+# Types of storages, and of metrics that were logged as numpy's.
+_NAMES = "Double Float Half BFloat16 Long Int Short Char Byte Bool".split()
+_KINDS = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split()
+_TYPES = {f"torch.{name}Storage": getattr(torch, kind) for name, kind in zip(_NAMES, _KINDS)}
+_NUMPY = dict(
+    zip("f8 f4 f2 i8 i4 i2 i1 u1 b1".split(), map(vars(torch).get, _KINDS[:3] + _KINDS[4:]))
+)
 
 
-class _Node:
-    """A description: ``kind`` is ``list``, ``tuple``, ``dict``, ``name``, ``storage``, or what is called;
-    ``parts`` are its values (of a dict, keys and values in turn) or arguments; ``state`` is set later.
-    """
+class _Named:
+    """What a file names, or makes of that and completes later by a ``state``."""
 
-    __slots__ = ("kind", "parts", "state")
-
-    def __init__(self, kind: str, parts: List[Any]) -> None:
+    def __init__(self, kind: str, *parts: Any) -> None:
         self.kind, self.parts, self.state = kind, parts, None
 
 
-def _described(file: IO[bytes], storages: List[_Node]) -> Any:
-    """The description of the next pickle of a file, whose storages are added to a list."""
-    stack: List[Any] = []
-    marks: List[int] = []
-    memo: Dict[int, Any] = {}
+class _Reader(pickle._Unpickler):
+    """Makes plain data of the pickles of a file, which has ``size`` bytes in all. ``storage`` makes
+    the tensor of a storage, given its key, type and number of elements."""
 
-    def take(number: int) -> List[Any]:
-        if number > len(stack):
-            raise UnpicklingError("it takes more than there is")
-        taken = stack[len(stack) - number :]
-        del stack[len(stack) - number :]
-        return taken
-
-    def container(kind: str) -> List[Any]:
-        if not (isinstance(stack[-1], _Node) and stack[-1].kind == kind):
-            raise UnpicklingError(f"it takes something else for a {kind}")
-        return stack[-1].parts
-
-    for code, argument, _ in pickletools.genops(file):
-        name = code.name
-        if name in _LITERALS:
-            stack.append(argument)
-        elif name in _CONSTANTS:
-            stack.append(_CONSTANTS[name])
-        elif name in _EMPTY:
-            stack.append(_Node(_EMPTY[name], []))
-        elif name in _TUPLES:
-            stack.append(_Node("tuple", take(_TUPLES[name])))
-        elif name == "MARK":
-            marks.append(len(stack))
-        elif name in ("TUPLE", "APPENDS", "SETITEMS"):
-            items = take(len(stack) - marks.pop())
-            if name == "TUPLE":
-                stack.append(_Node("tuple", items))
-            else:
-                container("list" if name == "APPENDS" else "dict").extend(items)
-        elif name in ("APPEND", "SETITEM"):
-            items = take(1 + (name == "SETITEM"))
-            container("list" if name == "APPEND" else "dict").extend(items)
-        elif name in ("BINPUT", "LONG_BINPUT"):
-            memo[argument] = stack[-1]
-        elif name in ("BINGET", "LONG_BINGET"):
-            stack.append(memo[argument])
-        elif name == "GLOBAL":
-            stack.append(_Node("name", [argument.replace(" ", ".")]))
-        elif name in ("REDUCE", "NEWOBJ"):
-            called, arguments = take(2)
-            if called.kind != "name" or arguments.kind != "tuple":
-                raise UnpicklingError("it calls what is no name")
-            kind = called.parts[0]
-            is_dict = kind in _DICTS
-            stack.append(_Node("dict", []) if is_dict else _Node(kind, arguments.parts))
-        elif name == "BUILD":
-            (state,) = take(1)
-            stack[-1].state = state
-        elif name == "BINPERSID":
-            (place,) = take(1)
-            storages.append(_Node("storage", place.parts))
-            stack.append(storages[-1])
-        elif name == "STOP":
-            return stack.pop()
-        elif name != "PROTO":
-            raise UnpicklingError(f"it holds {name}, which torch.save does not write")
-    raise UnpicklingError("it ends too early")
-
-
-class _Maker:
-    """Makes plain data of descriptions; ``data`` gives the bytes of a storage."""
-
-    def __init__(self, data: Callable[[_Node], bytes], size: int) -> None:
-        self._data, self._storages = data, {}
+    def __init__(self, file: IO[bytes], size: int, storage: Optional[Callable] = None) -> None:
+        super().__init__(file, encoding="latin1")
         self._values, self._bytes = _MOST, _MOST_SHARED * size
+        self._storage, self._storages = storage, {}
+        self._known = {
+            **_TYPES,
+            "collections.OrderedDict": lambda *_: {},
+            "collections.defaultdict": lambda *_: {},
+            "argparse.Namespace": lambda *_: _Named("options"),
+            "_codecs.encode": self._encode,
+            "torch._utils._rebuild_tensor": self._tensor,
+            "torch._utils._rebuild_tensor_v2": self._tensor,
+            "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+            "numpy.dtype": lambda *parts: _Named("dtype", *parts),
+        }
+        for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+            self._known[f"{module}.scalar"] = lambda kind, data: _numbers(data, kind)[0].item()
+            self._known[f"{module}._reconstruct"] = lambda *_: _Named("array")
 
-    def make(self, node: Any, depth: int = 0) -> Any:
-        self._values -= 1
-        if self._values < 0 or depth > _DEEPEST:
+    def find_class(self, module: str, name: str) -> Any:
+        """The function of this file for a name; any other name may stand there, but is not called."""
+        return self._known.get(f"{module}.{name}") or _Named(f"{module}.{name}")
+
+    def persistent_load(self, place: Tuple) -> Tensor:
+        """The numbers of a storage; tensors that share one share it here."""
+        marker, dtype, key, _, number = place[:5]
+        if marker != "storage" or not isinstance(dtype, torch.dtype):
+            raise UnpicklingError(f"it has numbers of the type {getattr(dtype, 'kind', '')[:80]!r}")
+        if (key, dtype) not in self._storages:
+            self._storages[key, dtype] = self._storage(key, dtype, number)
+        return self._storages[key, dtype]
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        """A copy of what was read that holds plain data alone."""
+        self._count(1 if depth <= _DEEPEST else _MOST)
+        if isinstance(value, (list, tuple)):
+            made = [self.plain(part, depth + 1) for part in value]
+            return made if isinstance(value, list) else tuple(made)
+        if isinstance(value, dict):
+            return {name: self.plain(part, depth + 1) for name, part in value.items()}
+        if not isinstance(value, _Named):
+            if isinstance(value, (str, bytes, int, float, type(None), Tensor)):
+                return value
+            raise UnpicklingError("it holds a function or a type")
+        if value.kind == "options":
+            return self.plain(value.state or {}, depth + 1)
+        if value.kind == "array":
+            _, shape, dtype, _, data = value.state
+            return _numbers(data, dtype).reshape(self.plain(shape))
+        raise UnpicklingError(f"it asks for {value.kind[:80]!r}")
+
+    def _count(self, values: int) -> None:
+        self._values -= values
+        if self._values < 0:
             raise UnpicklingError(
                 f"it holds more than {_MOST} values, or lists nested more than {_DEEPEST} deep"
             )
-        if not isinstance(node, _Node):
-            return node
-        kind, parts, state = node.kind, node.parts, node.state
-        if kind in ("list", "tuple"):
-            made = [self.make(part, depth + 1) for part in parts]
-            return made if kind == "list" else tuple(made)
-        if kind == "dict":
-            if any(isinstance(name, _Node) for name in parts[::2]):
-                raise UnpicklingError("a name is no text or number")
-            values = [self.make(part, depth + 1) for part in parts[1::2]]
-            return dict(zip(parts[::2], values))
-        if kind == "argparse.Namespace":
-            return {} if state is None else self.make(state, depth + 1)
-        if kind == "_codecs.encode" and parts[1:] == ["latin1"]:
-            self._values -= len(parts[0])
-            return parts[0].encode("latin1")
-        if kind in ("torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor"):
-            return self._tensor(*parts[:4])
-        if kind == "torch._utils._rebuild_parameter":
-            return self.make(parts[0], depth + 1)
-        if kind in ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar"):
-            return self._numbers(parts[0], parts[1], depth)[0].item()
-        if kind in ("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct"):
-            _, shape, dtype, _, data = state.parts
-            shape = self.make(shape, depth + 1)
-            return self._numbers(dtype, data, depth).reshape(shape)
-        raise UnpicklingError(f"it asks for {str(parts[0] if kind == 'name' else kind)[:80]!r}")
 
-    def _tensor(self, storage: _Node, offset: int, size: _Node, stride: _Node) -> Tensor:
-        marker, kind, key = storage.parts[:3]
-        if storage.kind != "storage" or marker != "storage":
-            raise UnpicklingError("a tensor without a storage")
-        dtype = _STORAGES.get(kind.parts[0])
-        if dtype is None:
-            raise UnpicklingError(f"it has numbers of the type {kind.parts[0][:80]!r}")
-        if (key, dtype) not in self._storages:
-            self._storages[key, dtype] = _numbers(self._data(storage), dtype)
-        numbers, shape = self._storages[key, dtype], tuple(size.parts[:9])
-        if not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride.parts)):
+    def _encode(self, text: str, encoding: str) -> bytes:
+        if encoding != "latin1":
+            raise UnpicklingError("it asks for '_codecs.encode'")
+        self._count(len(text))
+        return text.encode(encoding)
+
+    def _tensor(self, numbers: Tensor, offset: int, shape: Tuple, stride: Tuple, *_: Any) -> Tensor:
+        if not all(type(n) is int and n >= 0 for n in (offset, *shape[:9], *stride)):
             raise UnpicklingError("the place of a tensor is no natural number")
-        count = math.prod(shape)
+        count = math.prod(shape[:9])
         if len(shape) > 8 or count > numbers.numel():
             held = numbers.numel() * numbers.element_size()
             raise UnpicklingError(
-                f"a tensor has {shape} numbers, but the file holds {held} bytes of them"
+                f"a tensor has {shape[:9]} numbers, but the file holds {held} bytes of them"
             )
         self._bytes -= count * numbers.element_size()
         if self._bytes < 0:
             raise UnpicklingError(f"tensors have {_MOST_SHARED} times the bytes of the file")
-        return numbers.as_strided(shape, tuple(stride.parts), offset)
+        return numbers.as_strided(shape, stride, offset)
 
-    def _numbers(self, dtype: _Node, data: Any, depth: int) -> Tensor:
-        name = dtype.parts[0] if dtype.kind == "numpy.dtype" else None
-        big = dtype.state is not None and dtype.state.parts[1] == ">"
-        if name not in _NUMPY or big:
-            raise UnpicklingError(f"it has numbers of the type {str(name)[:80]!r}")
-        return _numbers(self.make(data, depth + 1), _NUMPY[name])
+    def _refuse(self) -> None:
+        raise UnpicklingError("it holds what torch.save does not write")
+
+    def _call(self) -> None:
+        arguments, called = self.stack.pop(), self.stack.pop()
+        if not callable(called):
+            raise UnpicklingError(f"it asks for {getattr(called, 'kind', '')[:80]!r}")
+        self.append(called(*arguments))
+
+    def _complete(self) -> None:
+        state, value = self.stack.pop(), self.stack[-1]
+        if isinstance(value, _Named):
+            value.state = state
+
+    def _set(self, items: List[Any]) -> None:
+        if type(self.stack[-1]) is not dict or len(items) % 2:
+            raise UnpicklingError("it takes something else for a dictionary")
+        # Of nested tuples the hash takes for ever.
+        if not all(isinstance(name, (str, bytes, int, float, type(None))) for name in items[::2]):
+            raise UnpicklingError("a name is no text or number")
+        self.stack[-1].update(zip(items[::2], items[1::2]))
+
+    dispatch = {
+        **dict.fromkeys(range(256), _refuse),
+        **{code: pickle._Unpickler.dispatch[code] for (code,) in map(vars(pickle).get, _OPCODES)},
+        pickle.REDUCE[0]: _call,
+        pickle.NEWOBJ[0]: _call,
+        pickle.BUILD[0]: _complete,
+        pickle.SETITEM[0]: lambda self: self._set([self.stack.pop(), self.stack.pop()][::-1]),
+        pickle.SETITEMS[0]: lambda self: self._set(self.pop_mark()),
+    }
 
 
-def _numbers(data: bytes, dtype: torch.dtype) -> Tensor:
-    # A bytearray, as a tensor may be written to.
-    return (
-        torch.frombuffer(bytearray(data), dtype=dtype)
-        if data
-        else torch.empty(0, dtype=dtype, device="cpu")
-    )
+def _numbers(data: bytes, kind: Any) -> Tensor:
+    """The numbers of bytes, given their type or a description of numpy's."""
+    if isinstance(kind, _Named):
+        big = kind.state is not None and kind.state[1] == ">"
+        if kind.kind != "dtype" or big or kind.parts[0] not in _NUMPY:
+            raise UnpicklingError(f"it has numbers of the type {str(kind.parts)[:80]}")
+        kind = _NUMPY[kind.parts[0]]
+    if not data:
+        return torch.empty(0, dtype=kind, device="cpu")
+    return torch.frombuffer(bytearray(data), dtype=kind)  # which may be written to
 
 
 def read(path: str) -> Any:
@@ -213,11 +181,10 @@ def read(path: str) -> Any:
     Tensors that share a storage share it here. UnpicklingError or zipfile.BadZipFile if it holds more
     than plain data; damaged bytes end in any error.
     """
-    return _read_archive(path) if zipfile.is_zipfile(path) else _read_legacy(path)
-
-
-def _read_archive(path: str) -> Any:
     size = os.path.getsize(path)
+    if not zipfile.is_zipfile(path):
+        with open(path, "rb") as file:
+            return _read_legacy(file, size)
     with zipfile.ZipFile(path) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > size:
             raise zipfile.BadZipFile("it unpacks to more than it holds")
@@ -226,26 +193,32 @@ def _read_archive(path: str) -> Any:
         if f"{folder}byteorder" in archive.namelist():
             if archive.read(f"{folder}byteorder") != b"little":
                 raise UnpicklingError("it was written by a big-endian machine")
-        description = _described(io.BytesIO(archive.read(main)), [])
-        maker = _Maker(lambda storage: archive.read(f"{folder}data/{storage.parts[2]}"), size)
-        return maker.make(description)
+
+        def storage(key: str, dtype: torch.dtype, number: int) -> Tensor:
+            return _numbers(archive.read(f"{folder}data/{key}"), dtype)
+
+        reader = _Reader(io.BytesIO(archive.read(main)), size, storage)
+        return reader.plain(reader.load())
 
 
-def _read_legacy(path: str) -> Any:
-    storages: List[_Node] = []
-    with open(path, "rb") as file:
-        if _described(file, []) != _MAGIC:
-            raise UnpicklingError("it is no file of torch.save")
-        _described(file, [])  # the version, and the machine
-        _described(file, [])
-        description = _described(file, storages)
-        keys = _described(file, []).parts
-        sizes = {s.parts[2]: _STORAGES[s.parts[1].parts[0]].itemsize for s in storages}
-        data = {}
-        for key in keys:
-            (number,) = _LEGACY_STORAGE.unpack(file.read(_LEGACY_STORAGE.size))
-            data[key] = file.read(max(0, number) * sizes[key])
-            if len(data[key]) != number * sizes[key]:
-                raise UnpicklingError("it ends too early")
-        maker = _Maker(lambda storage: data[storage.parts[2]], os.path.getsize(path))
-        return maker.make(description)
+def _read_legacy(file: IO[bytes], size: int) -> Any:
+    """Here the numbers of storages follow the pickles."""
+    storages: Dict[str, Tensor] = {}
+
+    def storage(key: str, dtype: torch.dtype, number: int) -> Tensor:
+        if sum(made.nbytes for made in storages.values()) + number * dtype.itemsize > size:
+            raise UnpicklingError("it ends too early")
+        return storages.setdefault(key, torch.empty(number, dtype=dtype, device="cpu"))
+
+    if _Reader(file, size).load() != _MAGIC:
+        raise UnpicklingError("it is no file of torch.save")
+    for _ in range(2):  # the version, and the machine
+        _Reader(file, size).load()
+    reader = _Reader(file, size, storage)
+    content = reader.plain(reader.load())
+    for key in _Reader(file, size).load():
+        (number,) = _LEGACY_STORAGE.unpack(file.read(_LEGACY_STORAGE.size))
+        if number != storages[key].numel():
+            raise UnpicklingError("it ends too early")
+        storages[key].copy_(_numbers(file.read(storages[key].nbytes), storages[key].dtype))
+    return content

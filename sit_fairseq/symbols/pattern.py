@@ -36,16 +36,8 @@ def is_filler(token: str) -> bool:
 
 
 def word_fault(word: str, known: bool, pattern: Optional[str]) -> Optional[str]:
-    """Why a sentence cannot hold a word, else None: words that follow "the sentence".
-
-    Every way to read a text asks this. What remains of an unknown word in data is ``<unk>``; see
-    :attr:`~sit_fairseq.symbols.vocabulary.Vocabulary.unk`.
-
-    Args:
-        word: of the text.
-        known: whether it is a base token of the model or a symbol.
-        pattern: of the symbols, for the message; None where there are none.
-    """
+    """Why a sentence cannot hold a word, else None: words that follow "the sentence". Every way to
+    read a text asks this. ``known`` says whether it is a base token of the model or a symbol."""
     if word in SPECIAL_TOKENS or is_filler(word):
         return f"holds {word}, a token of fairseq's own"
     if known:
@@ -66,10 +58,8 @@ class SymbolPattern:
 
     Args:
         text: a regular expression of Python's :mod:`re`; or for each sort a line ``NAME=REGEX``.
+            A UserError if it cannot be read or matches a special token, or sorts lack names.
         special: tokens that can be no symbols.
-
-    Raises:
-        UserError: an expression cannot be read or matches a special token, or sorts lack names.
     """
 
     def __init__(self, text: str, special: Sequence[str] = SPECIAL_TOKENS) -> None:
@@ -92,11 +82,8 @@ class SymbolPattern:
             )
 
     def sort(self, token: str) -> Optional[int]:
-        """The number of the sort of a symbol, from 0; None for a base token.
-
-        Raises:
-            UserError: two sorts match it, or a pattern takes too long to tell.
-        """
+        """The number of the sort of a symbol, from 0; None for a base token. A UserError if two
+        sorts match it, or a pattern takes too long to tell."""
         if token not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()

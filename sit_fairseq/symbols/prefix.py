@@ -8,12 +8,8 @@ class OwnArity(Dict[str, int]):
 
 
 def tree_fault(tokens: Sequence[str], arity: Mapping[str, int]) -> Optional[str]:
-    """The reason why tokens are not exactly one formula in prefix notation; None if they are.
-
-    Args:
-        tokens: the sentence.
-        arity: the number of operands of each operator; all other tokens are leaves.
-    """
+    """Why tokens are not exactly one formula in prefix notation, else None. Tokens without an arity
+    are leaves."""
     if not tokens:
         return "the formula is empty"
     missing = 1

@@ -28,17 +28,9 @@ _NO_IMAGE = -1
 
 
 class Renaming:
-    """An injective map on symbols that leaves every other token alone.
-
-    A renaming merges no symbols: it refuses a sentence that already holds a new name without
-    renaming it.
-
-    Args:
-        mapping: new name of each symbol.
-
-    Raises:
-        ValueError: if two symbols would get the same name.
-    """
+    """An injective map from symbols to new names, which leaves every other token alone; a
+    ValueError if two symbols would get the same name, or a sentence already holds a new name
+    without renaming it."""
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         if len(set(mapping.values())) < len(mapping):
@@ -47,19 +39,11 @@ class Renaming:
         self._taken = set(self.mapping.values()).difference(self.mapping)
 
     def __call__(self, sentence: str) -> str:
-        """Renames the symbols of a sentence of space-separated tokens.
-
-        Raises:
-            ValueError: a token of the sentence is a new name that is not renamed itself.
-        """
+        """Renames the symbols of a sentence of space-separated tokens."""
         return " ".join(self.tokens(sentence.split()))
 
     def tokens(self, tokens: Sequence[str]) -> List[str]:
-        """Renames the symbols among tokens.
-
-        Raises:
-            ValueError: a token is a new name that is not renamed itself.
-        """
+        """Renames the symbols among tokens."""
         if not self._taken.isdisjoint(tokens):
             merged = next(token for token in tokens if token in self._taken)
             raise ValueError(f"{merged!r} would merge with what is renamed to it: {self.mapping}")
@@ -75,10 +59,8 @@ class Renaming:
 
         Returns:
             (V,) the new index of each token of ``dictionary``; a negative number for a token
-            that has none, as its name is taken or ``into`` lacks it.
-
-        Raises:
-            ValueError: a name is unknown, or no symbol of the sort.
+            that has none, as its name is taken or ``into`` lacks it. A ValueError if a name is
+            unknown, or no symbol of the sort.
         """
         import torch
 
@@ -106,9 +88,9 @@ class Renaming:
     def inverse(self) -> "Renaming":
         """The renaming that undoes this one.
 
-        Old names that are no new names could occur in no renamed sentence, but a model may
-        produce one. Each gets the remaining name at the end of the chain that it begins, which
-        is of its sort, so that sentences that differ still differ afterwards.
+        Old names that are no new names could occur in no renamed sentence, but a model may produce
+        one. Each gets the remaining name at the end of the chain that it begins, which is of its
+        sort, so that sentences that differ still differ afterwards.
         """
         undone = {new: old for old, new in self.mapping.items()}
         for name in [old for old in self.mapping if old not in undone]:
@@ -120,15 +102,8 @@ class Renaming:
 
 
 def rename(tokens: "Tensor", table: "Tensor") -> "Tensor":
-    """Renames dictionary indices.
-
-    Args:
-        tokens: of any shape.
-        table: of a :meth:`Renaming.table`.
-
-    Raises:
-        ValueError: a token has no new index.
-    """
+    """Renames dictionary indices of any shape by the table of a :meth:`Renaming.table`; a
+    ValueError if a token has no new index."""
     renamed = table.to(tokens.device)[tokens]
     if bool((renamed < 0).any()):
         lost = tokens[renamed < 0][0]
@@ -145,21 +120,9 @@ def renamings_into(
     rng: random.Random,
     pattern: Optional[SymbolPattern] = None,
 ) -> List[Renaming]:
-    """All renamings of ``symbols`` into ``names``, or a random choice if they are too many.
-
-    Args:
-        symbols: the distinct symbols of one problem.
-        names: the names to choose from.
-        most: the greatest number of renamings.
-        rng: source of randomness.
-        pattern: gives the sort of each symbol; None if there is one sort.
-
-    Returns:
-        All renamings within sorts, of one sort P(V, k), or ``most`` distinct ones.
-
-    Raises:
-        UserError: there are fewer names of a sort than symbols.
-    """
+    """All renamings of the distinct ``symbols`` of a problem into ``names``, of one sort P(V, k),
+    or a random choice of ``most`` distinct ones if they are more. The pattern gives sorts; None if
+    there is one. A UserError if there are fewer names of a sort than symbols."""
     old, new = _by_sort(symbols, names, pattern)
     if math.prod(math.perm(len(n), len(s)) for s, n in zip(old, new)) > most:
         return random_renamings(symbols, names, most, rng, pattern)
@@ -174,18 +137,8 @@ def random_renamings(
     rng: random.Random,
     pattern: Optional[SymbolPattern] = None,
 ) -> List[Renaming]:
-    """Draws distinct renamings of ``symbols`` into ``names``.
-
-    Args:
-        symbols: the distinct symbols of one problem.
-        names: the names to choose from.
-        count: how many; fewer are returned if fewer exist.
-        rng: source of randomness.
-        pattern: gives the sort of each symbol; None if there is one sort.
-
-    Raises:
-        UserError: there are fewer names of a sort than symbols.
-    """
+    """Draws ``count`` distinct renamings of ``symbols`` into ``names``, or all if there are fewer;
+    see :func:`renamings_into`."""
     old, new = _by_sort(symbols, names, pattern)
     available = math.prod(math.perm(len(n), len(s)) for s, n in zip(old, new))
     drawn: Dict[tuple, None] = {}

@@ -11,11 +11,8 @@ from sit_fairseq.symbols.prefix import OwnArity
 
 
 def text_buffer(text: str) -> Tensor:
-    """A text as a tensor for a checkpoint: its UTF-8 bytes, as floating-point numbers.
-
-    Scripts that average weights take every entry for a number and fail on integers, or overflow.
-    Bytes survive half precision.
-    """
+    """A text as a tensor for a checkpoint: its UTF-8 bytes as floating-point numbers, as scripts
+    that average weights fail on integers. Bytes survive half precision."""
     return torch.tensor(list(text.encode("utf-8")), dtype=torch.float32, device="cpu")
 
 
@@ -27,15 +24,9 @@ def buffer_text(data: Tensor) -> str:
 def saved_vocabulary(
     state_dict: Dict[str, Tensor], prefix: Optional[str] = None
 ) -> Optional[Tuple[List[str], str]]:
-    """The base tokens (without the special ones) and the pattern that weights were saved with.
-
-    Args:
-        state_dict: the weights of a model.
-        prefix: of the names of the vocabulary's buffers; None for :func:`vocabulary_prefix`.
-
-    Returns:
-        None if this is no model with streams.
-    """
+    """The base tokens (without the special ones) and the pattern that weights were saved with; None
+    if this is no model with streams. ``prefix`` is that of the vocabulary's buffers, None for
+    :func:`vocabulary_prefix`."""
     if prefix is None:
         prefix = vocabulary_prefix(state_dict)
     base_tokens, symbols = (state_dict.get(prefix + name) for name in ("base_tokens", "symbols"))

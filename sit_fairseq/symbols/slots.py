@@ -1,26 +1,30 @@
 """The slots of a batch: the symbols of each sentence, and the canonical ids that stand for them.
 
 Canonical ids are the ``0 .. V_n - 1`` (base tokens) and ``V_n + slot`` (symbols) of the paper's
-Algorithm 1. Shapes: B sentences, K hypotheses of each, T tokens, S slots (the largest number of
-distinct symbols in one sentence of the batch), R reserved slots.
+Algorithm 1. Shapes: B sentences, K hypotheses of each, T tokens, S slots (the most symbols of a
+sentence of the batch), R reserved slots, G sorts, V columns.
 """
 
+import math
 from dataclasses import dataclass, replace
-from typing import Optional, Tuple
+from typing import Optional, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.symbols.tokens import TokenTable
 
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of the sentences of a batch.
+    """The slots of the sentences of a batch. Those of fresh symbols, the reserved ones, follow the
+    sentence's own, sort by sort.
 
     Attributes:
-        vocabulary: the :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`, with the R reserved slots that follow those of each sentence.
+        vocabulary: the :class:`~sit_fairseq.symbols.vocabulary.Vocabulary`.
         names: (B, S) the dictionary index of the symbol of each slot, padded with ``<pad>``.
         every: (B, S + R) the same with the reserved slots, once :meth:`named` has named them.
     """
@@ -28,39 +32,6 @@ class Slots:
     vocabulary: nn.Module
     names: Tensor
     every: Optional[Tensor] = None
-
-    @classmethod
-    def by_appearance(cls, vocabulary: nn.Module, tokens: Tensor) -> Tuple[Tensor, "Slots"]:
-        """Replaces every symbol by its slot, in order of first appearance.
-
-        Renaming the symbols of a sentence does not change the canonical ids, which are all that the
-        model computes with (Theorem 4.1 becomes an equality of inputs).
-
-        Args:
-            vocabulary: says which tokens are symbols.
-            tokens: (B, T) dictionary indices.
-
-        Returns:
-            (B, T) canonical ids, and the slots; S may be 0.
-        """
-        rows = vocabulary.rows(tokens)
-        sentence, position = (rows < 0).nonzero(as_tuple=True)
-        if sentence.numel() == 0:
-            return rows, cls(vocabulary, tokens.new_empty(tokens.size(0), 0))
-        # One key per (sentence, symbol); the earliest position of each key orders slots.
-        key = sentence * (int(tokens.max()) + 1) + tokens[sentence, position]
-        keys, key_of_position = torch.unique(key, return_inverse=True)
-        first = torch.full_like(keys, tokens.size(1))
-        first = first.scatter_reduce(0, key_of_position, position, "amin")
-        is_first = torch.zeros_like(rows)
-        is_first[sentence, first[key_of_position]] = 1
-        slot = is_first.cumsum(1)[sentence, first[key_of_position]] - 1
-        canonical = rows.clone()
-        canonical[sentence, position] = vocabulary.num_base + slot
-        width, pad = int(slot.max()) + 1, vocabulary.dictionary.pad()
-        names = tokens.new_full((tokens.size(0), width), pad)
-        names[sentence, slot] = tokens[sentence, position]
-        return canonical, cls(vocabulary, names)
 
     @property
     def num_columns(self) -> int:
@@ -80,9 +51,9 @@ class Slots:
     @property
     def sorts(self) -> Optional[Tensor]:
         """(B, S + R) the sort of each slot; None if there is one sort only."""
-        dictionary, fresh = self.vocabulary.dictionary, self.vocabulary.fresh
         if self.vocabulary.num_sorts == 1:
             return None
+        dictionary, fresh = self.vocabulary.dictionary, self.vocabulary.fresh
         numbers = self.names.new_tensor(fresh.numbers if fresh else ())
         after = torch.arange(len(numbers), device=numbers.device).repeat_interleave(numbers)
         own = dictionary.sorts_of(self.names).clamp(min=0)
@@ -113,15 +84,8 @@ class Slots:
         return Streams.of_slots(self.num_slots, reserved=reserved, sorts=self.sorts)
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Dictionary indices to canonical ids.
-
-        Args:
-            tokens: (B, T) dictionary indices, for example a target.
-
-        Returns:
-            (B, T) canonical ids. Symbols that the source lacks have the reserved slots, in order
-            of first appearance; one without a slot becomes ``<unk>``.
-        """
+        """(B, T) dictionary indices, for example of targets, to canonical ids. Symbols that the source
+        lacks get the reserved slots by first appearance; one without a slot becomes ``<unk>``."""
         vocabulary = self.vocabulary
         rows = vocabulary.rows(tokens)
         has_slot, slot = torch.zeros_like(rows, dtype=torch.bool), rows
@@ -129,71 +93,102 @@ class Slots:
             has_slot, slot = (tokens.unsqueeze(2) == self.names.unsqueeze(1)).max(dim=2)
         symbol = torch.where(has_slot, vocabulary.num_base + slot, vocabulary.unk)
         if vocabulary.fresh is not None:
-            slot = vocabulary.fresh.encode(tokens, (rows < 0) & ~has_slot)
+            fresh = (rows < 0) & ~has_slot
+            slot = numbered_in_sorts(tokens, fresh, vocabulary.dictionary, vocabulary.fresh.numbers)
             symbol = torch.where(slot < 0, symbol, self.first_reserved.unsqueeze(1) + slot)
         return torch.where(rows < 0, symbol, rows)
 
     def targets(self, tokens: Tensor) -> Tensor:
-        """Dictionary indices of (B, T) targets to the canonical ids that a loss compares with:
+        """(B, T) dictionary indices of targets to the canonical ids that a loss compares with:
         ``<pad>``, which no loss counts, also where a token cannot be produced."""
-        canonical, vocabulary = self.encode(tokens), self.vocabulary
-        return canonical.masked_fill(
-            vocabulary.unproducible(canonical), vocabulary.dictionary.pad()
-        )
+        return self.vocabulary.counted(self.encode(tokens))
 
     def named(self, given: Optional[Tensor] = None) -> "Slots":
-        """Names the reserved slots, so that :meth:`decode` knows them.
-
-        Args:
-            given: (B, T) dictionary indices of targets, or of beginnings of answers. Their fresh
-                symbols keep their names.
-
-        Raises:
-            UserError: a sentence leaves too few names for its reserved slots.
+        """Names the reserved slots, so that :meth:`decode` knows them. Fresh symbols of ``given``, (B, T)
+        targets or beginnings of answers, keep their names. A UserError if there are too few names.
         """
-        names, vocabulary = self.names.cpu(), self.vocabulary
-        if vocabulary.fresh is None:
+        names, vocabulary, fresh = self.names.cpu(), self.vocabulary, self.vocabulary.fresh
+        if fresh is None:
             return replace(self, every=names)
-        targets = [()] * len(names) if given is None else map(vocabulary.symbols_of, given.cpu())
-        return replace(self, every=vocabulary.fresh.slots(names, targets))
+        pad, rows = vocabulary.dictionary.pad(), []
+        for number, row in enumerate(names.tolist()):
+            own = [index for index in row if index != pad]
+            target = () if given is None else vocabulary.symbols_of(given[number].cpu())
+            found = fresh.name(own, target)
+            if len(found) < len(own) + fresh.number:
+                reason = f"a sentence of {len(own)} symbols {fresh.lacking(own, target)}"
+                raise UserError(reason, "fresh_names")
+            rows.append(found + [pad] * (len(row) - len(own)))
+        width = names.size(1) + fresh.number
+        return replace(self, every=names.new_tensor(rows).view(len(rows), width))
 
     def decode(self, canonical: Tensor, sentence: int) -> Tensor:
         """(T,) canonical ids of a sentence, by its place, back to dictionary indices."""
         names = self.every[sentence].to(canonical.device)
         return torch.cat((self.vocabulary.index_of_row.to(names.device), names))[canonical]
 
+    def taken(self, canonical: Tensor) -> Tensor:
+        """(B, T, G) how many reserved slots of each sort each beginning of (B, T) canonical ids takes.
+        Ids that no sequence can hold do not count."""
+        slot, fresh = canonical - self.first_reserved.unsqueeze(1), self.vocabulary.fresh
+        numbers = [slot - offset + 1 for offset in fresh.offsets]
+        taken = [n.masked_fill((n < 0) | (n > most), 0) for n, most in zip(numbers, fresh.numbers)]
+        return torch.stack(taken, dim=2).cummax(1).values
+
     def needed(self, canonical: Tensor) -> Tensor:
         """(B,) the reserved slots of each sequence that need streams of their own: all up to the
         last one that its (B, T) canonical ids take."""
-        fresh = self.vocabulary.fresh
-        return fresh.own_streams(fresh.taken(canonical, self.first_reserved)[:, -1])
+        taken = self.taken(canonical)[:, -1]
+        ends = taken + torch.tensor(self.vocabulary.fresh.offsets, device=taken.device)
+        return ends.masked_fill(taken.eq(0), 0).amax(-1)
 
     def close(self, logits: Tensor, canonical: Tensor) -> Tensor:
-        """Closes the reserved slots that cannot come next.
-
-        Args:
-            logits: (B, P, V) of the tokens after each of the last P ones.
-            canonical: (B, T) canonical ids.
-
-        Returns:
-            (B, P, V) logits, ``-inf`` in the columns of reserved slots that are neither taken nor
-            the next of their sort.
-        """
+        """(B, P, V) logits after each of the last P of (B, T) canonical ids, with ``-inf`` for reserved
+        slots that are neither taken nor the next of their sort: answers that differ by the names of
+        fresh symbols are one."""
         fresh = self.vocabulary.fresh
-        taken = fresh.taken(canonical, self.first_reserved)[:, -logits.size(1) :]
-        return fresh.close(logits, self.first_reserved, taken)
+        if fresh is None:
+            return logits
+        taken = self.taken(canonical)[:, -logits.size(1) :]
+        columns = torch.arange(logits.size(2), device=logits.device)
+        slot = (columns - self.first_reserved.unsqueeze(1)).unsqueeze(1)  # B x 1 x V
+        closed = slot >= fresh.number
+        for sort, (offset, most) in enumerate(zip(fresh.offsets, fresh.numbers)):
+            open_ = offset + (taken[..., sort] + 1).clamp(max=most)
+            closed = closed | (slot >= open_.unsqueeze(2)) & (slot < offset + most)
+        return logits.masked_fill(closed, -math.inf)
+
+
+def numbered(tokens: Tensor, which: Tensor) -> Tensor:
+    """Numbers those of (B, T) tokens ``which`` is True at by first appearance, from 0; all others have
+    -1. Sizes do not depend on values, so nothing waits for a GPU."""
+    ordered, order = tokens.sort(dim=1, stable=True)
+    place = torch.arange(tokens.size(1), device=tokens.device)
+    begins = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+    begin = torch.where(begins, place, 0).cummax(1).values
+    first = torch.empty_like(order).scatter_(1, order, order.gather(1, begin))
+    number = ((first == place) & which).cumsum(1) - 1
+    return number.gather(1, first).masked_fill(~which, -1)
+
+
+def numbered_in_sorts(
+    tokens: Tensor, which: Tensor, dictionary: TokenTable, numbers: Sequence[int]
+) -> Tensor:
+    """As :func:`numbered`, each sort for itself, with these numbers of places for each, one sort after
+    the other; -1 also beyond the last place of a sort."""
+    several = len(numbers) > 1  # sizes then depend on values
+    sorts = dictionary.sorts_of(tokens) if several else torch.zeros_like(tokens)
+    places, offset = torch.full_like(tokens, -1), 0
+    for sort, most in enumerate(numbers):
+        number = numbered(tokens, which & sorts.eq(sort))
+        places = torch.where((number >= 0) & (number < most), number + offset, places)
+        offset += most
+    return places
 
 
 def left_align(tokens: Tensor, pad: int):
-    """Moves padding to the right, on which fairseq does not always have it.
-
-    Args:
-        tokens: (B, T) indices, padded on either side.
-        pad: the index of ``<pad>``.
-
-    Returns:
-        (B, T) the same padded on the right, and (B, T) True at padding.
-    """
+    """(B, T) tokens, padded on either side, to the same padded on the right, and (B, T) True at
+    padding."""
     padding = tokens.eq(pad)
     if bool(padding[:, 0].any()):
         order = padding.long().argsort(dim=1, stable=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import List, NamedTuple, Optional, Tuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -89,11 +88,8 @@ class Streams:
         return self.num_slots if self.reserved is None else self.num_slots + self.reserved
 
     def row_of(self, slot: Tensor) -> Tensor:
-        """The row over streams of each hypothesis' stream for ``slot``.
-
-        Args:
-            slot: (B*K, ...) slots; those without a stream of their own get the sentence's last.
-        """
+        """The row over streams of each hypothesis' stream for (B*K, ...) slots; those without a
+        stream of their own get the sentence's last."""
         hypothesis = torch.arange(slot.size(0), device=slot.device)
         sentence = hypothesis // self.hypotheses
         shape = (-1,) + (1,) * (slot.dim() - 1)
@@ -102,11 +98,7 @@ class Streams:
         return stream * self.hypotheses + (hypothesis % self.hypotheses).view(shape)
 
     def sort_of(self, slot: Tensor) -> Tensor:
-        """The sort of slots.
-
-        Args:
-            slot: (B*K, ...) slots, or any numbers where there is none.
-        """
+        """The sort of (B*K, ...) slots, or of any numbers where there is none."""
         if self.sorts is None or self.sorts.size(1) == 0:
             return torch.zeros_like(slot)
         sentence = torch.arange(slot.size(0), device=slot.device) // self.hypotheses
@@ -136,16 +128,11 @@ class Streams:
         return mean.view(-1, *x.shape[1:])
 
     def with_own_streams(self, num_slots: Tensor) -> Tuple["Streams", "Repetition"]:
-        """The layout after reserved slots are taken.
+        """The layout after ``num_slots``, (B,) on the CPU and at least as many as now, have streams
+        of their own, and how these continue those of this layout.
 
         The streams of reserved slots were equal and computed as one until then. So a new stream has
         the past of the sentence's last stream.
-
-        Args:
-            num_slots: (B,) on the CPU, at least as many as now.
-
-        Returns:
-            the new layout, and how its streams continue those of this one.
         """
         old = self.on_host or self
         taken = num_slots - old.num_slots
@@ -185,10 +172,9 @@ class Streams:
     def reorder(self, order: Tensor) -> "Reordering":
         """The layout after fairseq reorders hypotheses, and where its rows come from.
 
-        Args:
-            order: (H,) the old hypothesis that each new one continues. Runs of equal
-                length that stay within one sentence become that sentence's hypotheses;
-                otherwise each new hypothesis is a sentence of its own.
+        ``order`` has (H,) the old hypothesis that each new one continues. Runs of equal length that
+        stay within one sentence become that sentence's hypotheses; otherwise each new hypothesis is
+        a sentence of its own.
         """
         old, order = self.on_host or self, order.cpu()
         sentences, runs = torch.unique_consecutive(order // old.hypotheses, return_counts=True)

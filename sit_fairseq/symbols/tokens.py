@@ -40,12 +40,8 @@ def refuse(fault: Optional[str], sentence: str) -> None:
 class TokenTable:
     """Tells symbols (interchangeable tokens, section 3.1) from base tokens by a pattern.
 
-    Once the pattern is set, a symbol gets an index when it is first looked up, and nothing else
-    can be added but by :meth:`adopt`.
-
-    Args:
-        tokens: beside the special ones.
-        pattern: see :meth:`set_pattern`.
+    Once the pattern is set, a symbol gets an index when it is first looked up, and nothing else can
+    be added but by :meth:`adopt`. ``tokens`` come after the special ones.
     """
 
     nspecial = len(SPECIAL_TOKENS)
@@ -86,29 +82,17 @@ class TokenTable:
         return 3
 
     def set_pattern(self, pattern: str) -> None:
-        """Declares the tokens that ``pattern`` matches in full to be symbols.
-
-        Args:
-            pattern: see :class:`SymbolPattern`.
-
-        Raises:
-            UserError: it cannot be read, or matches a special token.
-        """
+        """Declares the tokens that a pattern matches in full to be symbols; see
+        :class:`SymbolPattern`."""
         self._pattern = SymbolPattern(pattern, self.symbols[: self.nspecial])
 
     def add_numbered_symbols(self, sort: int = 0) -> str:
-        """Widens the pattern of a sort by ``v0``, ``v1``, ..., if it does not match them; where
-        other tokens are called so, by ``v_0``, ``v_1``, ..., or by another letter. A sort that has a
-        name gives it in the place of ``v``.
+        """Widens the pattern of a sort, by its number, by ``v0``, ``v1``, ..., if it does not match
+        them; where other tokens are called so, by ``v_0``, ``v_1``, ..., or by another letter. A
+        sort that has a name gives it in the place of ``v``.
 
-        Args:
-            sort: its number.
-
-        Returns:
-            The text before the numbers.
-
-        Raises:
-            UserError: the pattern becomes too long, or other sorts match all such names.
+        Returns the text before the numbers; a UserError if the pattern becomes too long, or other
+        sorts match all such names.
         """
         name = self.sorts[sort] or "v"
         others = [token for token in self.symbols if self.sort(token) != sort]
@@ -159,8 +143,8 @@ class TokenTable:
         return [token for token in self._words() if self.is_symbol(token)]
 
     def own_tokens(self) -> List[str]:
-        """All tokens but the special and adopted ones, sorted by string: two tables of the same
-        tokens agree on the rows of a model's matrix."""
+        """All tokens but the special and adopted ones, sorted by string, so that equal tables agree
+        on rows."""
         return sorted(set(self._words()).difference(self._adopted))
 
     def base_tokens(self) -> List[str]:
@@ -191,21 +175,15 @@ class TokenTable:
         return next(filter(None, faults), None)
 
     def read(self, sentence: str) -> Tensor:
-        """(T,) indices of a sentence with its ``</s>``; new symbols get an index.
-
-        Args:
-            sentence: tokens separated by spaces.
-
-        Raises:
-            UnansweredError: it is empty, or a token is neither a base token nor a symbol.
-        """
+        """(T,) indices of a sentence with its ``</s>``; new symbols get an index. An
+        UnansweredError if it is empty, or a token is neither a base token nor a symbol."""
         refuse(self.fault(sentence.split()), sentence)
         return self.encode([sentence])[0]
 
     @contextlib.contextmanager
     def names_of_one_call(self) -> Iterator[None]:
-        """Context manager: symbols that are added within are forgotten at its end. One thread at a
-        time is within."""
+        """Context manager for one thread at a time: symbols that are added within are forgotten at
+        its end."""
         with _ONE_CALL:
             known = len(self)
             try:
@@ -214,18 +192,15 @@ class TokenTable:
                 self.forget_after(known)
 
     def forget_after(self, size: int) -> None:
-        """Forgets all tokens but the first ``size``, so that names do not pile up for ever.
-
-        Args:
-            size: the length when only symbols have been added since, whose indices nobody uses.
-        """
+        """Forgets all tokens but the first ``size``, so that names do not pile up for ever. Only
+        symbols have been added since, whose indices nobody uses."""
         for token in self.symbols[size:]:
             del self.indices[token]
         del self.symbols[size:]
 
     def encode(self, sentences: Sequence[str]) -> Tensor:
-        """(B, T) indices of sentences whose tokens are separated by spaces, each with its
-        ``</s>``, padded on the right."""
+        """(B, T) indices of sentences whose tokens are separated by spaces, each with its ``</s>``,
+        padded on the right."""
         rows = [[*map(self.index, sentence.split()), self.eos()] for sentence in sentences]
         width = max(map(len, rows), default=0)
         return torch.tensor(

@@ -1,6 +1,6 @@
 """The tokens of a model: base tokens have rows of its matrix, symbols have none.
 
-Shapes: T tokens, R reserved slots.
+Shapes as in :mod:`sit_fairseq.symbols.slots`.
 """
 
 from types import MappingProxyType
@@ -10,57 +10,44 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.symbols import saved_tokens as saved
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.prefix import OwnArity
-from sit_fairseq.symbols.saved_tokens import (
-    buffer_text,
-    listing,
-    named_sorts,
-    operands_buffer,
-    saved_operands,
-    saved_vocabulary,
-    text_buffer,
-    without_embedding,
-)
-from sit_fairseq.symbols.slots import Slots
+from sit_fairseq.symbols.slots import Slots, numbered
 from sit_fairseq.symbols.tokens import TokenTable
 
 
 class Vocabulary(nn.Module):
     """Base tokens by string, and the pattern that defines symbols, as buffers of the model.
 
-    They are restored with the weights, whatever the order or size of the dictionary at hand. Row
-    order: the specials ``<s> <pad> </s> <unk>`` (rows 0 to 3), then the base tokens sorted by
-    string.
+    They are restored with the weights, whatever the order or size of the dictionary at hand. Rows:
+    the specials ``<s> <pad> </s> <unk>`` (0 to 3), then the base tokens sorted by string.
 
     Attributes:
         one_stream: every sentence has one stream only (the baselines).
         produces_any_symbol: a target may hold symbols that its source does not.
-        dictionary: of the data at hand.
-        row_tokens: the token of each row.
+        named_rows: each symbol has a row of its own.
+        num_base, num_sorts: V_n and G.
+        unk: the id of what has neither a row nor a slot. No answer holds it, no loss counts it.
+        row_tokens, index_of_row: the token of each row, and its dictionary index.
         row_of_index: the row of each dictionary index, -1 for symbols.
-        index_of_row: the dictionary index of each row.
         operators: the number of operands of each base token that has some.
         leaves: tokens that would be operators if they were no symbols.
-        source_only: (V_n,) 1 for the base tokens that no target can hold, else 0: ``<s>``,
-            ``<pad>`` and ``<unk>``, and in models converted from one with separate dictionaries
-            the tokens that only the source's had. None in old models, where all can be held.
+        source_only: (V_n,) 1 for the base tokens that no target can hold: ``<s>``, ``<pad>``,
+            ``<unk>``, and what a converted model's target dictionary lacked. None in old models.
         fresh_symbols: R.
         fresh: the reserved slots; None without fresh symbols.
 
     Args:
-        dictionary: gives indices. It learns the base tokens of a loaded checkpoint and, where it
-            has none, the pattern.
-        fresh_symbols: how many symbols a target may hold that its source lacks, see
-            :func:`~sit_fairseq.symbols.fresh.fresh_numbers`. Their slots follow the source's own.
-        fresh_names: their names in answers, see :class:`FreshSymbols`.
+        dictionary: of the data at hand. It learns the base tokens of a loaded checkpoint and, where
+            it has none, the pattern.
+        fresh_symbols, fresh_names: see :class:`FreshSymbols`.
         arity: the number of operands of each operator, for positions in trees. The weights hold an
             :class:`~sit_fairseq.symbols.prefix.OwnArity`.
     """
 
-    one_stream = False
-    produces_any_symbol = False
+    one_stream = produces_any_symbol = named_rows = False
 
     def __init__(
         self,
@@ -70,43 +57,40 @@ class Vocabulary(nn.Module):
         arity: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         super().__init__()
-        self.dictionary = dictionary
+        self.dictionary, self.unk = dictionary, dictionary.unk()
         self.fresh_symbols = sum(fresh_numbers(fresh_symbols).values())
-        self._fresh_given, self._arity = (fresh_symbols, fresh_names), dict(arity)
-        base_tokens = self._rows_needed() if dictionary.pattern is not None else []
-        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
-        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
-        own = operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
+        self.fresh_names, self._fresh_given = fresh_names, fresh_symbols
+        self._arity = dict(arity)
+        base_tokens = [] if dictionary.pattern is None else self._tokens_of_data()
+        self.register_buffer("base_tokens", saved.text_buffer("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", saved.text_buffer(dictionary.pattern or "\n"))
+        own = saved.operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
         self.register_buffer("operands", own)
         self._index(base_tokens)
         forbidden = torch.zeros(self.num_base, device="cpu")
         forbidden[[dictionary.bos(), dictionary.pad(), self.unk]] = 1.0
         self.register_buffer("source_only", forbidden)
 
-    @property
-    def num_base(self) -> int:
-        """V_n, the number of base tokens including the four special ones."""
-        return self.index_of_row.numel()
-
-    @property
-    def unk(self) -> int:
-        """The canonical id that is read where a token has neither a row nor a slot. No answer holds
-        it, and no loss counts it."""
-        return self.dictionary.unk()
-
-    @property
-    def fresh_names(self) -> Optional[str]:
-        """The names of fresh symbols that were given; None where there were none."""
-        return self._fresh_given[1]
-
-    @property
-    def num_sorts(self) -> int:
-        """G, the number of sorts of symbols."""
-        return len(self.dictionary.sorts)
-
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
-        """(B, T) dictionary indices of sources to canonical ids, and the slots of their symbols."""
-        return Slots.by_appearance(self, tokens)
+        """(B, T) dictionary indices of sources to canonical ids, and slots by first appearance.
+
+        Renaming symbols does not change the ids, which are all that the model computes with
+        (Theorem 4.1 becomes an equality of inputs).
+        """
+        rows = self.rows(tokens)
+        slot = numbered(tokens, rows < 0)
+        width = int(slot.max()) + 1 if slot.numel() else 0
+        return self.with_slots(tokens, rows, slot, width, self.dictionary.pad())
+
+    def with_slots(
+        self, tokens: Tensor, rows: Tensor, slot: Tensor, width: int, nameless: int
+    ) -> Tuple[Tensor, Slots]:
+        """Ids and slots of (B, T) tokens by their rows or slots, -1 for none; some of the slots may be
+        nameless."""
+        names = tokens.new_full((len(tokens), width + 1), nameless)
+        names.scatter_(1, torch.where(slot < 0, width, slot), tokens)  # others beyond the slots
+        symbol = torch.where(slot < 0, self.unk, self.num_base + slot)
+        return torch.where(rows < 0, symbol, rows), Slots(self, names[:, :width])
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The row of each dictionary index, -1 for symbols; any shape."""
@@ -122,9 +106,13 @@ class Vocabulary(nn.Module):
         rows = canonical.clamp(max=self.num_base - 1)
         return self.source_only.to(rows.device).bool()[rows] & (canonical < self.num_base)
 
+    def counted(self, canonical: Tensor) -> Tensor:
+        """Canonical ids of targets as a loss compares with them, which counts no ``<pad>``."""
+        return canonical.masked_fill(self.unproducible(canonical), self.dictionary.pad())
+
     def unreadable(self, tokens: Tensor) -> Optional[str]:
-        """The fault of a sentence of (T,) dictionary indices that the model cannot read, else None:
-        words that follow "the sentence"."""
+        """Why the model cannot read a sentence of (T,) dictionary indices, else None: words that
+        follow "the sentence"."""
         return None if self.fresh is None else self.fresh.lacking(self.symbols_of(tokens))
 
     def most_streams(self, tokens: Tensor) -> int:
@@ -133,6 +121,15 @@ class Vocabulary(nn.Module):
             return 1
         own = len(self.symbols_of(tokens))
         return own + 1 + self.fresh_symbols if self.fresh_symbols else max(own, 1)
+
+    def symbols_of(self, tokens: Tensor) -> List[int]:
+        """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
+        return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
+
+    def arities(self, canonical: Tensor) -> Tensor:
+        """The number of operands of canonical ids of any shape; symbols have none."""
+        known = (canonical >= 0) & (canonical < self._arities.numel())
+        return self._arities[torch.where(known, canonical, 0)]  # that of <s> is 0
 
     def same_columns(self, other: "Vocabulary") -> bool:
         """Whether a model with the other vocabulary has the same columns of output."""
@@ -144,11 +141,8 @@ class Vocabulary(nn.Module):
         )
 
     def vote_with(self, first: "Vocabulary") -> None:
-        """Takes over the tokens, and the names of fresh symbols, of the model that it votes with.
-
-        Raises:
-            UserError: that model has other columns of output.
-        """
+        """Takes over the tokens, and the names of fresh symbols, of the model that it votes with; a
+        UserError if that has other columns of output."""
         if not self.same_columns(first):
             raise UserError(
                 "the models have different base tokens, another kind of symbols or another number of "
@@ -156,78 +150,65 @@ class Vocabulary(nn.Module):
                 "path",
             )
         if self.dictionary is not first.dictionary:
-            self.dictionary, self._fresh_given = first.dictionary, first._fresh_given
+            self.dictionary, self.fresh_names = first.dictionary, first.fresh_names
+            self._fresh_given = first._fresh_given
             self._index(self.row_tokens[self.dictionary.nspecial :])
 
-    def symbols_of(self, tokens: Tensor) -> List[int]:
-        """Dictionary indices of the symbols of a sentence, each once, by first appearance."""
-        return list(dict.fromkeys(tokens[self.rows(tokens) < 0].tolist()))
+    def _tokens_of_data(self) -> List[str]:
+        """The tokens of the data that have rows, sorted by string."""
+        return self.dictionary.own_tokens() if self.named_rows else self.dictionary.base_tokens()
 
-    def arities(self, canonical: Tensor) -> Tensor:
-        """The number of operands of canonical ids of any shape; symbols have none."""
-        known = (canonical >= 0) & (canonical < self._arities.numel())
-        return self._arities[torch.where(known, canonical, 0)]  # that of <s> is 0
-
-    def _rows_needed(self) -> List[str]:
-        """The tokens of the data that must have a row of their own, sorted by string."""
-        return [token for token in self.dictionary.own_tokens() if self._has_row(token)]
-
-    def _has_row(self, token: str) -> bool:
-        return not self.dictionary.is_symbol(token)
+    def _is_symbol(self, token: str) -> bool:
+        return not self.named_rows and self.dictionary.is_symbol(token)
 
     def _index(self, base_tokens: List[str]) -> None:
         """Makes the tables for these base tokens and the dictionary as it is."""
         dictionary = self.dictionary
-        tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
+        self.row_tokens = tokens = dictionary.symbols[: dictionary.nspecial] + base_tokens
         row_of_token = {token: row for row, token in enumerate(tokens)}
-        rows = [
-            row_of_token.get(token, self.unk) if self._has_row(token) else -1
-            for token in dictionary.symbols
-        ]
-        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
-        self.row_of_index = torch.tensor(rows, device="cpu")
-        self.index_of_row = torch.tensor(
-            [dictionary.indices[token] for token in tokens], device="cpu"
-        )
-        self.row_tokens = tokens
+        self.num_base, self.num_sorts = len(tokens), len(dictionary.sorts)
         self.leaves = {token for token in self._arity if dictionary.is_symbol(token)}
         self.operators = {
             t: self._arity[t] for t in tokens if t in self._arity.keys() - self.leaves
         }
-        self._arities = torch.tensor(
-            [self.operators.get(token, 0) for token in tokens], device="cpu"
+        # No buffers: they are small, and mostly asked on the CPU, whatever the model's device.
+        numbers = (
+            [
+                -1 if self._is_symbol(t) else row_of_token.get(t, self.unk)
+                for t in dictionary.symbols
+            ],
+            [dictionary.indices[token] for token in tokens],
+            [self.operators.get(token, 0) for token in tokens],
+        )
+        self.row_of_index, self.index_of_row, self._arities = (
+            torch.tensor(some, device="cpu") for some in numbers
         )
         self.fresh: Optional[FreshSymbols] = None
         if self.fresh_symbols and dictionary.pattern is not None:
             # Now: what is typed later changes no name.
-            given, names = self._fresh_given
-            self.fresh = FreshSymbols(given, dictionary, names)
+            self.fresh = FreshSymbols(self._fresh_given, dictionary, self.fresh_names)
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
-        """Takes over base tokens and pattern of a checkpoint.
-
-        Raises:
-            UserError: the data has a base token that the checkpoint does not know, or its base
-                tokens contradict the pattern given by the user.
-        """
-        saved = saved_vocabulary(state_dict, prefix)
-        if saved is not None:
-            base_tokens, pattern = saved
+        """Takes over base tokens and pattern of a checkpoint; a UserError if they contradict the data
+        or the pattern given by the user."""
+        found = saved.saved_vocabulary(state_dict, prefix)
+        if found is not None:
+            base_tokens, pattern = found
             if self.dictionary.pattern is None:
                 self.dictionary.set_pattern(pattern)
-            self._check_sorts(pattern)
-            self._check(base_tokens)
+            self._check(base_tokens, pattern)
             self.dictionary.adopt(base_tokens)
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
-            own = buffer_text(self.symbols)  # fresh names may have widened the dictionary's since
+            # Fresh names may have widened the dictionary's since.
+            own = saved.buffer_text(self.symbols)
             text = self.dictionary.pattern if own == "\n" else own
-            self.symbols = text_buffer(text).to(self.symbols.device)
+            self.symbols = saved.text_buffer(text).to(self.symbols.device)
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             operands = state_dict.get(prefix + "operands")
             if operands is not None:
-                self._arity = saved_operands(operands)
+                self._arity = saved.saved_operands(operands)
                 self.operands = self.symbols.new_empty(operands.shape)
             elif self.operands is not None:  # as the caller's domain says
                 state_dict = {**state_dict, prefix + "operands": self.operands}
@@ -237,27 +218,26 @@ class Vocabulary(nn.Module):
                 state_dict = {**state_dict, prefix + "symbols": self.symbols.clone()}
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
-    def _check_sorts(self, pattern: str) -> None:
-        sorts = SymbolPattern(pattern).sorts
-        if self.dictionary.sorts != sorts:
-            raise UserError(
-                f"the checkpoint has {named_sorts(sorts)}, the pattern {self.dictionary.pattern!r} has "
-                f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave the pattern out",
-                "symbols",
-            )
-
-    def _check(self, base_tokens: List[str]) -> None:
-        clash = [token for token in base_tokens if not self._has_row(token)]
-        if clash:
-            raise UserError(
-                f"the pattern {self.dictionary.pattern!r} matches {listing(clash)}, which the "
-                "checkpoint was trained with as base tokens; leave the pattern out",
-                "symbols",
-            )
-        unknown = set(self._rows_needed()).difference(base_tokens)
-        if unknown:
-            raise UserError(
-                f"the data has {without_embedding(unknown)}; remove them from the data; if they are "
-                "interchangeable, let the pattern of a model with streams match them",
-                "symbols",
-            )
+    def _check(self, base_tokens: List[str], pattern: str) -> None:
+        own, sorts = self.dictionary.pattern, SymbolPattern(pattern).sorts
+        clash = [token for token in base_tokens if self._is_symbol(token)]
+        unknown = set(self._tokens_of_data()).difference(base_tokens)
+        for fault, reason in (
+            (
+                self.dictionary.sorts != sorts,
+                f"the checkpoint has {saved.named_sorts(sorts)}, the pattern {own!r} has "
+                f"{saved.named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out",
+            ),
+            (
+                clash,
+                f"the pattern {own!r} matches {saved.listing(clash)}, which the checkpoint was trained "
+                "with as base tokens; leave the pattern out",
+            ),
+            (
+                unknown,
+                f"the data has {saved.without_embedding(unknown)}; remove them from the data; if they "
+                "are interchangeable, let the pattern of a model with streams match them",
+            ),
+        ):
+            if fault:
+                raise UserError(reason, "symbols")

@@ -8,7 +8,7 @@ the file the options that say what the model is and how it reads sentences.
 import re
 from argparse import Namespace
 from dataclasses import fields
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional
 
 from fairseq.dataclass.configs import FairseqConfig
 from fairseq.models import ARCH_MODEL_NAME_REGISTRY, MODEL_DATACLASS_REGISTRY
@@ -22,6 +22,7 @@ from sit_fairseq.domains import known
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.loading import KIND, LANGUAGE, LARGEST, TASK_OPTIONS, TEXT_KIND, damage
 from sit_fairseq.storage.checkpoints import explained, read_plain
+from sit_fairseq.storage.checkpoints import section as named
 from sit_fairseq.storage.files import Place
 
 # The kinds that are built from the options of a file.
@@ -57,17 +58,17 @@ _OF_TRANSFORMERS = {
 def read_state(
     path: Place, given: Optional[Mapping[str, Any]] = None, remedy: str = "name another file"
 ) -> Dict[str, Any]:
-    """Reads a checkpoint as data: its ``cfg`` is a complete configuration of fairseq, its ``args`` None.
+    """Reads a checkpoint as data: its ``cfg`` is a complete configuration of fairseq, its ``args``
+    None.
 
-    ``cfg.task.domain`` is None unless it is the package's own; ``task_state`` has what the file says.
+    ``cfg.task.domain`` is None unless it is the package's own; ``task_state`` has what the file
+    says. A UserError if it is damaged or no checkpoint of fairseq's, its options hold ``${`` or are
+    of another kind, or its model, task or criterion is not known.
 
     Args:
         path: the file, or a folder that holds one.
         given: the options of the command by name, where the way to split text matters to it.
         remedy: ends the sentence about a file that cannot be read.
-
-    A UserError if it is damaged or no checkpoint of fairseq's, its options hold ``${`` or are of
-    another kind, or its model, task or criterion is not known.
     """
     state = read_plain(path, remedy)
     with explained(path, remedy):
@@ -79,7 +80,7 @@ def read_state(
         state["task_state"] = {"domain": task.get("domain")}
         if "domain" in task and known(task["domain"]) is None:
             task["domain"] = None
-        name, options = _named(state, "model")
+        name, options = named(state, "model")
         fault = damage(options, state["model"], _kind("model", name) != "transformer")
         if fault is not None:
             raise UserError(f"{path} is damaged: {fault}; {remedy}")
@@ -88,7 +89,7 @@ def read_state(
 
 def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     cfg = OmegaConf.to_container(OmegaConf.structured(FairseqConfig()), enum_to_str=True)
-    found = {section: _named(state, section) for section in _KINDS}
+    found = {section: named(state, section) for section in _KINDS}
     for section, (name, _) in found.items():
         if name is None and section != "criterion":
             raise ValueError("is damaged: it names no model or no task")
@@ -99,7 +100,7 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
             )
     cfg.update({section: _kept(section, *named) for section, named in found.items() if named[0]})
     for section, harmless in _SPLITTERS.items():
-        name, _ = _named(state, section)
+        name, _ = named(state, section)
         cfg[section] = name if name in harmless else None
         known = name is None or cfg[section] is not None
         if not known and given is not None and section not in given:
@@ -109,25 +110,12 @@ def _configuration(state: Dict[str, Any], given: Optional[Mapping[str, Any]]) ->
                 f"--model-overrides \"{{'{section}': None}}\""
             )
     for option in ("max_tokens", "batch_size"):
-        value = _named(state, "dataset")[1].get(option)
+        value = named(state, "dataset")[1].get(option)
         if isinstance(value, int) and 0 < value <= LARGEST:
             cfg["dataset"][option] = value
     return OmegaConf.to_container(
         OmegaConf.create(cfg, flags={"allow_objects": True}), resolve=True
     )
-
-
-def _named(state: Dict[str, Any], section: str) -> Tuple[Any, Dict[str, Any]]:
-    """The name of what a section builds, and its options."""
-    option = "arch" if section == "model" else section
-    if state.get("args"):  # of a file from before fairseq 0.11
-        return state["args"].get(option), state["args"]
-    options = state["cfg"].get(section)
-    if isinstance(options, str):
-        return options, {}
-    options = vars(options) if isinstance(options, Namespace) else options  # of :func:`_kept`
-    options = options if isinstance(options, dict) else {}
-    return options.get("_name") or options.get(option), options
 
 
 def _kind(section: str, name: Any) -> Any:

@@ -149,13 +149,6 @@ def test_the_scale_keeps_its_precision_wherever_the_model_goes():
     assert moved.decoder.output_scale.scale.is_meta
 
 
-def test_scale_is_saved_with_the_model():
-    model, loaded = make_model(), make_model()
-    model.decoder.output_scale.scale.fill_(3.25)
-    loaded.load_state_dict(model.state_dict())
-    assert float(loaded.decoder.output_scale.scale) == 3.25
-
-
 @pytest.mark.slow
 def test_two_processes_agree_with_one(tmp_path):
     # The second rank has fewer micro-batches, and none at all in the second update.

@@ -5,7 +5,6 @@ from conftest import encode, make_dictionary
 
 from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.embedding import TokenEmbedding
-from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -17,7 +16,7 @@ def build(cosine, dtype=torch.float64):
     dictionary = make_dictionary()
     vocabulary = Vocabulary(dictionary)
     embedding = TokenEmbedding(vocabulary, 10, cosine=cosine, scaled=not cosine).to(dtype)
-    canonical, _ = Slots.by_appearance(vocabulary, encode(dictionary, SENTENCES))
+    canonical, _ = vocabulary.read(encode(dictionary, SENTENCES))
     return embedding, canonical
 
 

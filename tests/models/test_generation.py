@@ -42,18 +42,6 @@ def test_scores_are_those_of_the_scorer(beam, members, fresh):
                 torch.testing.assert_close(hypothesis[key], scored[key], rtol=0, atol=1e-6)
 
 
-def test_ensemble_averages_probabilities():
-    dictionary = make_dictionary()
-    models = [build(dictionary) for _ in range(2)]
-    sample = make_sample(dictionary)
-    tokens = generate(models, dictionary, sample, beam_size=2)[3][0]["tokens"]
-    alone = [score([model], dictionary, sample, 3, tokens)["positional_scores"] for model in models]
-    together = score(models, dictionary, sample, 3, tokens)["positional_scores"]
-    mean = torch.stack(alone).exp().mean(0).log()
-    torch.testing.assert_close(together, mean)
-    assert (alone[0] - alone[1]).abs().max() > 1e-3
-
-
 def test_only_tokens_of_the_sentence_are_produced():
     dictionary = make_dictionary()
     finished = generate([build(dictionary)], dictionary, make_sample(dictionary), beam_size=25)

@@ -70,21 +70,6 @@ def test_streams_of_reserved_slots_are_made_when_they_are_taken():
         search.tokens = torch.cat((search.tokens, tokens.unsqueeze(1)), dim=1)
 
 
-@pytest.mark.parametrize("reserved", [0, 3])
-@places
-def test_hypotheses_without_a_cache(reserved, places):
-    """Whole prefixes of several hypotheses, which share the encoding of their sentence and may have
-    taken different numbers of reserved slots."""
-    dictionary, model = build("EP-DP-EA-CA-CP", fresh_symbols=reserved, stream_places=places)
-    search = Stepwise(model, 3)
-    for length in range(1, 6):
-        logits = model.decoder(search.tokens, model.memory(search.encoded, keeps=False))
-        assert logits.size(1) == length
-        if length < 5:
-            search.append(logits[:, -1])
-    search.check(logits[:, -1])
-
-
 # Orders of hypotheses, and how many each sentence has at first: runs of unequal length, sentences out
 # of order and repeated; hypotheses that became sentences of their own and have hypotheses again.
 ORDERS = [

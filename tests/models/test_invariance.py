@@ -3,7 +3,6 @@
 Of trained and rounded models, of modules, and controls that must fail.
 """
 
-import random
 from argparse import Namespace
 from dataclasses import replace
 from types import SimpleNamespace
@@ -18,20 +17,15 @@ from conftest import (
     make_dictionary,
     make_model,
     make_sample,
-    random_formula,
     redraw,
 )
 from fairseq.models.transformer import TransformerModel, base_architecture
 
-from sit_fairseq.models.all_places import AllPlaces
-from sit_fairseq.models.attention import Seen, Views
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.symbols.streams import Streams
 from sit_fairseq.tasks.generators import StreamSequenceGenerator
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,
-    number_fresh,
     rename,
     renaming,
     renamings,
@@ -120,39 +114,6 @@ def test_answers_of_a_trained_model_are_renamed(rounded):
     assert_symbol_invariant(measure, sample, all_cases(dictionary), tolerance=0.0)
 
 
-@pytest.mark.slow
-def test_fresh_symbols_of_answers_to_fuzzed_sources():
-    """Each renaming gives the same answers with the same scores, up to what symbols are called
-    that the source lacks: these have different names, which the source does not hold."""
-    dictionary = make_dictionary()
-    model = make_model(dictionary, fresh_symbols=3)
-    train(model, make_sample(dictionary, targets=["e f g"] * 3 + ["e f g a"]), steps=12)
-    rng = random.Random(1)
-    sources = [*SOURCES[:2], *(random_formula(rng, SYMBOLS[:5], 3) for _ in range(6))]
-    generator = StreamSequenceGenerator([model], dictionary, beam_size=3, max_len_b=6)
-    cases = all_cases(dictionary)
-    cases = {case: cases[case] for case in ("swap", "cycle", "unseen names", list(cases)[3])}
-    produced = []
-
-    def measure(sample):
-        found = {}
-        source = sample["net_input"]["src_tokens"]
-        for row, hypotheses in enumerate(generator.generate([model], sample)):
-            for rank, hypothesis in enumerate(hypotheses):
-                tokens = hypothesis["tokens"]
-                numbers = number_fresh(tokens, source[row], dictionary)
-                assert tokens[numbers < 0].unique().numel() == numbers[numbers < 0].unique().numel()
-                produced.extend(numbers[numbers < 0].tolist())
-                found[f"answer {rank} of sentence {row}"] = numbers
-                for key in ("score", "positional_scores"):
-                    found[f"{key} {rank} of sentence {row}"] = hypothesis[key]
-        return found
-
-    sample = make_sample(dictionary, sources, ["1"] * len(sources))
-    assert_symbol_invariant(measure, sample, cases, tolerance=0.0)
-    assert set(produced) == {-1, -2, -3}
-
-
 @pytest.mark.parametrize("what", ["order", "merged", "base"])
 def test_control_other_fresh_symbols_are_no_renaming(what):
     """A fresh symbol that comes again, is one of the source, or does not come again."""
@@ -198,45 +159,6 @@ def test_reserved_slots_leave_weights_and_other_sentences_alone():
     reserving.vocabulary.fresh_symbols, reserving.vocabulary.fresh = 0, None
     found = training_measure(reserving)(sample)
     assert all(torch.equal(expected[name], found[name]) for name in expected)
-
-
-def permuted_streams(dictionary, model):
-    """Source streams of one sentence with four slots, and the same with slots permuted."""
-    vocabulary = model.vocabulary
-    canonical, _ = model.read(encode(dictionary, ["xor & c a | ! h b"]))
-    streams = Streams.of_slots(torch.tensor([4]))
-    order = torch.tensor([2, 0, 3, 1])  # slot -> its new slot
-    moved = torch.cat((torch.arange(vocabulary.num_base), vocabulary.num_base + order))[canonical]
-    return [AllPlaces(c, vocabulary.num_base, streams) for c in (canonical, moved)], order
-
-
-def test_modules_are_equivariant_under_permuted_slots():
-    dictionary = make_dictionary()
-    model = redraw(make_model(dictionary)).double().eval()
-    cases, order = permuted_streams(dictionary, model)
-    table, num_base = model.encoder.embed_tokens.table(), model.vocabulary.num_base
-    embedded, aggregated, encoded, decoded, logits = [], [], [], [], []
-    position = torch.arange(cases[0].canonical.size(1)).unsqueeze(0)
-    for layout in cases:
-        x = table.embed(layout)
-        embedded.append(x)
-        seen = Seen(layout, position, None, None, *layout.at_once(causal=False))
-        encoded.append(model.encoder.layers[0](x, seen, 0))
-        aggregated.append(layout.aggregate(encoded[-1]))
-        rotations = model.decoder.rotations(layout, position)
-        (cross,) = model.decoder.layers[0].encoder_attn
-        views = Views([cross.project(encoded[-1], rotations[0])])
-        seen = Seen(layout, position, *rotations, *layout.at_once(causal=True), [views])
-        decoded.append(model.decoder.layers[0](x, seen, 0))
-        logits.append(table.project(decoded[-1], layout.streams))
-    assert torch.equal(embedded[0], embedded[1][order])
-    assert not torch.equal(embedded[0], embedded[1])
-    for features in (encoded, decoded):
-        torch.testing.assert_close(features[0], features[1][order], rtol=1e-12, atol=1e-12)
-        assert (features[0] - features[1]).abs().max() > 1e-3
-    torch.testing.assert_close(*aggregated, rtol=1e-12, atol=1e-12)
-    columns = torch.cat((torch.arange(num_base), num_base + order))
-    torch.testing.assert_close(logits[0], logits[1][..., columns], rtol=1e-12, atol=1e-12)
 
 
 def test_control_bias_by_name_fails():

@@ -12,7 +12,6 @@ from conftest import make_dictionary
 from texts import RENAMED, SORTS, TEXTS, make_language_model, read
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.language_model import LanguageModelConfig, check
 
 STREAMS = {
     f"{pattern}-{places}-{'sorts' if sorts else head}": dict(
@@ -210,26 +209,6 @@ def test_texts_that_cannot_be_read_are_told():
     assert few.unreadable(read(few, ["c a"])[1][0]) == "leaves 1 names for 3 further symbols"
     sorts = build(STREAMS["DP-all-sorts"])
     assert "3 symbols of the sort odd" in sorts.unreadable(read(sorts, ["a c e b"])[1][0])
-
-
-@pytest.mark.parametrize(
-    "options, name",
-    [
-        (dict(stream_attention="EP-DP-CP"), "stream_attention"),
-        (dict(stream_attention="DP-DP"), "stream_attention"),
-        (dict(symbol_embedding="random"), "symbol_embedding"),
-        (dict(symbol_embedding="canonical"), "stream_attention"),
-        (dict(symbol_embedding="fixed", stream_attention="DP", stream_places="own"), "places"),
-        (dict(fresh_symbols=0), "fresh_symbols"),
-        (dict(decoder_layers=0), "decoder_layers"),
-        (dict(decoder_positions="tree"), "decoder_positions"),
-        (dict(dropout=1.0), "dropout"),
-    ],
-)
-def test_options_that_cannot_be_used_are_named(options, name):
-    with pytest.raises(UserError) as caught:
-        check(LanguageModelConfig(**options))
-    assert name in str(caught.value).replace("-", "_")
 
 
 def test_impossible_columns_have_no_probability():

@@ -12,7 +12,6 @@ from conftest import OPERATORS, encode, make_dictionary, make_model, random_form
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.models.attention import Rotary
 from sit_fairseq.models.positions import TreePositions, tree_paths
-from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 LINES = ["& a b", "! c"]
@@ -30,7 +29,7 @@ def added(positions, formulas):
     """(B, T, C) what is added to the embeddings of formulas with their ``</s>``, of which each
     has one stream."""
     (vocabulary,) = positions._vocabulary
-    canonical, _ = Slots.by_appearance(vocabulary, encode(vocabulary.dictionary, formulas))
+    canonical, _ = vocabulary.read(encode(vocabulary.dictionary, formulas))
     length = torch.tensor([len(formula.split()) for formula in formulas])
     place = torch.arange(canonical.size(1)).unsqueeze(0)
     return positions(place, positions.prepare(canonical, length))

@@ -9,7 +9,7 @@ from fairseq.search import DiverseBeamSearch
 from searches import build, generate
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.config import ModelConfig, check
+from sit_fairseq.models.config import LanguageModelConfig, ModelConfig, check
 from sit_fairseq.symbols.fresh import FreshSymbols
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.tokens import TokenTable
@@ -71,6 +71,20 @@ CONFIGS = [
     *((random(symbol_code_dim=channels), "symbol_code_dim") for channels in (0, 96)),
 ]
 
+TEXTS = [
+    *((dict(stream_attention=text), "stream_attention") for text in ("EP-DP-CP", "DP-DP")),
+    (dict(symbol_embedding="random"), "symbol_embedding"),
+    (dict(symbol_embedding="canonical"), "stream_attention"),
+    (
+        dict(symbol_embedding="fixed", stream_attention="DP", stream_places="own"),
+        "stream_places",
+    ),
+    (dict(fresh_symbols=0), "fresh_symbols"),
+    (dict(decoder_layers=0), "decoder_layers"),
+    (dict(position_gaps=3, decoder_positions="none"), "position_gaps"),
+    (dict(dropout=1.0), "dropout"),
+]
+
 # The options are right, but not for these symbols.
 MODELS = [
     (dict(activation_fn="swish"), "[a-z]", "activation_fn"),
@@ -128,6 +142,7 @@ def number_names(rest):
 
 REFUSED = [
     *((partial(check, ModelConfig(**options)), name) for options, name in CONFIGS),
+    *((partial(check, LanguageModelConfig(**options)), name) for options, name in TEXTS),
     *(
         (partial(lambda o, p: make_model(make_dictionary(pattern=p), **o), options, pattern), name)
         for options, pattern, name in MODELS

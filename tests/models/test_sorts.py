@@ -5,19 +5,11 @@ import random
 import pytest
 import torch
 from conftest import encode, make_dictionary, make_model, make_sample, redraw
-from fairseq.search import Sampling
 from searches import build, generate
 
-from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.symbols.slots import Slots
-from sit_fairseq.testing import (
-    assert_symbol_invariant,
-    invariance_error,
-    number_fresh,
-    renamings,
-    training_measure,
-)
+from sit_fairseq.testing import invariance_error, training_measure
 
 SORTS = {"table": "T", "column": "c", "value": "v", "alias": "s"}
 PATTERN = "\n".join(f"{sort}={letter}\\d+" for sort, letter in SORTS.items())
@@ -35,34 +27,7 @@ def sentence(rng, length, sorts="Tcvs"):
     return " ".join(rng.choices(words, [3] * len(BASE) + [1] * (len(words) - len(BASE)), k=length))
 
 
-def sentences(number, length=30, seed=1):
-    rng = random.Random(seed)
-    return [sentence(rng, length) for _ in range(number)]
-
-
 ROPE = dict(encoder_positions="rope")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fresh", [0, "column=2,alias=1"])
-@pytest.mark.parametrize("grammar", [None, AssignmentGrammar()])
-def test_answers_to_fuzzed_sources_are_renamed_with_equal_scores(fresh, grammar):
-    words = dictionary()
-    model = build(words, fresh_symbols=fresh, **ROPE)
-    tokens = encode(words, sentences(4))
-
-    def measure(tokens):
-        sample, options = {"net_input": {"src_tokens": tokens}}, dict(beam_size=4, max_len_b=8)
-        found = generate([model], words, sample, grammar=grammar, **options)
-        result = {}
-        for row, nbest in enumerate(found):
-            for rank, hypothesis in enumerate(nbest):
-                result[f"score {row} {rank}"] = hypothesis["score"]
-                answer = hypothesis["tokens"]
-                result[f"answer {row} {rank}"] = number_fresh(answer, tokens[row], words)
-        return result
-
-    assert_symbol_invariant(measure, tokens, renamings(words, SYMBOLS, count=5), tolerance=0.0)
 
 
 def test_control_a_renaming_across_sorts_is_refused_and_changes_the_problem():
@@ -113,31 +78,6 @@ def test_sorts_are_told_apart_where_names_are_not():
     sources = ["T0 c0 T0 c1", "T1 c0 select c1"]
     two, one = (logits(dictionary(pattern), sources) for pattern in (PATTERN, r"[Tcvs]\d+"))
     assert float((two - one).abs().nan_to_num()[:, :, 2].max()) > 1e-3
-
-
-@pytest.mark.slow
-def test_fresh_symbols_have_names_and_columns_of_their_sort():
-    words = dictionary()
-    tokens = encode(words, ["select T0 from c1", "where T3 s0 c0"])
-    seen = set()
-    for seed in range(6):
-        torch.manual_seed(seed)
-        model = build(words, fresh_symbols="column=2,alias=1", **ROPE)
-        sample = {"net_input": {"src_tokens": tokens}}
-        # Nearly all that may follow is equally likely.
-        options = dict(search_strategy=Sampling(words), beam_size=20, temperature=100.0)
-        found = generate([model], words, sample, max_len_b=8, **options)
-        for source, nbest in zip(tokens, found):
-            own = set(words.string(source).split())
-            for hypothesis in nbest:
-                answer = dict.fromkeys(words.string(hypothesis["tokens"]).split())
-                fresh = [word for word in answer if words.is_symbol(word) and word not in own]
-                for sort, most in (("column", 2), ("alias", 1), ("table", 0), ("value", 0)):
-                    of_sort = [w for w in fresh if words.sorts[words.sort(w)] == sort]
-                    free = [s for s in SYMBOLS if s[0] == SORTS[sort] and s not in own]
-                    assert of_sort == free[: len(of_sort)] and len(of_sort) <= most
-                    seen.update((sort, number) for number in range(len(of_sort)))
-    assert seen == {("column", 0), ("column", 1), ("alias", 0)}
 
 
 @pytest.mark.parametrize("names, expected", [("c7,s5,c6", ["c7", "c6", "s5"]), (None, None)])

@@ -5,8 +5,10 @@ import math
 import pytest
 import torch
 
-from sit_fairseq.symbols.fresh import FreshSymbols, numbered
+from sit_fairseq.symbols.fresh import FreshSymbols
+from sit_fairseq.symbols.slots import numbered
 from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.vocabulary import Vocabulary
 
 
 def build(number, tokens=("&", "c", "a", "b"), pattern="[a-c]", given=None):
@@ -90,18 +92,23 @@ def test_too_few_names():
     assert fresh.lacking([table.index("b")]).startswith("leaves 2 names for the 3 fresh symbols")
 
 
-def test_slots_are_taken_in_their_order():
-    _, fresh = build(2)
-    canonical = torch.tensor([[0, 10, 9, 10, 3], [10, 0, 11, 77, 0]])
-    taken = fresh.taken(canonical, torch.tensor([9, 11]))
-    assert taken.squeeze(2).tolist() == [[0, 2, 2, 2, 2], [0, 0, 1, 1, 1]]
-    assert fresh.own_streams(taken).tolist() == [[0, 2, 2, 2, 2], [0, 0, 1, 1, 1]]
+@pytest.fixture
+def slots():
+    """Of two sentences with 2 and 1 symbols and two reserved slots each, the first ids 7 and 6."""
+    vocabulary = Vocabulary(TokenTable(("&", "a", "b"), "[a-e]"), 2)
+    return vocabulary.read(vocabulary.dictionary.encode(["& a b", "a"]))[1]
 
 
-def test_open_are_those_that_are_taken_and_the_next():
-    _, fresh = build(2)
-    first, taken = torch.tensor([3, 2]), torch.tensor([[[0], [1], [2]], [[0], [0], [2]]])
-    closed = fresh.close(torch.zeros(2, 3, 5), first, taken).eq(-math.inf)
+def test_slots_are_taken_in_their_order(slots):
+    canonical = torch.tensor([[0, 8, 7, 8, 3], [7, 0, 6, 77, 0]])
+    assert slots.first_reserved.tolist() == [7, 6]
+    assert slots.taken(canonical).squeeze(2).tolist() == [[0, 2, 2, 2, 2], [2, 2, 2, 2, 2]]
+    assert slots.needed(torch.tensor([[0, 7], [5, 0]])).tolist() == [1, 0]
+
+
+def test_open_are_those_that_are_taken_and_the_next(slots):
+    canonical = torch.tensor([[0, 7, 8], [0, 0, 7]])
+    closed = slots.close(torch.zeros(2, 3, 9), canonical).eq(-math.inf)
     assert closed.sum(2).tolist() == [[1, 0, 0], [2, 2, 1]]
     assert bool((closed == (closed.cumsum(2) > 0)).all())  # the last columns
 

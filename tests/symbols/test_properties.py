@@ -11,7 +11,6 @@ from sit_fairseq.symbols.canonical_form import canonical_form, form_key
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.prefix import tree_fault
 from sit_fairseq.symbols.renaming import Renaming
-from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
@@ -72,7 +71,7 @@ def test_decoding_undoes_encoding(problem, choices):
     target = " ".join(words[choice % len(words)] for choice in choices)
     sources = table.encode([source, target])
     assert [table.decode(row) for row in sources] == [source, target]
-    canonical, slots = Slots.by_appearance(Vocabulary(table), table.encode([source]))
+    canonical, slots = Vocabulary(table).read(table.encode([source]))
     encoded, slots = slots.encode(table.encode([target])), slots.named()
     for row, text in ((canonical[0], source), (encoded[0], target)):
         assert table.decode(slots.decode(row, 0)) == text
@@ -87,7 +86,7 @@ def test_fresh_symbols_are_decoded_to_other_names(problem, choices):
     known = dict.fromkeys([*BASE, *mapping, *mapping.values()])  # the first names of fresh symbols
     table = TokenTable(known, text_of(sorts))
     vocabulary = Vocabulary(table, f"{first}=3" if first else 3)
-    _, slots = Slots.by_appearance(vocabulary, table.encode([source]))
+    _, slots = vocabulary.read(table.encode([source]))
     try:
         slots = slots.named()
     except UserError:  # too few names
@@ -109,7 +108,7 @@ def test_what_is_canonical_does_not_know_names(problem):
     renamed = Renaming(mapping)(source)
     table = TokenTable(BASE, text_of(sorts))
     vocabulary = Vocabulary(table)
-    rows = [Slots.by_appearance(vocabulary, table.encode([one]))[0] for one in (source, renamed)]
+    rows = [vocabulary.read(table.encode([one]))[0] for one in (source, renamed)]
     assert torch.equal(*rows)
     words = (source.split(), list(mapping)), (renamed.split(), list(mapping.values()))
     for form in (canonical_form, form_key):
@@ -173,7 +172,7 @@ def test_what_is_read_is_read_when_it_is_renamed(problem, foreign):
     found = []
     for sentence in sentences:
         try:
-            rows = Slots.by_appearance(vocabulary, table.read(sentence)[None])[0]
+            rows = vocabulary.read(table.read(sentence)[None])[0]
             fault = tree_fault(sentence.split(), vocabulary.operators)
             found.append((rows.tolist(), vocabulary.arities(rows).tolist(), fault))
         except UnansweredError as error:

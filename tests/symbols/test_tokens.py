@@ -51,16 +51,6 @@ def test_adopted_tokens_are_known_but_not_the_tables_own():
     assert table.base_tokens() == ["!", "&"]
 
 
-def test_symbols_are_forgotten():
-    table = build()
-    size = len(table)
-    table.index("z")
-    table.index("y")
-    table.forget_after(size + 1)
-    assert len(table) == size + 1 and "y" not in table and "z" in table
-    assert table.index("x") == size + 1 and table[size + 1] == "x"
-
-
 def test_sentences_and_back():
     table = build()
     tokens = table.encode(["& a z", "! NEW", ""])

@@ -5,7 +5,6 @@ import torch
 from conftest import encode, make_dictionary, make_model
 
 from sit_fairseq.symbols.saved_tokens import buffer_text
-from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 
 BASE = ["!", "&", "0", "1", "<->", "xor", "|"]  # sorted
@@ -30,7 +29,7 @@ def test_rows_of_base_tokens():
 def test_slots_by_first_appearance():
     dictionary, vocabulary = build()
     tokens = encode(dictionary, ["& c | a c", "! 0", "xor b b"])
-    canonical, read = Slots.by_appearance(vocabulary, tokens)
+    canonical, read = vocabulary.read(tokens)
     slot = vocabulary.num_base
     row = {token: 4 + index for index, token in enumerate(BASE)}
     assert canonical[0].tolist() == [row["&"], slot, row["|"], slot + 1, slot, 2]
@@ -40,17 +39,10 @@ def test_slots_by_first_appearance():
     assert read.names.tolist() == [[c, a], [pad, pad], [b, pad]]
 
 
-def test_no_symbols_at_all():
-    dictionary, vocabulary = build()
-    _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["! 0", "1"]))
-    assert slots.names.shape == (2, 0)
-    assert slots.encode(encode(dictionary, ["a 0", "b"]))[0, 0] == dictionary.unk()
-
-
 def test_padding_is_no_slot():
     """Unused slots hold <pad>; padding of a target must not match them."""
     dictionary, vocabulary = build()
-    _, slots = Slots.by_appearance(vocabulary, encode(dictionary, ["& a b", "! c"]))
+    _, slots = vocabulary.read(encode(dictionary, ["& a b", "! c"]))
     target = encode(dictionary, ["a 1 b 1", "c"])
     assert slots.encode(target)[1, 2:].tolist() == [dictionary.pad()] * 3
 
@@ -68,23 +60,15 @@ def test_checkpoint_into_a_dictionary_of_other_order_and_size():
     assert torch.equal(loaded.index_of_row[4:11], tokens[:7])
 
 
-def test_state_dict_round_trip():
-    _, vocabulary = build(pattern="[a-h]|é")
-    state = vocabulary.state_dict()
-    assert set(state) == {"base_tokens", "symbols", "source_only"}
-    _, loaded = build(pattern=None)
-    loaded.load_state_dict(state)
-    assert loaded.dictionary.pattern == "[a-h]|é"
-    assert all(torch.equal(value, state[name]) for name, value in loaded.state_dict().items())
-
-
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.bfloat16])
-def test_checkpoint_of_another_precision(dtype):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8, torch.float16, torch.bfloat16])
+def test_checkpoint_of_any_precision(dtype):
     """Earlier versions saved bytes."""
     _, vocabulary = build(pattern="[a-h]|é")
     _, loaded = build(pattern=None)
-    loaded.load_state_dict({name: v.to(dtype) for name, v in vocabulary.state_dict().items()})
+    state = vocabulary.state_dict()
+    loaded.load_state_dict({name: v.to(dtype) for name, v in state.items()})
     assert loaded.dictionary.pattern == "[a-h]|é" and loaded.same_columns(vocabulary)
+    assert set(state) == {"base_tokens", "symbols", "source_only"}
 
 
 def test_loading_leaves_the_callers_weights_as_they_are():
@@ -118,7 +102,7 @@ def test_ensemble_members_do_not_blame_the_data_for_each_others_tokens():
 def test_fresh_symbols_are_numbered_by_first_appearance_in_the_target():
     dictionary = make_dictionary()
     vocabulary = Vocabulary(dictionary, 2)
-    slots = Slots.by_appearance(vocabulary, encode(dictionary, ["& b a", "! 0"]))[1]
+    slots = vocabulary.read(encode(dictionary, ["& b a", "! 0"]))[1]
     base = vocabulary.num_base
     canonical = slots.encode(encode(dictionary, ["h a e h c e b", "c c 0 h b"]))
     unk, zero = dictionary.unk(), vocabulary.rows(encode(dictionary, ["0"]))[0, 0]

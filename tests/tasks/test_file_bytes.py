@@ -111,7 +111,7 @@ KEY = b"}(" + b")" + b"q\x01h\x01h\x01\x87" * 60 + b"K\x01u"
     [
         (doubling(40), "asks for '_codecs.encode'"),
         (BYTES, "asks for 'builtins.bytearray'"),
-        (b"cbuiltins\nlist\n" + BYTES + b"\x85R", "asks for 'builtins.list'"),
+        (b"cbuiltins\nlist\n" + BYTES + b"\x85R", "asks for 'builtins.bytearray'"),
         (FLOATS, "asks for 'torch.FloatTensor'"),
         (b"(" + AGAIN + b"l", "torch.save does not write|more than 200000 values"),
         (b"]" + b"(" + AGAIN + b"e", "more than 200000 values"),

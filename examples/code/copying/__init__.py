@@ -12,15 +12,13 @@ import torch
 from fairseq.models import register_model
 from torch import Tensor, nn
 
+from sit_fairseq.models.baselines import make_vocabulary
+from sit_fairseq.models.config import LanguageModelConfig
 from sit_fairseq.models.fairseq_language_model import (
     SymbolInvariantLanguageModelConfig,
     SymbolInvariantTransformerLanguageModel,
 )
-from sit_fairseq.models.language_model import (
-    LanguageModelConfig,
-    SymbolInvariantLanguageModel,
-    make_vocabulary,
-)
+from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.loading import plain_config
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
