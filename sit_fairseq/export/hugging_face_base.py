@@ -195,9 +195,9 @@ class SymbolInvariantModel(PreTrainedModel):
     @staticmethod
     def _loss(logits: Tensor, labels: Tensor) -> Tensor:
         """The mean cross-entropy of an id; of those that cannot be produced none counts."""
-        labels = labels.to(logits.device).masked_fill(labels.to(logits.device).eq(PAD), IGNORED)
+        labels = labels.to(logits.device)
         right = logits.gather(2, labels.clamp(min=0).unsqueeze(2)).squeeze(2)
-        labels = labels.masked_fill(right.eq(-math.inf), IGNORED)
+        labels = labels.masked_fill(labels.eq(PAD) | right.eq(-math.inf), IGNORED)
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
 
     @contextlib.contextmanager

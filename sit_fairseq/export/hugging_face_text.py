@@ -192,7 +192,8 @@ class SymbolInvariantForCausalLM(SymbolInvariantModel):
         return Answers(sequences, scores, reasons=reasons) if return_dict_in_generate else sequences
 
     def _texts(self, ids: Tensor, mask: Optional[Tensor]) -> Tensor:
-        """(B, T) dictionary indices of texts, without a first ``</s>``, padded on the right."""
+        """(B, T) dictionary indices of texts, without a first ``<s>`` or ``</s>``, padded on the
+        right."""
         read = self._read(ids, mask, limited=False)
         rows = [[index for index in row if index != PAD] for row in read.tolist()]
         return padded([row[1:] if row[:1] == [EOS] else row for row in rows])

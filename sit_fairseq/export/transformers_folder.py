@@ -161,7 +161,7 @@ def _config(
         **checkpoints.hub_config(small["cfg"]),
         **kind,
         "is_encoder_decoder": not kind,
-        "bos_token_id": eos if kind else bos,
+        "bos_token_id": bos,
         "pad_token_id": pad,
         "eos_token_id": eos,
         "decoder_start_token_id": eos,
