@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from command_line import sit
+from command_line import interactive, printed, sit
 from conftest import PACKAGE, make_dictionary, make_model, redraw
 from texts import SORTS, TEXTS, make_language_model
 
@@ -152,17 +152,26 @@ def test_saved_and_loaded_is_the_same(name, options, path_of, tmp_path):
     torch.testing.assert_close(once["model"], twice["model"], rtol=0, atol=0)
 
 
-def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path):
+def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path, capsys):
     shutil.copytree(CHECKPOINTS / "binding", tmp_path / "new")
     options = dict(
         symbols="[a-eijk][0-9]*|name[0-9]", fresh_names="name1,name2,name3,name4,name5,name6"
     )
     model = Model.load(CHECKPOINTS / "binding", **options)
     model.save(tmp_path / "new" / "model.pt")
-    loaded = SymbolInvariantTransformerModel.from_pretrained(tmp_path / "new")
     asked = ["let name8 = a ; g ( name8 , h )"]
     (answer,) = model.answer(asked, max_length=20)
-    assert loaded.translate(asked, beam=3, max_len_b=20) == [answer.text]
+    interactive(
+        tmp_path / "new",
+        tmp_path / "new" / "model.pt",
+        asked,
+        tmp_path,
+        "--beam",
+        3,
+        "--max-len-b",
+        20,
+    )
+    assert printed(capsys.readouterr().out)[0].answers == [answer.text]
     assert "name" in answer.text
 
 
@@ -185,7 +194,7 @@ def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
             card = (tmp_path / "export_hub" / "README.md").read_text()
             assert card.endswith((folder / "README.md").read_text())
             loaded = SymbolInvariantTransformerModel.from_pretrained(form(place))
-            assert loaded.translate(["a b"], beam=1, max_len_b=3) == ["a b"]
+            assert loaded.answer(["a b"], (1,), max_length=3)[0].text == "a b"
             assert read_state(form(place))["cfg"]["task"]["domain"] == "copying"
         assert len(StreamDictionary.load(form(folder / "dict.src.txt"))) >= 4
 
