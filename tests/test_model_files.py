@@ -12,7 +12,8 @@ from conftest import PACKAGE, make_dictionary, make_model, redraw
 from texts import SORTS, TEXTS, make_language_model
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.checkpoint_folders import export, export_hub
+from sit_fairseq.export import folders
+from sit_fairseq.export.for_transformers import folder as hub
 from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
@@ -153,24 +154,15 @@ def test_saved_and_loaded_is_the_same(name, options, path_of, tmp_path):
 
 
 def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path, capsys):
-    shutil.copytree(CHECKPOINTS / "binding", tmp_path / "new")
     options = dict(
         symbols="[a-eijk][0-9]*|name[0-9]", fresh_names="name1,name2,name3,name4,name5,name6"
     )
     model = Model.load(CHECKPOINTS / "binding", **options)
-    model.save(tmp_path / "new" / "model.pt")
+    model.save(tmp_path / "model.pt")
     asked = ["let name8 = a ; g ( name8 , h )"]
     (answer,) = model.answer(asked, max_length=20)
-    interactive(
-        tmp_path / "new",
-        tmp_path / "new" / "model.pt",
-        asked,
-        tmp_path,
-        "--beam",
-        3,
-        "--max-len-b",
-        20,
-    )
+    options = ("--beam", 3, "--max-len-b", 20, "--source-lang", "src", "--target-lang", "tgt")
+    interactive(CHECKPOINTS / "binding", tmp_path / "model.pt", asked, tmp_path, *options)
     assert printed(capsys.readouterr().out)[0].answers == [answer.text]
     assert "name" in answer.text
 
@@ -186,15 +178,15 @@ def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
     for form in (str, Path):
         for place in (folder, folder / "model.pt"):
             assert Model.load(form(place)).answer(["a b"], max_length=3)[0].text == "a b"
-            for write in (export, export_hub):
-                written = Path(write(form(place), form(tmp_path / write.__name__)))
-                assert (
-                    Model.load(form(written.parent)).answer(["a b"], max_length=3)[0].text == "a b"
-                )
-            card = (tmp_path / "export_hub" / "README.md").read_text()
+            for wing, options in ((folders, {}), (hub, dict(beside=form(folder), code=False))):
+                out = form(tmp_path / wing.__name__)
+                written = Path(wing.export(Model.load(form(place)), out, **options))
+                again = Model.load(form(written.parent))
+                assert again.answer(["a b"], max_length=3)[0].text == "a b"
+            card = (written.parent / "README.md").read_text()
             assert card.endswith((folder / "README.md").read_text())
             loaded = SymbolInvariantTransformerModel.from_pretrained(form(place))
-            assert loaded.answer(["a b"], (1,), max_length=3)[0].text == "a b"
+            assert loaded.answer(["a b"], max_length=3)[0].text == "a b"
             assert read_state(form(place))["cfg"]["task"]["domain"] == "copying"
         assert len(StreamDictionary.load(form(folder / "dict.src.txt"))) >= 4
 
