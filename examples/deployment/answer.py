@@ -13,7 +13,7 @@ import argparse
 import json
 import re
 import sys
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import onnxruntime
@@ -23,11 +23,8 @@ class CannotAnswer(ValueError):
     """A sentence that the model cannot read; the message says why."""
 
 
-class Answer(NamedTuple):
-    """The text of an answer; its score, the log-probability of a token on average."""
-
-    text: str
-    score: np.float32
+# A score is the log-probability of a token on average.
+Answer = namedtuple("Answer", "text score")
 
 
 def sorts_of(pattern):
@@ -56,7 +53,7 @@ class ExportedModel:
         self.arity, self.depth = tree["arity"], tree["depth"]
         own = sorts_of(vocabulary["symbols"])
         given = own if symbols is None else sorts_of(symbols)
-        if len(own) > 1 and own.keys() != given.keys():
+        if own.keys() != given.keys() and len(own) + len(given) > 2:
             raise SystemExit("--symbols has to name " + " ".join(f"{name}=REGEX" for name in own))
         ordered = [given[name] for name in own] if len(own) > 1 else given.values()
         self.patterns = list(map(re.compile, ordered))

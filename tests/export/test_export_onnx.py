@@ -50,7 +50,7 @@ KINDS = {
         scale_cosine_embedding=True,
     ),
     "nothing cached": dict(
-        stream_attention="EA-CA", encoder_positions="sinusoidal", decoder_positions="none"
+        stream_attention="EA-CA", encoder_positions="none", decoder_positions="sinusoidal"
     ),
 }
 
