@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from conftest import SOURCES, encode, make_model, redraw
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 
 # The symbols of each of SOURCES.
 SLOTS = [0, 1, 2, 4]

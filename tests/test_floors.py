@@ -23,7 +23,7 @@ FLOORS = [
     {"search", "datasets"},
     {"domains"},
     {"training"},
-    {"model"},
+    {"model", "rows"},
     {"tasks"},
     {"conversion", "evaluation", "testing"},
     {"export"},

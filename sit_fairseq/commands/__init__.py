@@ -30,6 +30,7 @@ VERBS: Dict[str, str] = {
     "overlap": "counts test sentences that occur in training files, verbatim or up to renaming",
     "judge": "judges answers: one verdict per line, in order, and their counts at the end",
     "evaluate": "measures a model, or answers, on data of a domain",
+    "protect": "sends lines through a translator, and brings their placeholders back",
     "convert": "converts a trained transformer into a Symbol-Invariant Transformer",
     "export": "exports a model: a small file, a folder to upload or for transformers, or ONNX",
     "init": "writes a folder for a domain of your own, which runs as it is",

@@ -3,7 +3,8 @@
 The search sees canonical ids alone, so that not even its tie-breaking can depend on how symbols
 are called or on how many a dictionary holds.
 
-Shapes: B sentences that are still searched, K hypotheses of each, V columns of canonical ids.
+Shapes: B sentences that are still searched, K hypotheses of each, H = B * K, V columns of canonical
+ids.
 """
 
 import math
@@ -16,6 +17,7 @@ from torch import Tensor
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.search.constraint import Constraint
+from sit_fairseq.search.filters import Filter, Lengths, Prefixes
 from sit_fairseq.search.hypotheses import (
     Hypothesis,
     NoAnswer,
@@ -23,7 +25,7 @@ from sit_fairseq.search.hypotheses import (
     best_possible,
 )
 from sit_fairseq.search.searchable import Searchable
-from sit_fairseq.search.strategies import Best
+from sit_fairseq.search.strategies import Sampling, most_probable
 from sit_fairseq.symbols.slots import Slots
 
 
@@ -39,7 +41,7 @@ class BeamSearch:
     Args:
         models: an ensemble, which answers in evaluation mode.
         options: see :class:`SearchOptions`.
-        strategy: chooses candidates in the place of :class:`Best`; a sentence then ends as soon as
+        sampling: draws answers in place of the most probable ones; a sentence then ends as soon as
             it has K answers.
         grammar: of the answers, which are then all well-formed; see :class:`Constraint`.
 
@@ -51,16 +53,16 @@ class BeamSearch:
         self,
         models: List[Searchable],
         options: SearchOptions,
-        strategy: Any = None,
+        sampling: Optional[Sampling] = None,
         grammar: Any = None,
     ) -> None:
         for model in models[1:]:
             model.vocabulary.vote_with(models[0].vocabulary)
         self.models = models
         self.options = options
-        self.strategy = strategy or Best()
+        self.choose = sampling or most_probable
         self.constraint = None if grammar is None else Constraint(grammar, models[0].vocabulary)
-        self.ends_by_bound = strategy is None and options.beam > 1
+        self.ends_by_bound = sampling is None and options.beam > 1
 
     @torch.no_grad()
     def __call__(self, sources: Tensor, prefix: Optional[Tensor] = None) -> List[List[Hypothesis]]:
@@ -103,22 +105,35 @@ class BeamSearch:
         if prefix is not None:
             prefix = self._begin(prefix, slots, refused)
         slots = slots.named(prefix)
-        # The first step takes 2 K candidates out of one row; some strategies take more.
-        fewest = max(2 * self.options.beam + 1, getattr(self.strategy, "sampling_topk", 0))
-        width = max(slots.num_columns, fewest)
-        if prefix is not None:
-            prefix = slots.encode(prefix)
+        # The first step takes 2 K candidates out of one row.
+        width = max(slots.num_columns, 2 * self.options.beam + 1)
+        reason = "all its answers have the probability 0 or none"
         if self.constraint is not None:
             self.constraint.begin(encoded[0].canonical.cpu(), slots.every, width, most)
             refused.update(self.constraint.failures)
-        search = _Search(self, encoded, slots.every, width, refused)
+            reason = "the grammar allows no answer to it"
+            if prefix is not None:
+                reason = "no well-formed answer begins with its prefix"
+        answers: List[List[Hypothesis]] = [[] for _ in sources]
+        left = [place for place in range(len(sources)) if place not in refused]
+        if left:
+            sentences = torch.tensor(left, device="cpu")
+            if prefix is not None:
+                prefix = slots.encode(prefix)[sentences]
+            search = _Search(self, encoded, sentences, width, answers)
+            search.run(least[sentences], most[sentences], prefix)
+        if self.constraint is not None:
+            refused.update(self.constraint.failures)
         return [
-            found
-            and [
-                Hypothesis(slots.decode(h.tokens, place), h.score, h.positional_scores)
-                for h in found
-            ]
-            for place, found in enumerate(search.run(least, most, prefix))
+            (
+                NoAnswer(refused.get(place, reason))
+                if place in refused or not found
+                else [
+                    Hypothesis(slots.decode(one.tokens, place), one.score, one.positional_scores)
+                    for one in sorted(found, key=lambda answer: -float(answer.score))
+                ]
+            )
+            for place, found in enumerate(answers)
         ]
 
     def _begin(self, prefix: Tensor, slots: Slots, refused: Dict[int, str]) -> Tensor:
@@ -159,39 +174,39 @@ class BeamSearch:
 
 
 class _Search:
-    """The search for the answers to one batch, without sentences that are refused already."""
+    """The search for the answers to one batch, in canonical ids.
+
+    Args:
+        search: has models, options and the constraint.
+        encoded: the batch as each model reads it.
+        sentences: (B,) the places in it of the sentences to be searched.
+        width: V.
+        answers: a list for each sentence of the batch, which gets its answers.
+    """
 
     def __init__(
         self,
         search: BeamSearch,
         encoded: List,
-        slots: Tensor,
+        sentences: Tensor,
         width: int,
-        refused: Dict[int, str],
+        answers: List[List[Hypothesis]],
     ) -> None:
         self._search, self._options, self._width = search, search.options, width
         dictionary = search.models[0].vocabulary.dictionary
         self._pad, self._eos, self._unk = dictionary.pad(), dictionary.eos(), dictionary.unk()
-        self._refused = refused
-        left = [place for place in range(len(slots)) if place not in refused]
-        # Those that are still searched, on the CPU.
-        self._sentences = torch.tensor(left, dtype=torch.long, device="cpu")
-        self._memories = [m.memory(s) for m, s in zip(search.models, encoded)] if left else []
+        self._memories = [m.memory(s) for m, s in zip(search.models, encoded)]
         self._ahead: Optional[Tensor] = None  # log-probabilities after each token of prefixes
-        self._reorder(self._sentences)
+        self._sentences = sentences
+        self._reorder(sentences)
         self._device = next(search.models[0].parameters()).device
-        self._answers: List[List[Hypothesis]] = [[] for _ in slots]
-        # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
-        first = search.models[0].vocabulary.num_base
-        self._nameless = F.pad(slots.eq(self._unk), (first, width - first - slots.size(1)))
+        self._answers = answers
 
-    def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        """Answers in canonical ids, of ``least`` to ``most`` (B,) tokens without ``</s>``."""
-        if not self._sentences.numel():
-            return self._found(prefix)
-        least, most = least[self._sentences], most[self._sentences]
-        prefix = None if prefix is None else prefix[self._sentences]
+    def run(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> None:
+        """Finds answers of ``least`` to ``most`` (B,) tokens without ``</s>``, which begin with
+        ``prefix`` (B, P)."""
         beam, longest = self._options.beam, int(most.max())
+        filters = self._filters(least, most, prefix)
         if prefix is not None:
             self._read(prefix[:, :longest])
         self._reorder(torch.arange(self._sentences.numel(), device="cpu").repeat_interleave(beam))
@@ -199,36 +214,23 @@ class _Search:
         tokens = torch.full((rows, longest + 2), self._pad, device="cpu")
         tokens[:, 0] = self._eos
         scores = torch.zeros(rows, longest + 1, device="cpu")
-        constraint = self._search.constraint
-        states = constraint and constraint.start(self._sentences, beam)
         for step in range(longest + 1):
             log_probs = self._log_probs(tokens[:, : step + 1])
             scores = scores.to(log_probs.dtype)
-            if constraint is not None:
-                room = (most - step).repeat_interleave(beam)
-                sentences = self._sentences.repeat_interleave(beam)
-                constraint.restrict(log_probs, states, room, sentences)
-                log_probs.masked_fill_(self._nameless[sentences], -math.inf)
-            self._restrict(log_probs, tokens, step, least, most, prefix)
-            dead = log_probs.amax(1).eq(-math.inf)
-            if not isinstance(self._search.strategy, Best):
-                log_probs[dead, self._pad] = 0.0  # others may need a token that can follow
-            found, columns, parents = self._search.strategy.step(
-                step,
+            for keep in filters:
+                keep(step, log_probs)
+            found, columns, parents = self._search.choose(
                 log_probs.view(-1, beam, self._width),
-                scores.view(-1, beam, longest + 1)[:, :, :step],
-                tokens[:, : step + 1],
-                self._sentences,
+                scores[:, step - 1].view(-1, beam) if step else None,
             )
             parents = parents + torch.arange(parents.size(0), device="cpu").unsqueeze(1) * beam
-            found = found.masked_fill(dead[parents], -math.inf)
             ends = columns.eq(self._eos) & found.ne(-math.inf)
             self._note_answers(step, tokens, scores, found, parents, ends)
             found = found.masked_fill(ends, -math.inf)
             left = self._unfinished(step, longest, found, ends)
             if not bool(left.any()):
                 break
-            # The best K candidates that do not end; a strategy may have fewer.
+            # The best K candidates that do not end; samples may be fewer.
             chosen = ends.long()[left].argsort(dim=1, stable=True)[:, :beam]
             found, columns, parents = (
                 part[left].gather(1, chosen).flatten() for part in (found, columns, parents)
@@ -237,28 +239,24 @@ class _Search:
             columns = columns.masked_fill(found.eq(-math.inf), self._pad)
             tokens, scores = tokens[parents], scores[parents]
             tokens[:, step + 1], scores[:, step] = columns, found
-            least, most = least[left], most[left]
-            prefix = None if prefix is None else prefix[left]
             self._sentences = self._sentences[left]
-            if constraint is not None:
-                sentences = self._sentences.repeat_interleave(beam)
-                states = constraint.follow(states[parents], columns, sentences)
+            for keep in filters:
+                keep.follow(parents, columns)
             self._reorder(parents)
-        return self._found(prefix)
 
-    def _found(self, prefix: Optional[Tensor]) -> List[List[Hypothesis]]:
-        """The answers to each sentence, best first, or why there are none."""
-        reason = "all its answers have the probability 0 or none"
+    def _filters(self, least: Tensor, most: Tensor, prefix: Optional[Tensor]) -> List[Filter]:
+        """What the search is kept to; the shortest answers are known only after all else."""
+        beam, filters = self._options.beam, []
+        sentences, least, most = (
+            part.repeat_interleave(beam) for part in (self._sentences, least, most)
+        )
         if self._search.constraint is not None:
-            self._refused.update(self._search.constraint.failures)
-            reason = "the grammar allows no answer to it"
-            if prefix is not None:
-                reason = "no well-formed answer begins with its prefix"
-        for place, nbest in enumerate(self._answers):
-            if place in self._refused or not nbest:
-                self._answers[place] = NoAnswer(self._refused.get(place, reason))
-            nbest.sort(key=lambda answer: -float(answer.score))
-        return self._answers
+            filters.append(self._search.constraint.start(sentences, most))
+        if prefix is not None:
+            prefix = prefix.repeat_interleave(beam, 0)
+            beyond = torch.arange(prefix.size(1), device="cpu") >= most.unsqueeze(1)
+            filters.append(Prefixes(prefix.masked_fill(beyond, self._pad), self._pad))
+        return [*filters, Lengths(least, most, self._eos)]
 
     def _read(self, prefix: Tensor) -> None:
         """Reads at once those tokens of (B, P) prefixes that no sentence lacks."""
@@ -267,7 +265,7 @@ class _Search:
             self._ahead = self._next(F.pad(prefix[:, :length], (1, 0), value=self._eos))
 
     def _log_probs(self, tokens: Tensor) -> Tensor:
-        """(B*K, V) of the next token."""
+        """(H, V) of the next token."""
         if self._ahead is not None and tokens.size(1) <= self._ahead.size(1):
             return self._ahead[:, tokens.size(1) - 1].clone()
         self._ahead = None
@@ -289,52 +287,11 @@ class _Search:
             most = votes.amax(0).clamp(min=torch.finfo(votes.dtype).min)
             log_probs = (votes - most).exp().mean(0).log() + most
         log_probs = log_probs.cpu()
-        return F.pad(log_probs, (0, self._width - log_probs.size(2)), value=-math.inf)
-
-    def _restrict(
-        self,
-        log_probs: Tensor,
-        tokens: Tensor,
-        step: int,
-        least: Tensor,
-        most: Tensor,
-        prefix: Optional[Tensor],
-    ) -> None:
-        """Masks the tokens that an answer cannot go on with."""
-        options = self._options
+        log_probs = F.pad(log_probs, (0, self._width - log_probs.size(2)), value=-math.inf)
         log_probs.masked_fill_(log_probs.isnan(), -math.inf)
-        log_probs[:, self._pad] = -math.inf
-        log_probs[:, self._unk] -= options.unk_penalty
-        end = log_probs[:, self._eos].clone()
-        given = torch.full_like(end, self._pad, dtype=torch.long)
-        if prefix is not None and step < prefix.size(1):
-            given = prefix[:, step].repeat_interleave(options.beam)
-        given = given.masked_fill((most <= step).repeat_interleave(options.beam), self._eos)
-        free = given.eq(self._pad)
-        too_short = (step < least).repeat_interleave(options.beam) & free
-        log_probs[:, self._eos] = -math.inf
-        too_short &= log_probs.amax(1) > -math.inf  # where something else can follow
-        log_probs[:, self._eos] = end.masked_fill(too_short, -math.inf)
-        if not bool(free.all()):
-            others = torch.ones_like(log_probs, dtype=torch.bool).scatter(
-                1, given.unsqueeze(1), False
-            )
-            log_probs.masked_fill_(others & ~free.unsqueeze(1), -math.inf)
-        if 0 < options.no_repeat_ngram_size <= step + 1:
-            self._block_repetitions(log_probs, tokens[:, 1 : step + 1].tolist())
-
-    def _block_repetitions(self, log_probs: Tensor, beginnings: List[List[int]]) -> None:
-        """Blocks tokens that would repeat an n-gram, unless nothing else is left."""
-        size = self._options.no_repeat_ngram_size - 1
-        for row, words in zip(log_probs, beginnings):
-            last = words[len(words) - size :]
-            places = range(len(words) - size)
-            repeated = [words[n + size] for n in places if words[n : n + size] == last]
-            blocked = row.index_fill(
-                0, torch.tensor(repeated, dtype=torch.long, device="cpu"), -math.inf
-            )
-            if bool(blocked.ne(-math.inf).any()):
-                row.copy_(blocked)
+        log_probs[:, :, self._pad] = -math.inf
+        log_probs[:, :, self._unk] -= self._options.unk_penalty
+        return log_probs
 
     def _note_answers(
         self,

@@ -1,4 +1,4 @@
-"""Grammars of answers as masks of a search.
+"""The filter of a search for answers that a grammar accepts.
 
 Shapes: B sentences, H hypotheses, V columns of canonical ids.
 """
@@ -7,8 +7,10 @@ import math
 from typing import Any, Dict, List
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from sit_fairseq.search.filters import Filter
 from sit_fairseq.search.grammar import fewest
 from sit_fairseq.symbols.slot import Slot, Token
 from sit_fairseq.symbols.vocabulary import Vocabulary
@@ -48,12 +50,15 @@ class Constraint:
             most: (B,) the most tokens of an answer, without ``</s>``.
         """
         width = self._vocabulary.num_base + columns * self._vocabulary.num_sorts
-        if width > len(self._tokens) or len(self._states) > _MOST_STATES:
+        if width > len(self._tokens) or len(self._read) > _MOST_STATES:
             self._forget(columns)
         self.failures = {}
         self._first = torch.zeros(len(slots), dtype=torch.long, device="cpu")
         self._asked: List[List[int]] = []  # columns of the tables that each sentence has
         self._columns = torch.zeros(len(slots), columns, dtype=torch.long, device="cpu")
+        # Canonical symbols have columns beyond those of a sentence, which read as <unk>.
+        first, unk = self._vocabulary.num_base, self._vocabulary.dictionary.unk()
+        self._nameless = F.pad(slots.eq(unk), (first, columns - first - slots.size(1)))
         self._open = torch.zeros(len(slots), columns, dtype=torch.bool, device="cpu")
         for place, (source, names) in enumerate(zip(canonical.tolist(), slots.tolist())):
             tokens = self._lay_out(place, source, names)
@@ -71,41 +76,36 @@ class Constraint:
         same = torch.arange(columns, device="cpu").expand_as(self._columns)
         self._mapped = not torch.equal(self._columns[self._open], same[self._open])
 
-    def start(self, sentences: Tensor, beam: int) -> Tensor:
-        """(H,) the states of hypotheses without tokens, ``beam`` for each of these sentences."""
-        return self._first[sentences].repeat_interleave(beam)
+    def start(self, sentences: Tensor, most: Tensor) -> Filter:
+        """The filter itself, for hypotheses without tokens of ``sentences`` (H,) of the batch. They
+        get ``most`` (H,) tokens without ``</s>``."""
+        self._states, self._sentences, self._most = self._first[sentences], sentences, most
+        return self
 
-    def restrict(self, log_probs: Tensor, states: Tensor, left: Tensor, sentences: Tensor) -> None:
-        """Masks, in (H, V) log-probabilities, the columns with which no answer can end in time.
-
-        ``states`` (H,) were read of each hypothesis of ``sentences`` (H,); it may still get ``left``
-        (H,) tokens without ``</s>``.
-        """
-        open_ = self._open[sentences]
+    def __call__(self, step: int, log_probs: Tensor) -> None:
+        """Leaves the tokens with which an answer can end in time."""
+        states, sentences = self._states, self._sentences
         needed = self._look_up(states, sentences)
-        unknown = (needed.eq(_UNKNOWN) & open_).any(1)
+        unknown = (needed.eq(_UNKNOWN) & self._open[sentences]).any(1)
         if bool(unknown.any()):
             new = zip(states[unknown].tolist(), sentences[unknown].tolist())
             for state, place in dict.fromkeys(new):
                 self._fill(state, place)
             needed = self._look_up(states, sentences)
-        log_probs.masked_fill_(needed > left.unsqueeze(1), -math.inf)
+        refused = (needed > (self._most - step).unsqueeze(1)) | self._nameless[sentences]
         if self.failures:
-            failed = torch.tensor(
-                [place in self.failures for place in sentences.tolist()], device="cpu"
-            )
-            log_probs.masked_fill_(failed.unsqueeze(1), -math.inf)
+            failed = [place in self.failures for place in sentences.tolist()]
+            refused |= torch.tensor(failed, device="cpu").unsqueeze(1)
+        log_probs.masked_fill_(refused, -math.inf)
 
-    def follow(self, states: Tensor, columns: Tensor, sentences: Tensor) -> Tensor:
-        """(H,) the states after one more token each, given by its column."""
-        columns = self._columns[sentences, columns]
-        after = self._after[states, columns]
-        new = after.lt(0)
-        if bool(new.any()):
-            for state, column in dict.fromkeys(zip(states[new].tolist(), columns[new].tolist())):
-                self._after[state, column] = self._reach(state, column)
-            after = self._after[states, columns]
-        return after
+    def follow(self, parents: Tensor, columns: Tensor) -> None:
+        self._sentences, self._most = self._sentences[parents], self._most[parents]
+        states, columns = self._states[parents], self._columns[self._sentences, columns]
+        new = self._after[states, columns].lt(0)
+        pairs = zip(states[new].tolist(), columns[new].tolist())
+        for state, column in dict.fromkeys(pairs):
+            self._after[state, column] = self._reach(state, column)
+        self._states = self._after[states, columns]
 
     def _forget(self, columns: int) -> None:
         vocabulary, sort_of = self._vocabulary, self._vocabulary.dictionary.sort
@@ -113,7 +113,7 @@ class Constraint:
         names = vocabulary.dictionary.sorts
         slots = [Slot(number, name) for number in range(columns) for name in names]
         self._tokens = [*vocabulary.row_tokens, *slots]
-        self._states: List[Any] = [None]
+        self._read: List[Any] = [None]
         self._numbers: Dict[Any, int] = {}
         # State 0 is that of hypotheses which are dead anyway: it allows everything.
         self._needed = torch.zeros(1, len(self._tokens), dtype=torch.int32, device="cpu")
@@ -154,7 +154,7 @@ class Constraint:
         """Asks the grammar about those tokens of a sentence that it was not asked about."""
         known = self._needed[state].tolist()
         columns = [column for column in self._asked[place] if known[column] == _UNKNOWN]
-        grammar, read, needed = self._grammar, self._states[state], []
+        grammar, read, needed = self._grammar, self._read[state], []
         try:
             for column in columns:
                 after = grammar.next(read, self._tokens[column])
@@ -177,15 +177,15 @@ class Constraint:
         dead = state == 0 or column == self._vocabulary.dictionary.eos()
         if dead or int(self._needed[state, column]) in (_NEVER, _UNKNOWN):
             return 0
-        return self._number(self._grammar.next(self._states[state], self._tokens[column]))
+        return self._number(self._grammar.next(self._read[state], self._tokens[column]))
 
     def _number(self, state: Any) -> int:
         """The number of a state, which gets its row in the tables when it first comes up."""
         number = self._numbers.get(state)
         if number is not None:
             return number
-        number = self._numbers[state] = len(self._states)
-        self._states.append(state)
+        number = self._numbers[state] = len(self._read)
+        self._read.append(state)
         if number == len(self._needed):
             self._needed = torch.cat((self._needed, torch.zeros_like(self._needed)))
             self._after = torch.cat((self._after, torch.zeros_like(self._after)))

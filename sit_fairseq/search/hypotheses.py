@@ -41,7 +41,6 @@ class SearchOptions:
             ``len_penalty``.
         unk_penalty: the cost of ``<unk>``.
         temperature: divides logits.
-        no_repeat_ngram_size: the length of sequences that occur at most once; 0 for no limit.
 
     Raises:
         UserError: an option is no number of its kind, the beam holds nothing or more than
@@ -58,7 +57,6 @@ class SearchOptions:
     len_penalty: float = 1.0
     unk_penalty: float = 0.0
     temperature: float = 1.0
-    no_repeat_ngram_size: int = 0
 
     def __post_init__(self) -> None:
         for option in fields(self):

@@ -3,7 +3,7 @@
 Shapes: B prompts of at most P tokens.
 """
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import Hypothesis, SearchOptions
+from sit_fairseq.search.strategies import Sampling
 
 
 class PromptSearch(BeamSearch):
@@ -22,7 +23,7 @@ class PromptSearch(BeamSearch):
 
     Args:
         models: an ensemble of language models, which answers in evaluation mode.
-        options, strategy: see :class:`BeamSearch`.
+        options, sampling: see :class:`BeamSearch`.
 
     Raises:
         UserError: the models have different tokens, or an option needs a source.
@@ -32,9 +33,9 @@ class PromptSearch(BeamSearch):
         self,
         models: List[SymbolInvariantLanguageModel],
         options: SearchOptions,
-        strategy: Any = None,
+        sampling: Optional[Sampling] = None,
     ) -> None:
-        super().__init__(models, options, strategy)
+        super().__init__(models, options, sampling)
         if options.match_source_len:
             raise UserError("a continuation has no source to be as long as", "match_source_len")
 

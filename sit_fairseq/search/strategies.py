@@ -1,12 +1,11 @@
 """Strategies: the choice of the candidates that a search goes on with.
 
-The signature of ``step`` is that of fairseq's ``Search.step``. Shapes: B sentences, K hypotheses of
-each, V columns of canonical ids.
+Shapes: B sentences, K hypotheses of each, V columns of canonical ids.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -14,30 +13,21 @@ from torch import Tensor
 from sit_fairseq.errors import UserError, real, whole
 
 
-class Best:
-    """Goes on with the 2 K most probable candidates of each sentence."""
+def most_probable(log_probs: Tensor, scores: Optional[Tensor]) -> Tuple[Tensor, Tensor, Tensor]:
+    """The 2 K most probable candidates of each sentence.
 
-    def step(
-        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
-    ) -> Tuple[Tensor, Tensor, Tensor]:
-        """Chooses candidates.
+    Args:
+        log_probs: (B, K, V) of the next token.
+        scores: (B, K) of the hypotheses so far; None before the first token, where all are alike.
 
-        Args:
-            step: from 0.
-            log_probs: (B, K, V) of the next token.
-            scores: (B, K, step) of the hypotheses after each step before.
-
-        Returns:
-            (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of
-            their sentence that they continue.
-        """
-        beam, width = log_probs.shape[1:]
-        if step == 0:
-            log_probs = log_probs[:, :1]  # hypotheses are alike
-        else:
-            log_probs = log_probs + scores[:, :, -1:]
-        best, index = log_probs.flatten(1).topk(2 * beam)
-        return best, index % width, index // width
+    Returns:
+        (B, 2 K) scores of the candidates, best first, their tokens, and the hypotheses of their
+        sentence that they continue.
+    """
+    beam, width = log_probs.shape[1:]
+    total = log_probs[:, :1] if scores is None else log_probs + scores.unsqueeze(2)
+    best, index = total.flatten(1).topk(2 * beam)
+    return best, index % width, index // width
 
 
 @dataclass
@@ -60,11 +50,10 @@ class Sampling:
         except TypeError:
             raise UserError(f"top_k is a whole number and top_p a number, not {self}")
 
-    def step(
-        self, step: int, log_probs: Tensor, scores: Tensor, *unused: Any
+    def __call__(
+        self, log_probs: Tensor, scores: Optional[Tensor]
     ) -> Tuple[Tensor, Tensor, Tensor]:
-        """Chooses one candidate for each hypothesis, as :meth:`Best.step` chooses the best: (B, K)
-        scores, tokens, and the hypotheses that they continue."""
+        """As :func:`most_probable`, but (B, K), one candidate for each hypothesis."""
         ordered, tokens = log_probs.sort(dim=2, descending=True, stable=True)
         probabilities = ordered.softmax(2).nan_to_num()
         cut = probabilities.cumsum(2) - probabilities >= self.top_p
@@ -74,7 +63,5 @@ class Sampling:
         noise = -torch.log(torch.empty_like(ordered).exponential_())
         place = (ordered.masked_fill(cut, -math.inf) + noise).argmax(2, keepdim=True)
         found = ordered.gather(2, place).squeeze(2)
-        if step > 0:
-            found = found + scores[:, :, -1]
         parents = torch.arange(found.size(1), device=found.device).expand_as(found)
-        return found, tokens.gather(2, place).squeeze(2), parents
+        return found if scores is None else found + scores, tokens.gather(2, place)[..., 0], parents

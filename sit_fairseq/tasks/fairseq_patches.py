@@ -53,11 +53,11 @@ from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
 from sit_fairseq.errors import UserError, advised
-from sit_fairseq.search.fairseq_generator import TextScorer
 from sit_fairseq.storage import checkpoints
 from sit_fairseq.storage.files import partial_files
 from sit_fairseq.tasks import compiled_parts
 from sit_fairseq.tasks.file_options import read_state
+from sit_fairseq.tasks.generators import TextScorer
 from sit_fairseq.tasks.options import refuse_given
 from sit_fairseq.tasks.run import current_run
 

@@ -111,9 +111,9 @@ def unsupported(what: str) -> UserError:
 
 
 def refuse_given(options: Any, *names: str) -> None:
-    """Raises a UserError if one of these options is set."""
+    """Raises a UserError if one of these options is set; -1 is fairseq's word for none."""
     for name in names:
-        if getattr(options, name, None):
+        if getattr(options, name, None) not in (None, False, 0, -1):
             raise unsupported("--" + name.replace("_", "-"))
 
 

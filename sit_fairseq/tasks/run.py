@@ -16,8 +16,8 @@ from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.search.fairseq_generator import Hypotheses, VerifiedGenerator
 from sit_fairseq.search.verified_search import beam_widths
+from sit_fairseq.tasks.generators import Hypotheses, VerifiedGenerator
 from sit_fairseq.tasks.options import refuse_given, unsupported
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
 

@@ -18,7 +18,7 @@ from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict, VerdictCounts
-from sit_fairseq.search.fairseq_generator import Hypotheses
+from sit_fairseq.tasks.generators import Hypotheses
 from sit_fairseq.tasks.options import StreamTranslationConfig, option
 from sit_fairseq.tasks.run import current_run, judge_answers
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary

@@ -13,10 +13,10 @@ from sit_fairseq.domains.by_name import of_file
 from sit_fairseq.errors import UnansweredError, UserError
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.storage.files import read_sentences
 from sit_fairseq.tasks.fairseq_patches import patch_fairseq
+from sit_fairseq.tasks.generators import StreamSequenceGenerator, StreamSequenceScorer
 from sit_fairseq.tasks.options import refuse_given, unsupported
 from sit_fairseq.tasks.run import Run
 from sit_fairseq.tasks.scoring import fetch_numbers
@@ -215,6 +215,7 @@ class StreamTask:
         """Makes what searches for answers, see :meth:`build_generator`; ``grammar`` is theirs."""
         if _are_ours(models):
             refuse_given(args, "constraints", "print_alignment", "replace_unk", "retain_dropout")
+            refuse_given(args, "diverse_beam_groups", "diversity_rate", "no_repeat_ngram_size")
             if prefix_allowed_tokens_fn is not None:
                 # It would be given canonical ids and asked for them.
                 raise unsupported("prefix_allowed_tokens_fn")

@@ -80,7 +80,7 @@ def test_merged_dictionaries(vanilla, convert, data, tmp_path):
         state["cfg"]["model"].share_all_embeddings = False
 
     path = edited(vanilla("shared"), tmp_path / "joined.pt", joined)
-    assert "20 of 20" in convert(path, "--verify")[1]
+    assert "compared on 20 sentences" in convert(path, "--verify")[1]
 
 
 def test_no_moving_average(vanilla, convert):

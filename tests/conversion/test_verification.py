@@ -59,32 +59,6 @@ def test_wrong_symbol_counts(models):
     assert comparison.difference > 0.01 and not comparison.equal
 
 
-def test_an_answer_that_differs_counts(models, monkeypatch):
-    original, converted, pairs = models("plain")
-    generator = verification._generator
-
-    def wrong(model, dictionary):
-        made = generator(model, dictionary)
-        if model is converted:
-            made.search.strategy.step = _last_first(made.search.strategy.step)
-        return made
-
-    monkeypatch.setattr(verification, "_generator", wrong)
-    comparison = verification.compare(original, converted, pairs[:4], "a")
-    assert comparison.difference <= comparison.allowed
-    assert comparison.answers < 4 and not comparison.equal
-
-
-def _last_first(step):
-    """A beam search that prefers what is unlikely."""
-
-    def changed(index, lprobs, *args, **kwargs):
-        lprobs = torch.where(lprobs.isfinite(), -30 - lprobs, lprobs)
-        return step(index, lprobs, *args, **kwargs)
-
-    return changed
-
-
 def test_loss_of_the_original(models):
     """Eleven tokens are possible: 4 special ones, 6 base tokens and the symbol."""
     original, converted, pairs = models("plain")

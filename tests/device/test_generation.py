@@ -11,7 +11,7 @@ from literal import PATTERNS
 from pretended_device import table
 
 from sit_fairseq.evaluation.answering import ModelAnswerer
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator, StreamSequenceScorer
+from sit_fairseq.tasks.generators import StreamSequenceGenerator, StreamSequenceScorer
 
 MOST_WAITS = 8
 
@@ -101,13 +101,6 @@ def test_all_models(device, options):
 SEARCHES = {
     "greedy": lambda dictionary: {"beam_size": 1},
     "wide": lambda dictionary: {"beam_size": 25},
-    "diverse": lambda dictionary: {
-        "beam_size": 4,
-        "search_strategy": search.DiverseBeamSearch(dictionary, 2, 0.5),
-    },
-    "diverse siblings": lambda dictionary: {
-        "search_strategy": search.DiverseSiblingsSearch(dictionary, 0.5)
-    },
     "sampling": lambda dictionary: {"search_strategy": search.Sampling(dictionary)},
     "top k": lambda dictionary: {"search_strategy": search.Sampling(dictionary, sampling_topk=4)},
     "top p": lambda dictionary: {"search_strategy": search.Sampling(dictionary, sampling_topp=0.8)},

@@ -168,18 +168,13 @@ def test_sampling(prop, five, answers, sampling):
     assert [len(sentence.answers) for sentence in found] == [3] * 5
 
 
-def test_diverse_beams_do_not_depend_on_the_batch(prop, tmp_path, answers):
-    # Symbols that a formula treats alike tie, and which of them a group gets decides what the
-    # next group may not have: only formulas of one symbol are compared, among others.
-    others = prop.lines[:30]
-    lines = [re.sub(r"\b[a-z]\b", "a", line) for line in others] + others
-    data, found = preprocess_lines(tmp_path, lines, lines), []
-    for size in (60, 7):
-        words = ("--beam", 4, "--nbest", 4, "--diverse-beam-groups", 2, "--batch-size", size)
-        answered, _ = answers(data, prop.trained, *words, "--max-len-b", 12)
-        found.append(torch.tensor([list(map(float, sentence.scores)) for sentence in answered]))
-    assert found[0].shape == (60, 4)
-    torch.testing.assert_close(*(scores[:30] for scores in found), rtol=0, atol=1e-5)
+@pytest.mark.parametrize(
+    "option",
+    [("--diverse-beam-groups", 2), ("--diversity-rate", 0.5), ("--no-repeat-ngram-size", 2)],
+)
+def test_searches_that_streams_lack(prop, option):
+    with pytest.raises(UserError, match=option[0]):
+        generate(prop.data, prop.trained, "--beam", 4, *option)
 
 
 def test_another_task_is_refused_in_one_sentence(prop):

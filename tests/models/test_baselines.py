@@ -10,7 +10,7 @@ from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.baselines import random_codes
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 from sit_fairseq.testing import training_measure
 
 BASELINES = ("fixed", "canonical", "random")

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary
-from fairseq.search import DiverseBeamSearch, Sampling
+from fairseq.search import Sampling
 from searches import build, generate
 
 from sit_fairseq.domains import find
@@ -14,7 +14,6 @@ from sit_fairseq.domains.ltl.traces import parse_trace
 from sit_fairseq.domains.prop.assignment_grammar import AssignmentGrammar
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.models.config import SYMBOL_EMBEDDINGS
-from sit_fairseq.search import strategies
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.renaming import Renaming, rename
 from sit_fairseq.symbols.slot import Slot
@@ -42,9 +41,8 @@ def texts(dictionary, found):
         dict(beam_size=4, len_penalty=3.0),
         dict(beam_size=3, fresh=2),
         dict(beam_size=4, search_strategy=lambda d: Sampling(d)),
-        dict(beam_size=4, search_strategy=lambda d: DiverseBeamSearch(d, 2, 0.5)),
     ],
-    ids=["greedy", "beam", "long", "fresh", "sampling", "diverse"],
+    ids=["greedy", "beam", "long", "fresh", "sampling"],
 )
 def test_every_answer_of_an_untrained_model_is_well_formed(semantics, longest, search):
     dictionary = dictionary_of(semantics)
@@ -172,7 +170,7 @@ class Odd(Grammar):
         return 99 if fails and self.fault == "length" else max(2 - number, 0)
 
 
-@pytest.mark.parametrize("strategy", [None, "sampling", "ours"])
+@pytest.mark.parametrize("strategy", [None, "sampling"])
 @pytest.mark.parametrize(
     "fault, reason",
     [
@@ -190,8 +188,6 @@ def test_a_sentence_without_an_answer_is_one_sentence(fault, reason, strategy):
     model, options = build(dictionary), dict(beam_size=3, max_len_b=8)
     if strategy == "sampling":
         options["search_strategy"] = Sampling(dictionary)
-    if strategy == "ours":
-        options["search_strategy"] = strategies.Sampling()
     sources = ["! a", "& a b", "! 0", "0"]
     sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
     found = generate([model], dictionary, sample, grammar=Odd(fault), **options)

@@ -9,7 +9,7 @@ from conftest import SOURCES, encode, make_dictionary, make_sample
 from fairseq.search import Sampling
 from searches import build, generate
 
-from sit_fairseq.search.fairseq_generator import StreamSequenceScorer
+from sit_fairseq.tasks.generators import StreamSequenceScorer
 
 
 def score(models, dictionary, sample, row, tokens):

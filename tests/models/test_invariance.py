@@ -25,9 +25,9 @@ from fairseq.models.transformer import TransformerModel, base_architecture
 
 from sit_fairseq.models.all_places import AllPlaces
 from sit_fairseq.models.attention import Seen, Views
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.streams import Streams
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 from sit_fairseq.testing import (
     assert_symbol_invariant,
     invariance_error,

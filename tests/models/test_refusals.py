@@ -10,11 +10,11 @@ from searches import build, generate
 
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.config import ModelConfig, check
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.symbols.fresh import FreshSymbols
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.tokens import TokenTable
 from sit_fairseq.symbols.vocabulary import Vocabulary
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 
 BASELINES = ("fixed", "canonical", "random")
 ONE_STREAM = dict(stream_attention="EP-DP-CP")
@@ -103,10 +103,6 @@ SEARCHES = [
     ({"beam_size": 0}, "beam"),
     ({"temperature": 0}, "temperature"),
     ({"max_len_b": -1}, "max_len_b"),
-    (
-        {"beam_size": 5, "search_strategy": DiverseBeamSearch(make_dictionary(), 2, 0.5)},
-        "diverse_beam_groups",
-    ),
 ]
 
 
@@ -156,6 +152,19 @@ def test_one_line_names_the_parameter_to_change(call, option):
         call()
     text = str(error.value)
     assert len(text.splitlines()) == 1 and option in text.rpartition("; change ")[2].split(" or ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"search_strategy": DiverseBeamSearch(make_dictionary(), 2, 0.5)},
+        {"no_repeat_ngram_size": 2},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_searches_of_fairseq_that_streams_lack(options):
+    with pytest.raises(UserError, match="not supported with symbols"):
+        search(options)
 
 
 def test_what_is_refused_is_allowed_elsewhere():

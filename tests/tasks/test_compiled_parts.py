@@ -63,16 +63,6 @@ def test_a_sentence_beyond_the_limit_is_refused():
         compiled_parts.batch_by_size_vec(numpy.arange(2), numpy.array([4, 5]), 4, -1, 1)
 
 
-def test_batches_of_fixed_shapes_fit_the_largest_shape():
-    lengths = numpy.sort(RNG.integers(1, 40, 200))
-    shapes = numpy.array([[2, 40], [4, 20], [8, 10]])
-    batches = compiled_parts.batch_fixed_shapes_fast(numpy.arange(200), lengths.item, shapes)
-    assert sum(batches, []) == list(range(200))
-    # The first sentence of a batch counts for its length only as the sentences are sorted.
-    for batch in batches:
-        assert any(len(batch) <= size and lengths[batch[-1]] <= length for size, length in shapes)
-
-
 def literal_blocks(sizes, mode, block_size, separator):
     tokens = sum(sizes)
     if mode == "none":

@@ -13,11 +13,11 @@ from sit_fairseq.domains.prop.propositional import check_propositional
 from sit_fairseq.errors import UserError
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.symbols.canonical_form import form_key
 from sit_fairseq.symbols.renaming import Renaming
 from sit_fairseq.tasks import run as runs
+from sit_fairseq.tasks.generators import StreamSequenceGenerator
 from sit_fairseq.tasks.options import StreamTranslationConfig
 
 

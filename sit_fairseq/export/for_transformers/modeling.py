@@ -197,7 +197,6 @@ class SymbolInvariantModel(PreTrainedModel):
             max_new_tokens: the most tokens of an answer without its ``</s>``.
             max_length: in its place the most with the first ``</s>``, or with ``<s>`` and the prompt.
             length_penalty: log-probabilities are divided by the length to the power of it.
-            no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 for no such limit.
             return_dict_in_generate: return :class:`Answers`.
 
         Args, with sources alone:
@@ -269,7 +268,6 @@ class SymbolInvariantModel(PreTrainedModel):
         min_new_tokens: Optional[int] = None,
         min_length: Optional[int] = None,
         length_penalty: float = 1.0,
-        no_repeat_ngram_size: int = 0,
         constrained: Any = None,
         verify: Optional[Callable[[str, str], bool]] = None,
         verify_beams: Optional[Sequence[int]] = None,
@@ -289,7 +287,6 @@ class SymbolInvariantModel(PreTrainedModel):
             nbest=num_return_sequences,
             len_penalty=length_penalty,
             temperature=temperature,
-            no_repeat_ngram_size=no_repeat_ngram_size,
             **self._lengths(max_new_tokens, max_length, min_new_tokens, min_length),
         )
         count = options.nbest

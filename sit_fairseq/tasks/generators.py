@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 import torch
 from fairseq.search import BeamSearch as FairseqBeamSearch
 from fairseq.search import LengthConstrainedBeamSearch
+from fairseq.search import Sampling as FairseqSampling
 from fairseq.sequence_scorer import SequenceScorer
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
 from sit_fairseq.search.prompt_search import PromptSearch
+from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -31,13 +33,13 @@ class StreamSequenceGenerator:
         tgt_dict: only its special tokens are used.
         beam_size: K.
         normalize_scores: divide scores by lengths.
-        search_strategy: of fairseq; beam search, with or without given lengths, is ours.
-        lm_model, lm_weight: a language model that votes too, which is refused.
+        search_strategy: of fairseq: beam search, with or without given lengths, or sampling.
+        lm_model, lm_weight, no_repeat_ngram_size: are refused.
         grammar: of the answers, see :class:`~sit_fairseq.search.constraint.Constraint`.
         options: see :class:`SearchOptions`.
 
     Raises:
-        UserError: the models cannot vote together, or there is a language model.
+        UserError: the models cannot vote together, or the search is another one.
     """
 
     def __init__(
@@ -49,25 +51,20 @@ class StreamSequenceGenerator:
         search_strategy: Any = None,
         lm_model: Any = None,
         lm_weight: float = 1.0,
+        no_repeat_ngram_size: int = 0,
         grammar: Any = None,
         **options: Any,
     ) -> None:
         if lm_model is not None:
             raise UserError("a language model cannot vote with streams; leave it out", "lm_path")
         self.eos, self._unk = tgt_dict.eos(), tgt_dict.unk()
-        ours = (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch)
+        if no_repeat_ngram_size:
+            raise UserError("no_repeat_ngram_size is not supported with symbols; leave it out")
         given = SearchOptions(beam=beam_size, normalize=normalize_scores, **options)
-        strategy = None if type(search_strategy) in ours else search_strategy
-        groups = getattr(strategy, "num_groups", 1)
-        if beam_size % groups:
-            raise UserError(
-                f"a beam of {beam_size} cannot be divided into {groups} groups of equal size",
-                "beam diverse_beam_groups",
-            )
         if isinstance(models[0], SymbolInvariantLanguageModel):
-            self.search = PromptSearch(models, given, strategy)
+            self.search = PromptSearch(models, given, _sampling(search_strategy))
         else:
-            self.search = BeamSearch(models, given, strategy, grammar)
+            self.search = BeamSearch(models, given, _sampling(search_strategy), grammar)
 
     def generate(
         self,
@@ -97,6 +94,17 @@ class StreamSequenceGenerator:
             ]
             for nbest in self.search(sources, prefix)
         ]
+
+
+def _sampling(strategy: Any) -> Optional[Sampling]:
+    """How to draw answers where fairseq's strategy does; None for its beam search."""
+    if isinstance(strategy, FairseqSampling):
+        top_k, top_p = max(strategy.sampling_topk, 0), strategy.sampling_topp
+        return Sampling(top_k, top_p if top_p > 0 else 1.0)
+    if type(strategy) in (type(None), FairseqBeamSearch, LengthConstrainedBeamSearch):
+        return None
+    kind = type(strategy).__name__
+    raise UserError(f"{kind} is not supported with symbols; search by beams or by sampling")
 
 
 class VerifiedGenerator(VerifiedSearch):

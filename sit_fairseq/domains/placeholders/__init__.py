@@ -1,0 +1,1 @@
+"""Placeholders of messages: ``%s``, ``{name}``, ``<b>``, URLs."""

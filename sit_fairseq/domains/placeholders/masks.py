@@ -1,0 +1,151 @@
+"""Finds the placeholders of a text, and replaces them by masks that a translator may keep.
+
+A mask is a text with a number, such as ``PH1``: the number says which placeholder of the line it
+stands for.
+"""
+
+import re
+from typing import Dict, List, NamedTuple, Optional, Pattern, Sequence
+
+from sit_fairseq.errors import UserError
+
+_NESTED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+
+# The kinds of placeholders, by name.
+KINDS: Dict[str, str] = {
+    # Conversions of C and Python. No flag is a space: "100 % sure" has none.
+    "printf": r"%(?:\d+\$|\(\w+\))?[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:hh|h|ll|l|q|j|z|t|L)?[diouxXeEfFgGaAcspn@]",
+    "icu": rf"\$?{_NESTED}",
+    "tags": r"</?[A-Za-z][^<>]*>|&(?:#\d+|[A-Za-z]\w*);",
+    "urls": r"(?:https?|ftp)://[^\s<>\"'»”]*[^\s<>\"'»”.,;:!?)\]]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+}
+
+# Forms of masks, the most reliable one first: what a translator makes of each depends on it alone.
+FORMS = (
+    *("PH1", "[1]", "XX1", "$1", "__PH1__", "%1$s", "{1}", "<x1>", "<1>", "###T1###", "@@PH1@@"),
+    *("#1", "(1)"),
+)
+
+# Quotes and brackets that belong to what they enclose.
+_PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "`": "`", "(": ")", "[": "]"}
+
+
+def placeholder_pattern(patterns: Sequence[str] = tuple(KINDS)) -> Pattern:
+    """The pattern of all placeholders of some kinds, of :data:`KINDS` or regular expressions; a
+    UserError for an expression that cannot be read, or matches the empty text."""
+    found = [KINDS.get(pattern, pattern) for pattern in patterns]
+    for given, text in zip(patterns, found):
+        try:
+            empty = re.compile(text).match("")
+        except re.error as error:
+            known = ", ".join(KINDS)
+            reason = f"is none of {known}, and no regular expression ({error})"
+            raise UserError(f"{given!r} {reason}", "pattern")
+        if empty:
+            raise UserError(f"{given!r} matches the empty text, so it says nothing", "pattern")
+    return re.compile("|".join(f"(?:{text})" for text in found))
+
+
+def in_order(placeholder: str) -> bool:
+    """Whether a placeholder is told from others by its place alone, as ``%s`` is."""
+    return re.fullmatch(r"%(?!\d+\$|\().*", placeholder, re.DOTALL) is not None
+
+
+class Span(NamedTuple):
+    """A part of a line that a mask replaces.
+
+    Attributes:
+        start, end: its place in the line.
+        text: what it holds.
+        ordered: whether it holds a placeholder that is told by its place.
+    """
+
+    start: int
+    end: int
+    text: str
+    ordered: bool
+
+
+def spans(line: str, pattern: Pattern) -> List[Span]:
+    """The parts of a line to be masked: placeholders, with the quotes around one, as in ``"%s"``, and
+    with the letters and digits that stand directly at a conversion, as in ``file%d``."""
+    found: List[Span] = []
+    last = 0  # the end of the part before
+    for match in pattern.finditer(line):
+        start, end = match.span()
+        ordered = in_order(match.group())
+        if match.group()[0] == "%":
+            start -= len(re.search(r"\w*$", line[last:start])[0]) if start > last else 0
+            end += len(re.match(r"\w*", line[end:])[0])
+        if last < start and _PAIRS.get(line[start - 1]) == line[end:][:1]:
+            start, end = start - 1, end + 1
+        if start < last:  # one word has both
+            before = found.pop()
+            start, ordered = before.start, ordered or before.ordered
+        last = max(end, last)
+        found.append(Span(start, last, line[start:last], ordered))
+    return found
+
+
+class Form(NamedTuple):
+    """A form of masks.
+
+    Attributes:
+        before, after: the text around the number.
+    """
+
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, text: str) -> "Form":
+        """Reads a mask of the number 1, ``PH1``; a UserError if it holds no 1, or more."""
+        before, *after = text.split("1")
+        if len(after) != 1 or not (before or after[0]) or before[-1:].isdigit():
+            reason = "is no form of masks: give one with the number 1, such as PH1"
+            raise UserError(f"{text!r} {reason}", "form")
+        return cls(before, after[0])
+
+    def __str__(self) -> str:
+        return f"{self.before}1{self.after}"
+
+    def pattern(self) -> Pattern:
+        """Masks of this form in a translation, whatever their case and inner spaces."""
+        inner = r"\s?".join(map(re.escape, self.before))
+        after = r"\s?".join(map(re.escape, self.after))
+        inner, after = (inner and inner + r"\s?"), (after and r"\s?" + after)
+        return re.compile(rf"{inner}(\d+){after}", re.IGNORECASE)
+
+    def mask(self, line: str, parts: Sequence[Span]) -> Optional[str]:
+        """The line with masks in place of its parts; None if they could not be told from the text, as
+        where the line holds such a mask already."""
+        pieces, place = [], 0
+        for number, part in enumerate(parts, 1):
+            pieces += [line[place : part.start], f"{self.before}{number}{self.after}"]
+            place = part.end
+        masked = "".join([*pieces, line[place:]])
+        return masked if self.unmask(line, parts, masked) == line else None
+
+    def unmask(self, line: str, parts: Sequence[Span], translation: str) -> Optional[str]:
+        """The translation of a masked line with its parts put back, and a space where the line has
+        one between a part and a word.
+
+        Returns:
+            None unless each mask is there once, and masks of ordered parts in their order.
+        """
+        found = list(self.pattern().finditer(translation))
+        numbers = [int(match[1]) for match in found]
+        ordered = [number for number in numbers if 0 < number <= len(parts)]
+        ordered = [number for number in ordered if parts[number - 1].ordered]
+        if sorted(numbers) != list(range(1, len(parts) + 1)) or ordered != sorted(ordered):
+            return None
+        pieces, place = [], 0
+        for number, match in zip(numbers, found):
+            part, before = parts[number - 1], translation[place : match.start()]
+            spaced = not line[: part.start][-1:].isalnum() and before[-1:].isalnum()
+            after = translation[match.end() :][:1].isalnum()
+            spaced_after = after and not line[part.end :][:1].isalnum()
+            pieces += [before, " " * spaced, part.text, " " * spaced_after]
+            place = match.end()
+        return "".join([*pieces, translation[place:]])

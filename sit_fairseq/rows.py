@@ -1,0 +1,367 @@
+"""Streams through any model of transformers: a sentence with S names is S rows of a batch.
+
+With the attention pattern EP-DP-CP streams meet in the output alone (paper, section 3.2). So S rows of
+a batch, decoded together with joined scores, are the stream form of a model that was trained without
+streams. In row s the name s is the word ``actual``, and all other names are the word ``placeholder``.
+Its weights stay as they are. Needs torch and transformers alone.
+
+Shapes: B sentences of U tokens, K hypotheses of each, T tokens so far, P of them new, S names, V tokens
+of the model.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, List, Optional, Pattern, Tuple, Union
+
+import torch
+from torch import Tensor, nn
+
+from sit_fairseq.domains.placeholders.domain import OnceGrammar
+from sit_fairseq.errors import UserError
+from sit_fairseq.search.beam_search import BeamSearch
+from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions
+from sit_fairseq.search.prompt_search import PromptSearch
+from sit_fairseq.search.strategies import Sampling
+from sit_fairseq.symbols.slots import Slots, left_align
+from sit_fairseq.symbols.tokens import TokenTable
+from sit_fairseq.symbols.vocabulary import Vocabulary
+
+_NONE = 2**20  # positions of a model that has no limit
+
+
+@dataclass
+class RowContext:
+    """A batch as the model reads it.
+
+    Attributes:
+        canonical: (B, U) canonical ids.
+        slots: the names of each sentence.
+        rows: (B,) the rows of each sentence, at least one.
+        states: (rows, U, C) the encoder's output; None for a causal model.
+        mask: (rows, U) 0 at padding.
+    """
+
+    canonical: Tensor
+    slots: Slots
+    rows: Tensor
+    states: Optional[Tensor] = None
+    mask: Optional[Tensor] = None
+
+
+class RowMemory:
+    """What the rows of hypotheses have read.
+
+    Attributes:
+        numbers: (H,) the names of the sentence of each hypothesis.
+        cache: transformers' keys and values; None before the first token.
+        read: the tokens that were read.
+    """
+
+    def __init__(self, context: RowContext) -> None:
+        self.numbers = context.slots.num_slots
+        self._rows = context.rows
+        self.states, self.mask = context.states, context.mask
+        self.cache: Any = None
+        self.read = 0
+
+    @property
+    def owner(self) -> Tensor:
+        """(rows,) the hypothesis of each row."""
+        return torch.arange(len(self._rows)).repeat_interleave(self._rows)
+
+    @property
+    def number(self) -> Tensor:
+        """(rows,) the number of each row among those of its hypothesis."""
+        starts = self._rows.cumsum(0) - self._rows
+        return torch.arange(int(self._rows.sum())) - starts[self.owner]
+
+    def reorder(self, hypotheses: Tensor) -> None:
+        """Goes on with these hypotheses."""
+        starts = self._rows.cumsum(0) - self._rows
+        self.numbers, self._rows = self.numbers[hypotheses], self._rows[hypotheses]
+        places = starts[hypotheses][self.owner] + self.number
+        if self.states is not None:
+            places = places.to(self.states.device)
+            self.states, self.mask = self.states[places], self.mask[places]
+        if self.cache is not None:
+            self._reorder_cache(places)
+
+    def _reorder_cache(self, rows: Tensor) -> None:
+        if hasattr(self.cache, "reorder_cache"):
+            self.cache.reorder_cache(rows)
+        else:  # keys and values by layer, before transformers 4.5x
+            self.cache = tuple(
+                tuple(part.index_select(0, rows) for part in layer) for layer in self.cache
+            )
+
+
+class RowModel(nn.Module):
+    """A model of transformers as a search asks it, see
+    :class:`~sit_fairseq.search.searchable.Searchable`.
+
+    Its base tokens are the ids of the model, written as numbers; symbols are ``@0``, ``@1``, ...
+
+    Args:
+        model: a seq2seq or causal model with a language modelling head.
+        actual, placeholder: ids of the two words.
+        hidden: ids that no answer holds.
+    """
+
+    def __init__(self, model: nn.Module, actual: int, placeholder: int, hidden: List[int]) -> None:
+        super().__init__()
+        self.model, self._actual, self._placeholder = model, actual, placeholder
+        self._hidden = torch.tensor(hidden, dtype=torch.long)
+        self._size = model.get_output_embeddings().weight.size(0)
+        tokens = tuple(f"{index:07d}" for index in range(self._size))
+        self.vocabulary = Vocabulary(TokenTable(tokens, r"@\d+"))
+        self._first = self.vocabulary.num_base - self._size
+        self._seq2seq = model.config.is_encoder_decoder
+        ends = model.generation_config.eos_token_id
+        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends])
+        start = model.generation_config.decoder_start_token_id
+        if start is None:
+            start = getattr(model.config, "decoder_start_token_id", None)
+        self._start = start or 0  # causal models have none
+        self.train(model.training)
+
+    def max_decoder_positions(self) -> int:
+        """The longest answer in tokens, with its ``</s>``."""
+        config = self.model.config
+        names = ("max_position_embeddings", "n_positions", "max_target_positions")
+        limits = [getattr(config, name, None) for name in names]
+        return next((limit for limit in limits if limit is not None), _NONE)
+
+    def unreadable(self, tokens: Tensor) -> Optional[str]:
+        """The fault of a sentence that is too long for the model; words after "the sentence"."""
+        number, most = (
+            tokens.ne(self.vocabulary.dictionary.pad()).sum(),
+            self.max_decoder_positions(),
+        )
+        return f"has {number} tokens, more than the {most} of the model" if number > most else None
+
+    def encode(self, tokens: Tensor) -> RowContext:
+        """Reads (B, U) dictionary indices; those of an encoder end in ``</s>``, which it is not
+        shown."""
+        tokens, padding = left_align(tokens.cpu(), self.vocabulary.dictionary.pad())
+        canonical, slots = self.vocabulary.read(tokens)
+        context = RowContext(canonical, slots, slots.num_slots.clamp(min=1))
+        if self._seq2seq:
+            memory = RowMemory(context)
+            shown = ~padding & tokens.ne(self.vocabulary.dictionary.eos())
+            mask = shown[memory.owner][:, : int(shown.sum(1).max())].long()
+            ids = self._ids(canonical[:, : mask.size(1)], memory, 0) * mask
+            device = self.model.device
+            context.mask = mask.to(device)
+            encoder = self.model.get_encoder()
+            context.states = encoder(
+                input_ids=ids.to(device), attention_mask=context.mask
+            ).last_hidden_state
+        return context
+
+    def memory(self, context: RowContext) -> RowMemory:
+        """The empty memory of a batch."""
+        return RowMemory(context)
+
+    @torch.no_grad()
+    def step(self, canonical: Tensor, memory: RowMemory) -> Tensor:
+        """(H, P, V + 4 + S) logits after what the memory has not read of (H, T) canonical ids: base
+        logits from the mean over the rows, that of a name from its own row (Algorithm 5)."""
+        new = canonical[:, memory.read :].cpu()
+        begins = not memory.read and not self._seq2seq  # causal models have no </s> before a text
+        memory.read = canonical.size(1)
+        fed = new[:, 1:] if begins else new
+        logits = torch.zeros(len(memory.owner), 0, self._size)
+        if fed.size(1):
+            ids = self._ids(fed, memory, self._start).to(self.model.device)
+            logits = self._logits(ids, memory).float().cpu()
+        if begins:
+            logits = torch.cat((logits.new_zeros(logits.size(0), 1, self._size), logits), 1)
+        return self._joined(logits, memory)
+
+    def _logits(self, ids: Tensor, memory: RowMemory) -> Tensor:
+        from transformers.modeling_outputs import BaseModelOutput
+
+        given = {"past_key_values": memory.cache, "use_cache": True}
+        if self._seq2seq:
+            encoded = BaseModelOutput(last_hidden_state=memory.states)
+            more = {"encoder_outputs": encoded, "attention_mask": memory.mask}
+            output = self.model(decoder_input_ids=ids, **more, **given)
+        else:
+            output = self.model(input_ids=ids, **given)
+        memory.cache = output.past_key_values
+        return output.logits
+
+    def _ids(self, canonical: Tensor, memory: RowMemory, start: int) -> Tensor:
+        """(rows, P) ids of the model for (H, P) canonical ids."""
+        owner, number = memory.owner, memory.number
+        canonical = canonical[owner]
+        slot = canonical - self.vocabulary.num_base
+        word = torch.where(slot == number.unsqueeze(1), self._actual, self._placeholder)
+        base = torch.where(canonical < self._first, start, canonical - self._first)
+        return torch.where(slot >= 0, word, base)  # special tokens begin a text
+
+    def _joined(self, logits: Tensor, memory: RowMemory) -> Tensor:
+        owner, numbers = memory.owner, memory.numbers
+        total = logits.new_zeros(len(numbers), *logits.shape[1:]).index_add_(0, owner, logits)
+        base = total / numbers.clamp(min=1)[:, None, None]
+        end = base[:, :, self._ends].amax(2, keepdim=True)
+        closed = base.new_full((*base.shape[:2], 1), -math.inf)
+        base[:, :, torch.cat((self._ends, self._hidden))] = -math.inf
+        # The two words belong to names where they are fed.
+        for word, least in ((self._actual, 1), (self._placeholder, 2)):
+            base[:, :, word].masked_fill_((numbers >= least).unsqueeze(1), -math.inf)
+        own = base.new_full((*base.shape[:2], int(numbers.max())), -math.inf)
+        named = memory.number < numbers[owner]
+        own[owner[named], :, memory.number[named]] = logits[named, :, self._actual]
+        return torch.cat((closed, closed, end, closed, base, own), 2)
+
+
+class Names:
+    """Generates texts in which names are only names: renamed texts get the renamed answers, with the
+    same scores.
+
+    Args:
+        model: of transformers, seq2seq or causal.
+        tokenizer: of the model.
+        pattern: a regular expression of the names, for example ``r"%s|\\{\\w+\\}"``.
+        actual: the word that a row reads for its own name: one token, which the model copies well.
+        placeholder: the word for all others.
+
+    Raises:
+        UserError: a word is not one token of the tokenizer, or both are the same.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: Any,
+        pattern: Union[str, Pattern],
+        actual: str = "Pedro",
+        placeholder: str = "David",
+    ) -> None:
+        self._tokenizer, self._pattern = tokenizer, re.compile(pattern)
+        self._words = actual, placeholder
+        ids = [self._id(word) for word in self._words]
+        if ids[0] == ids[1]:
+            raise UserError(f"both words are {actual!r}; give two", "actual placeholder")
+        config = model.generation_config
+        bad = [*(config.bad_words_ids or []), *([one] for one in config.suppress_tokens or [])]
+        hidden = [one for (one, *more) in bad if not more]
+        self._model = RowModel(model, *ids, hidden)
+        self._forced = config.forced_bos_token_id
+
+    def generate(
+        self,
+        texts: List[str],
+        *,
+        num_beams: int = 1,
+        num_return_sequences: int = 1,
+        do_sample: bool = False,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        length_penalty: float = 1.0,
+        max_new_tokens: int = 128,
+        once: bool = False,
+    ) -> List[List[Tuple[str, float]]]:
+        """Answers to seq2seq models, continuations of prompts for causal ones.
+
+        Args:
+            texts: the sentences or prompts.
+            num_beams: the width of the beam; 1 is greedy.
+            num_return_sequences: answers to each text.
+            do_sample: draw answers.
+            temperature, top_k, top_p: of the drawing, see :class:`Sampling`; the temperature
+                divides the logits of any search.
+            length_penalty: log-probabilities are divided by the length to the power of it.
+            max_new_tokens: the most tokens of an answer.
+            once: each name as often as the text has it. For seq2seq models.
+
+        Returns:
+            For each text its answers, best first, with their scores. A list is empty where a text has
+            no answer.
+        """
+        names = [list(dict.fromkeys(m.group() for m in self._pattern.finditer(t))) for t in texts]
+        sources = [self._read(text, own) for text, own in zip(texts, names)]
+        causal = not self._model.model.config.is_encoder_decoder
+        beam = max(num_beams, num_return_sequences)
+        most = {"max_len_a": float(causal), "max_len_b": max_new_tokens, "min_len": 0}
+        options = SearchOptions(
+            beam=beam,
+            nbest=num_return_sequences,
+            temperature=temperature,
+            len_penalty=length_penalty,
+            **most,
+        )
+        sampling = Sampling(top_k, top_p) if do_sample else None
+        pad, eos = (getattr(self._model.vocabulary.dictionary, name)() for name in ("pad", "eos"))
+        sources = [source if causal else [*source, eos] for source in sources]
+        width = max(map(len, sources), default=0)
+        tokens = torch.tensor([source + [pad] * (width - len(source)) for source in sources])
+        if causal:
+            if once:
+                raise UserError("a continuation has no source whose names it could repeat", "once")
+            found = PromptSearch([self._model], options, sampling)(tokens)
+        else:
+            grammar = OnceGrammar() if once else None
+            prefix = None
+            if self._forced is not None:
+                prefix = torch.full((len(texts), 1), self._index(f"{self._forced:07d}"))
+            found = BeamSearch([self._model], options, sampling, grammar)(tokens, prefix)
+        begins = [len(source) if causal else 0 for source in sources]
+        return [
+            (
+                []
+                if isinstance(nbest, NoAnswer)
+                else [
+                    (self._text(one.tokens[begin:-1].tolist(), own), float(one.score))
+                    for one in nbest[:num_return_sequences]
+                ]
+            )
+            for nbest, own, begin in zip(found, names, begins)
+        ]
+
+    def _id(self, word: str) -> int:
+        ids = self._tokenizer(f"a {word}", add_special_tokens=False)["input_ids"]
+        if self._tokenizer.decode(ids[-1:]).strip() != word:
+            raise UserError(f"{word!r} is no single token of the model", "actual placeholder")
+        return ids[-1]
+
+    def _index(self, token: str) -> int:
+        return self._model.vocabulary.dictionary.index(token)
+
+    def _read(self, text: str, names: List[str]) -> List[int]:
+        """The dictionary indices of a text whose names are those of ``names``."""
+        places = [names.index(match.group()) for match in self._pattern.finditer(text)]
+        actual = self._model._actual
+        for form in ("{}", " {} "):  # a space where the tokenizer needs one
+            plain = self._pattern.sub(lambda _: form.format(self._words[0]), text)
+            ids = self._tokenizer(plain)["input_ids"]
+            if ids.count(actual) == len(places):
+                found = iter(places)
+                words = (f"@{next(found)}" if one == actual else f"{one:07d}" for one in ids)
+                return [self._index(word) for word in words]
+        raise UserError(
+            f"the text holds the word {self._words[0]!r} itself, or does not split before it",
+            "actual",
+        )
+
+    def _text(self, indices: List[int], names: List[str]) -> str:
+        """The text of an answer, in which names stand where their word would."""
+        dictionary, word = self._model.vocabulary.dictionary, self._words[0]
+        tokens = [dictionary[index] for index in indices]
+        own = [names[int(token[1:])] for token in tokens if token[0] == "@"]
+        ids = [self._model._actual if token[0] == "@" else int(token) for token in tokens]
+        text = self._tokenizer.decode(ids, skip_special_tokens=True)
+        parts = text.split(word)
+        if len(parts) != len(own) + 1:  # other tokens spell the word, too
+            parts, ids = [], []
+            for token in [*tokens, "@"]:
+                if token[0] == "@":
+                    parts.append(self._tokenizer.decode(ids, skip_special_tokens=True))
+                    parts[-1] += " " * (len(parts) <= len(own))
+                    ids = []
+                else:
+                    ids.append(int(token))
+        return "".join(part + name for part, name in zip(parts, [*own, ""]))

@@ -1,0 +1,45 @@
+"""The judge of placeholders, and the grammar that forces them."""
+
+import pytest
+from conftest import make_dictionary, make_sample
+from searches import build, generate
+
+from sit_fairseq.domains.by_name import make_grammar, make_judge
+from sit_fairseq.judging.judge import Problem
+from sit_fairseq.judging.verdict import Verdict
+
+
+@pytest.mark.parametrize(
+    "source, answer, right",
+    [
+        ("a %s b {x}", "{x} ä %s", True),
+        ("%d of %s", "%s von %d", False),
+        ("%1$d of %2$s", "%2$s von %1$d", True),
+        ("{a}{b}", "{a}{a}", False),
+        ("a", "a %s", False),
+        ("100 % sure", "100 % sicher", True),
+        ("<b>x</b>", "<b>y</b>", True),
+    ],
+)
+def test_identity_number_and_order(source, answer, right):
+    verdict = make_judge("placeholders").verify(source, answer)
+    assert verdict is (Verdict.satisfied if right else Verdict.violated)
+
+
+def test_symbols_of_a_model_are_its_placeholders():
+    judge, problem = make_judge("placeholders"), Problem("x a b a", symbols="[ab]")
+    assert judge.verify(problem, "a b y a") is Verdict.satisfied
+    assert judge.verify(problem, "a b b y") is Verdict.violated
+
+
+def test_a_search_under_the_grammar_has_each_symbol_as_often_as_the_source():
+    dictionary = make_dictionary()
+    sources = ["& a b", "a", "& a & a c", "! 0"]
+    sample = make_sample(dictionary, sources, ["0"] * len(sources))
+    model, grammar = build(dictionary), make_grammar("placeholders")
+    found = generate([model], dictionary, sample, beam_size=3, max_len_b=8, grammar=grammar)
+    for source, nbest in zip(sources, found):
+        for hypothesis in nbest:
+            words = dictionary.string(hypothesis["tokens"]).split()
+            symbols = [word for word in words if dictionary.is_symbol(word)]
+            assert sorted(symbols) == sorted(filter(dictionary.is_symbol, source.split()))

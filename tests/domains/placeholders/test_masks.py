@@ -1,0 +1,129 @@
+"""Placeholders of lines, and masks in their place."""
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sit_fairseq.domains.placeholders.ladder import Ladder, try_forms
+from sit_fairseq.domains.placeholders.masks import (
+    FORMS,
+    Form,
+    placeholder_pattern,
+    spans,
+)
+from sit_fairseq.errors import UserError
+from sit_fairseq.judging.verdict import Verdict
+
+ALL = placeholder_pattern()
+
+# Lines, and the parts of each that are masked.
+LINES = [
+    ("Copy %s to {dir}", ["%s", "{dir}"]),
+    ("100 % sure, 5% of %5.2f", ["%5.2f"]),
+    ('say "%s"', ['"%s"']),
+    ("file%d.txt of %2$s", ["file%d", "%2$s"]),
+    ("%(n)s, {n, plural, one {#} other {{n} x}}.", ["%(n)s", "{n, plural, one {#} other {{n} x}}"]),
+    ("<b>bold</b> &amp; more", ["<b>", "</b>", "&amp;"]),
+    ("see https://a.org/b?c=1, or mail a.b@c.org.", ["https://a.org/b?c=1", "a.b@c.org"]),
+    ("%s%d", ["%s", "%d"]),
+    ("%shttp://a.b", ["%shttp://a.b"]),
+    ("no placeholder", []),
+    ("مرحبا {name}، é\u0301 %s", ["{name}", "%s"]),
+]
+
+
+@pytest.mark.parametrize("line, expected", LINES)
+def test_parts_of_a_line(line, expected):
+    found = [part.text for part in spans(line, ALL)]
+    assert found == expected
+
+
+WORDS = ["a", "Of", "%s", "%d", "{n}", "<b>", '"%s"', "(x)", "1", "é", "http://a.b/c", "x%s", ","]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12), st.sampled_from(FORMS))
+def test_a_mask_that_comes_back_is_the_placeholder(words, text):
+    line, form = " ".join(words), Form.of(text)
+    parts = spans(line, ALL)
+    masked = form.mask(line, parts)
+    if masked is not None:
+        assert form.unmask(line, parts, masked) == line
+        assert not parts or not ALL.search(masked.replace(str(form), "")) or text[0] in "%{<"
+
+
+def test_case_and_spaces_of_a_translation():
+    line, form = "(%s) and {b}.", Form.of("PH1")
+    parts = spans(line, ALL)
+    assert form.unmask(line, parts, "e ph 1 ePh2.") == "e (%s) e {b}."
+
+
+@pytest.mark.parametrize("translation", ["PH1", "PH1 PH1 PH2", "PH1 PH3", "PH2 PH1", ""])
+def test_a_placeholder_that_is_lost_doubled_or_moved(translation):
+    line, form = "%s and %d", Form.of("PH1")
+    assert form.unmask(line, spans(line, ALL), translation) is None
+
+
+def test_a_line_that_has_such_masks_needs_others():
+    line = "PH1 is %s"
+    assert Form.of("PH1").mask(line, spans(line, ALL)) is None
+    (found,) = Ladder(list, ALL)([line])
+    assert found == (line, "[1]", Verdict.satisfied)
+
+
+@pytest.mark.parametrize("count", [0, 1, 200])
+def test_any_number_of_placeholders(count):
+    line = "x " + " y ".join(["%s"] * count)
+    assert Ladder(list, ALL)([line])[0].text == line
+
+
+def lossy(lines):
+    """Keeps [1] in lines of one placeholder, and nothing of PH1."""
+    return [re.sub(r"\[\d+\] \w+ \[\d+\]|PH\d", "", line).upper() for line in lines]
+
+
+def test_rungs_are_climbed_until_all_is_there():
+    lines = ["a %s", "a %s b %s", "a", "%s"]
+    assert Ladder(lossy, ALL)(lines) == [
+        ("A %s", "[1]", Verdict.satisfied),
+        ("A %s B %s", "cut", Verdict.satisfied),
+        ("A", "as is", Verdict.satisfied),
+        ("%s", "[1]", Verdict.satisfied),
+    ]
+
+
+def test_a_line_that_fails_on_every_rung_has_a_verdict():
+    (found,) = Ladder(lambda lines: [line + " %s" for line in lines], ALL)(["a %d"])
+    assert found.rung == "cut" and found.verdict is Verdict.violated
+
+
+def test_forms_are_tried_on_lines():
+    trials = try_forms(["a %s", "a %s b %s"], lossy, ALL, ("PH1", "[1]"))
+    assert [(trial.form, trial.share) for trial in trials] == [
+        ("[1]", 0.5),
+        ("as is", 0.0),
+        ("PH1", 0.0),
+    ]
+    assert trials[0].kept == {1: 1} and trials[0].total == {1: 1, 2: 1}
+
+
+@pytest.mark.parametrize("pattern", ["x*", "(", "fprint("])
+def test_patterns_that_say_nothing(pattern):
+    with pytest.raises(UserError, match="pattern"):
+        placeholder_pattern([pattern])
+
+
+@pytest.mark.parametrize("form", ["PH", "PH11", "1", "21"])
+def test_forms_without_one_number(form):
+    with pytest.raises(UserError, match="form"):
+        Form.of(form)
+
+
+def test_lines_are_independent():
+    """Each line gets what it gets alone, whatever stands beside it."""
+    rng = random.Random(1)
+    lines = [" ".join(rng.choices(WORDS, k=rng.randrange(8))) for _ in range(200)]
+    ladder = Ladder(lossy, ALL)
+    assert ladder(lines) == [ladder([line])[0] for line in lines]

@@ -1,0 +1,230 @@
+"""Streams through models of transformers, as rows of a batch."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from conftest import PACKAGE, SOURCES, TARGETS, encode, make_dictionary, make_model, redraw
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MarianConfig,
+    MarianMTModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from sit_fairseq.errors import UserError
+from sit_fairseq.rows import Names, RowModel
+
+PATTERN = r"%\w+|\{\w+\}"
+WORDS = {"Pedro": 7, "David": 8, "a": 9}
+
+
+class Tokenizer:
+    """Words w0, w1, ... and three names."""
+
+    def __init__(self, seq2seq):
+        self._last = [2] * seq2seq
+
+    def __call__(self, text, add_special_tokens=True):
+        ids = [WORDS[word] if word in WORDS else int(word[1:]) for word in text.split()]
+        return {"input_ids": ids + self._last * add_special_tokens}
+
+    def decode(self, ids, skip_special_tokens=False):
+        names = {index: word for word, index in WORDS.items()}
+        return " ".join(names.get(index, f"w{index}") for index in ids if index > 2)
+
+
+SIDES = {
+    f"{side}_{name}": number
+    for side in ("encoder", "decoder")
+    for name, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 64))
+}
+IDS = {"vocab_size": 60, "pad_token_id": 1, "eos_token_id": 2, "bos_token_id": 0}
+SHORT = {"d_model": 32, **SIDES, **IDS, "max_position_embeddings": 64}
+MODELS = {
+    "marian": lambda: MarianMTModel(
+        MarianConfig(**SHORT, decoder_start_token_id=1, forced_eos_token_id=None)
+    ),
+    "bart": lambda: BartForConditionalGeneration(BartConfig(**SHORT, forced_eos_token_id=None)),
+    "t5": lambda: T5ForConditionalGeneration(
+        T5Config(
+            d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=1, **IDS
+        )
+    ),
+    "gpt2": lambda: GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=4, **IDS)),
+    "llama": lambda: LlamaForCausalLM(
+        LlamaConfig(
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            **IDS,
+        )
+    ),
+}
+SEARCHES = [
+    {},
+    {"num_beams": 3, "num_return_sequences": 2},
+    {"do_sample": True, "num_return_sequences": 2, "temperature": 2.0},
+]
+
+TEXTS = ["w11 %s w23 {b} w42", "w12 w13", "%s w20 %s {b} %d w5", "w30 {x}"]
+RENAMED = {"%s": "%zz", "{b}": "{q}", "%d": "{a}", "{x}": "%x"}
+
+
+def renamed(text):
+    return re.sub(PATTERN, lambda match: RENAMED[match.group()], text)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    """A random model with large weights, that ends its answers and writes names."""
+    torch.manual_seed(1)
+    made = MODELS[request.param]().eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.mul_(3)
+    return made
+
+
+def names_of(model):
+    return Names(model, Tokenizer(model.config.is_encoder_decoder), PATTERN)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beams", "sampling"])
+def test_renamed_texts_have_renamed_answers_with_equal_scores(model, search):
+    found = []
+    for texts in (TEXTS, list(map(renamed, TEXTS))):
+        torch.manual_seed(3)
+        found.append(names_of(model).generate(texts, max_new_tokens=20, **search))
+    expected = [[(renamed(text), score) for text, score in nbest] for nbest in found[0]]
+    assert expected == found[1] and all(found[0])
+
+
+@pytest.mark.parametrize("text, word", [("w30 {x} w5", "w30 Pedro w5"), ("w30 w31", "w30 w31")])
+def test_one_name_is_its_word_put_in_by_hand(model, text, word):
+    tokenizer = Tokenizer(model.config.is_encoder_decoder)
+    ids = tokenizer(word)["input_ids"]
+    more = {"num_beams": 1, "do_sample": False, "max_new_tokens": 12}
+    (plain,) = model.generate(torch.tensor([ids]), **more).tolist()
+    plain = plain[1:] if model.config.is_encoder_decoder else plain[len(ids) :]
+    ((answer, _),) = names_of(model).generate([text], max_new_tokens=12)[0]
+    assert answer.replace("{x}", "Pedro") == tokenizer.decode(plain)
+
+
+def test_names_come_as_often_as_the_text_has_them(model):
+    if not model.config.is_encoder_decoder:
+        with pytest.raises(UserError, match="once"):
+            names_of(model).generate(TEXTS, once=True)
+        return
+    for beams in (1, 3):
+        found = names_of(model).generate(TEXTS, once=True, num_beams=beams, max_new_tokens=12)
+        for text, ((answer, _), *_) in zip(TEXTS, found):
+            assert sorted(re.findall(PATTERN, answer)) == sorted(re.findall(PATTERN, text))
+
+
+def copied(own):
+    """BART with the weights of a stream model: its last two ids are *actual* and *placeholder*."""
+    state = own.state_dict()
+    size, channels = state["encoder.embed_tokens.weight"].shape
+    sides = {f"{side}_{name}": 2 for side in ("encoder", "decoder") for name in ("layers",)}
+    sides |= {f"{side}_attention_heads": 3 for side in ("encoder", "decoder")}
+    sides |= {f"{side}_ffn_dim": 40 for side in ("encoder", "decoder")}
+    made = BartForConditionalGeneration(
+        BartConfig(
+            **{**IDS, "vocab_size": size},
+            d_model=channels,
+            **sides,
+            max_position_embeddings=200,
+            activation_function="relu",
+            scale_embedding=True,
+        )
+    )
+    new = {}
+    for name in made.state_dict():
+        ours = name.removeprefix("model.").replace("encoder_attn", "encoder_attn.0")
+        ours = ours.replace("encoder_attn.0_layer_norm", "encoder_attn_layer_norm.0")
+        ours = re.sub("^(shared|lm_head)", "encoder.embed_tokens", ours)
+        joined = re.sub(r"self_attn\.[qkv]_proj", "self_attn.qkv_proj", ours)
+        joined = re.sub(r"encoder_attn\.0\.[kv]_proj", "encoder_attn.0.kv_proj", joined)
+        if name == "final_logits_bias":
+            new[name] = made.state_dict()[name]
+        elif joined == ours:
+            new[name] = state[ours]
+        else:
+            letters = "qkv" if "self" in ours else "kv"
+            part = letters.index(re.search(r"([qkv])_proj", ours)[1])
+            new[name] = state[joined].chunk(len(letters))[part]
+    made.load_state_dict(new)
+    return made.eval()
+
+
+def test_equal_to_a_stream_model_of_the_same_weights():
+    dictionary = make_dictionary()
+    own = redraw(
+        make_model(
+            dictionary,
+            stream_attention="EP-DP-CP",
+            encoder_positions="learned",
+            decoder_positions="learned",
+            output_head="linear",
+            layernorm_embedding=True,
+            share_embeddings="all",
+            max_source_positions=200,
+            max_target_positions=200,
+        )
+    ).eval()
+    size = own.vocabulary.num_base
+    rows = RowModel(copied(own), size, size + 1, [])
+    source, target = encode(dictionary, SOURCES), encode(dictionary, TARGETS)
+    previous = torch.cat((torch.full((len(target), 1), dictionary.eos()), target), 1)[:, :-1]
+    context = own.encode(source)
+    expected = own.decode(previous, context)
+    canonical = context.slots.encode(previous)
+
+    def read(line):
+        """A sentence in tokens of the rows, with the </s> that BART is shown."""
+        words = []
+        for index in [*map(dictionary.index, line.split()), dictionary.eos()]:
+            row = int(own.vocabulary.rows(torch.tensor(index)))
+            words.append(f"{row:07d}" if row >= 0 else f"@{index}")
+        return " ".join(words)
+
+    known = rows.vocabulary.dictionary
+    batch = rows.encode(known.encode(list(map(read, SOURCES))))
+    # Columns of the rows: four special tokens, the ids of BART, names.
+    shifted = torch.where(canonical < 4, canonical, canonical + 4)
+    shifted = torch.where(canonical >= size, canonical + 4 + 2, shifted)
+    found = rows.step(shifted, rows.memory(batch))
+    places = [2, *range(8, 4 + size), *range(rows.vocabulary.num_base, found.size(2))]
+    mine = [2, *range(4, size), *range(size, expected.size(2))]
+    real = previous.ne(dictionary.pad())
+    torch.testing.assert_close(
+        found[real][:, places], expected[real][:, mine], atol=1e-4, rtol=1e-4
+    )
+
+
+def test_needs_torch_and_transformers_alone():
+    script = "import sys\n"
+    for name in ("fairseq", "fairseq_cli", "omegaconf", "hydra"):
+        script += f"sys.modules[{name!r}] = None\n"
+    script += "import sit_fairseq.rows"
+    done = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent)
+    assert done.returncode == 0
+
+
+def test_words_that_are_no_token_are_named():
+    model = MODELS["marian"]()
+    with pytest.raises(UserError, match="actual placeholder|actual or placeholder"):
+        Names(model, Tokenizer(True), PATTERN, actual="a", placeholder="a")
+    with pytest.raises(UserError, match="actual"):
+        Names(model, Tokenizer(True), PATTERN).generate(["Pedro w3 %s"])
