@@ -8,7 +8,7 @@ from typing import List, NamedTuple
 
 from examples.script import run
 from sit_fairseq.evaluation import plots
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.model import Model
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMULA = "xor a & b c"
@@ -26,10 +26,10 @@ class Answer(NamedTuple):
     score: float
 
 
-def ask(formula: str, model) -> Answer:
+def ask(formula: str, model: Model) -> Answer:
     """The best answer of a beam of 3."""
-    hypothesis = model.generate(model.encode(formula), beam=3)[0]
-    return Answer(formula, model.decode(hypothesis["tokens"]).split(), float(hypothesis["score"]))
+    (answer,) = model.answer([formula])
+    return Answer(formula, answer.text.split(), answer.score)
 
 
 def draw(axes, answer: Answer, title: str) -> None:
@@ -71,11 +71,7 @@ def draw(axes, answer: Answer, title: str) -> None:
 
 def main() -> None:
     """Asks the model twice and draws both."""
-    folder = str(ROOT / "checkpoints" / "prop")
-    model = SymbolInvariantTransformerModel.from_pretrained(
-        folder, "model.pt", folder, symbols=r"(?!xor$)[a-z]\w*"
-    )
-    model.eval()
+    model = Model.load(ROOT / "checkpoints" / "prop", symbols=r"(?!xor$)[a-z]\w*")
     renamed = " ".join(NAMES.get(token, token) for token in FORMULA.split())
     figure = plots.new_figure(11, 3.9)
     figure.set_facecolor(PAPER)

@@ -17,7 +17,7 @@ from typing import Any, List, Optional, Pattern, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from sit_fairseq.domains.placeholders.domain import OnceGrammar
+from sit_fairseq.domains.placeholders.grammar import OnceGrammar
 from sit_fairseq.errors import UserError
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import NoAnswer, SearchOptions

@@ -2,7 +2,7 @@
 
 import numpy
 
-from sit_fairseq.export.answer import ExportedModel
+from examples.deployment.answer import ExportedModel
 
 
 class ConstrainedModel(ExportedModel):

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from command_line import sit
+from command_line import interactive, printed, sit
 from conftest import PACKAGE, make_dictionary, make_model, redraw
 from texts import SORTS, TEXTS, make_language_model
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.checkpoint_folders import export, export_hub
+from sit_fairseq.export import folders
+from sit_fairseq.export.for_transformers import folder as hub
 from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
@@ -152,17 +153,17 @@ def test_saved_and_loaded_is_the_same(name, options, path_of, tmp_path):
     torch.testing.assert_close(once["model"], twice["model"], rtol=0, atol=0)
 
 
-def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path):
-    shutil.copytree(CHECKPOINTS / "binding", tmp_path / "new")
+def test_fairseq_reads_what_was_saved_with_its_names_and_pattern(tmp_path, capsys):
     options = dict(
         symbols="[a-eijk][0-9]*|name[0-9]", fresh_names="name1,name2,name3,name4,name5,name6"
     )
     model = Model.load(CHECKPOINTS / "binding", **options)
-    model.save(tmp_path / "new" / "model.pt")
-    loaded = SymbolInvariantTransformerModel.from_pretrained(tmp_path / "new")
+    model.save(tmp_path / "model.pt")
     asked = ["let name8 = a ; g ( name8 , h )"]
     (answer,) = model.answer(asked, max_length=20)
-    assert loaded.translate(asked, beam=3, max_len_b=20) == [answer.text]
+    options = ("--beam", 3, "--max-len-b", 20, "--source-lang", "src", "--target-lang", "tgt")
+    interactive(CHECKPOINTS / "binding", tmp_path / "model.pt", asked, tmp_path, *options)
+    assert printed(capsys.readouterr().out)[0].answers == [answer.text]
     assert "name" in answer.text
 
 
@@ -177,15 +178,15 @@ def test_a_path_is_a_text_or_a_path_of_a_file_or_a_folder(tmp_path):
     for form in (str, Path):
         for place in (folder, folder / "model.pt"):
             assert Model.load(form(place)).answer(["a b"], max_length=3)[0].text == "a b"
-            for write in (export, export_hub):
-                written = Path(write(form(place), form(tmp_path / write.__name__)))
-                assert (
-                    Model.load(form(written.parent)).answer(["a b"], max_length=3)[0].text == "a b"
-                )
-            card = (tmp_path / "export_hub" / "README.md").read_text()
+            for wing, options in ((folders, {}), (hub, dict(beside=form(folder), code=False))):
+                out = form(tmp_path / wing.__name__)
+                written = Path(wing.export(Model.load(form(place)), out, **options))
+                again = Model.load(form(written.parent))
+                assert again.answer(["a b"], max_length=3)[0].text == "a b"
+            card = (written.parent / "README.md").read_text()
             assert card.endswith((folder / "README.md").read_text())
             loaded = SymbolInvariantTransformerModel.from_pretrained(form(place))
-            assert loaded.translate(["a b"], beam=1, max_len_b=3) == ["a b"]
+            assert loaded.answer(["a b"], max_length=3)[0].text == "a b"
             assert read_state(form(place))["cfg"]["task"]["domain"] == "copying"
         assert len(StreamDictionary.load(form(folder / "dict.src.txt"))) >= 4
 

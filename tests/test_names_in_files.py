@@ -108,9 +108,9 @@ def test_no_training_imports_the_domain_of_the_model_that_it_goes_on_with(data, 
 
 def test_from_pretrained_imports_nothing(checkpoint, data, tmp_path):
     model = SymbolInvariantTransformerModel.from_pretrained(str(tmp_path), "m.pt", str(data))
-    assert model.translate("& a b") == "a 1 b 1"
+    assert model.answer(["& a b"])[0].text == "a 1 b 1"
     with pytest.raises(UserError, match=REFUSED):
-        model.translate("& a b", constrained=True)
+        model.answer(["& a b"], constrained=True)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import hashlib
 import re
 
 import pytest
+import sentencepiece
 import torch
 from command_line import ROOT
 from conftest import needs_spot
@@ -17,7 +18,7 @@ from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.search.hypotheses import SearchOptions
 
 CHECKPOINTS = ROOT / "checkpoints"
 
@@ -52,15 +53,6 @@ def test_files_are_those_of_the_card_small_and_without_a_path_of_a_machine(name)
         assert not re.search(rb"/(root|home|tmp|Users|work)/", path.read_bytes()), path
 
 
-def from_pretrained(name):
-    """A shipped model, by its folder alone."""
-    folder, pieces = str(CHECKPOINTS / name), CHECKPOINTS / name / "spm.model"
-    splitting = {"bpe": "sentencepiece", "sentencepiece_model": str(pieces)}
-    return SymbolInvariantTransformerModel.from_pretrained(
-        folder, "model.pt", folder, **(splitting if pieces.exists() else {})
-    )
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_ten_questions_are_answered_correctly(name, tmp_path):
     asked = QUESTIONS[name]
@@ -68,9 +60,16 @@ def test_ten_questions_are_answered_correctly(name, tmp_path):
         kind, *options = asked
         asked = list(zip(*read(generate(kind, tmp_path / "x", "--size", 10, *options))))
     questions, references = zip(*asked)
-    model, judge = from_pretrained(name), make_judge(SEMANTICS.get(name, name))
-    answers = model.translate(questions, beam=3, max_len_a=2, max_len_b=20)
-    problems = judge.problems(questions, references, model.task.source_dictionary.pattern)
+    model, judge = Model.load(CHECKPOINTS / name), make_judge(SEMANTICS.get(name, name))
+    pieces, given = CHECKPOINTS / name / "spm.model", questions
+    if pieces.exists():
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(pieces))
+        given = [" ".join(processor.encode(question, out_type=str)) for question in questions]
+    options = SearchOptions(max_len_a=2, max_len_b=20)
+    answers = [answer.text for answer in model.answer(given, search=options)]
+    if pieces.exists():
+        answers = [processor.decode(answer.split()) for answer in answers]
+    problems = judge.problems(questions, references, model.symbols)
     verdicts = dict(zip(questions, map(judge.verify, problems, answers)))
     assert len(verdicts) == 10
     assert set(verdicts.values()) == {Verdict.satisfied}, verdicts

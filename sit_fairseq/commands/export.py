@@ -25,15 +25,16 @@ read it. The card gets a snippet that answers a sentence.
     sit export model.pt my_onnx --onnx
     echo 'xor a & b c' | python examples/deployment/answer.py my_onnx
 
-The files take any number of tokens, symbols and hypotheses. The command first compares their answers
-with the model's on random sentences, greedy and with a beam of 3, for half a minute at most. It
-exports models with streams, and those of --symbol-embedding fixed.
+The files take any number of tokens, symbols and hypotheses. The command first compares their
+log-probabilities with the model's on random sentences. It exports models with streams, and those of
+--symbol-embedding fixed.
 """
 
 import argparse
 import os
 
-from sit_fairseq.storage.files import sha256_of_file
+from sit_fairseq.model import Model
+from sit_fairseq.storage.files import model_file, sha256_of_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,19 +50,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    model = Model.load(args.checkpoint)
     if args.onnx:
-        from sit_fairseq.export.onnx_files import FILES, export_onnx
+        from sit_fairseq.export.for_onnx.files import FILES, export
 
-        print(export_onnx(args.checkpoint, args.folder))
+        print(export(model, args.folder))
         files = [os.path.join(args.folder, name) for name in FILES]
-    elif args.transformers:
-        from sit_fairseq.export.transformers_folder import export_transformers
+    elif args.transformers or args.hub:
+        from sit_fairseq.export.for_transformers.folder import export
 
-        files = [export_transformers(args.checkpoint, args.folder)]
+        beside = os.path.dirname(model_file(args.checkpoint))
+        files = [export(model, args.folder, beside, code=args.transformers)]
     else:
-        from sit_fairseq.export.checkpoint_folders import export, export_hub
+        from sit_fairseq.export.folders import export
 
-        files = [(export_hub if args.hub else export)(args.checkpoint, args.folder)]
+        files = [export(model, args.folder)]
     for file in files:
         size = os.path.getsize(file) / 2**20
         print(f"{file}: {size:.2f} MiB, sha256 {sha256_of_file(file)}")

@@ -1,1 +1,1 @@
-"""Models that leave Python: ONNX files, and folders to upload."""
+"""Models to take along: a small checkpoint, and two wings, folders for transformers and for ONNX."""

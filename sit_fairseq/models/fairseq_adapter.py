@@ -8,7 +8,6 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, Optional, Tuple
 
-from fairseq import hub_utils
 from fairseq.dataclass import FairseqDataclass
 from fairseq.models import (
     ARCH_MODEL_REGISTRY,
@@ -20,17 +19,17 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import II
 from torch import Tensor
 
+import sit_fairseq.tasks.stream_translation  # noqa: F401  which registers the task
 from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 from sit_fairseq.models.baselines import make_vocabulary
 from sit_fairseq.models.config import ModelConfig, check
 from sit_fairseq.models.context import EncodedSource
 from sit_fairseq.models.transformer import SymbolInvariantTransformer, log_probabilities
-from sit_fairseq.storage.files import Place, model_file
+from sit_fairseq.storage.files import Place
 from sit_fairseq.symbols.saved_tokens import saved_vocabulary
-from sit_fairseq.tasks.python_interface import StreamHubInterface
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
-from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 MODEL = "symbol_invariant_transformer"
 
@@ -83,6 +82,31 @@ class FairseqParts:
             f"models with symbols need a task that knows them; pass --task {cls.task_name}"
         )
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        model_name_or_path: Place,
+        checkpoint_file: str = "model.pt",
+        data_name_or_path: Place = ".",
+        **options: Any,
+    ) -> Model:
+        """Loads a model to use in Python; the arguments are called as in fairseq.
+
+        Args:
+            model_name_or_path: the file of the model, or its folder.
+            checkpoint_file: the file in the folder, or several that vote, ``a.pt:b.pt``.
+            data_name_or_path: not needed, as the model knows its tokens.
+            options: those of :meth:`Model.load`.
+
+        Raises:
+            UserError: see :meth:`Model.load`.
+        """
+        folder = os.fspath(model_name_or_path)
+        if os.path.isfile(folder) or checkpoint_file == "model.pt":
+            return Model.load(folder, **options)
+        names = checkpoint_file.split(os.pathsep)
+        return Model.load(*(os.path.join(folder, name) for name in names), **options)
+
     def get_normalized_probs(
         self, net_output: Tuple[Tensor, Any], log_probs: bool, sample: Any = None
     ) -> Tensor:
@@ -128,42 +152,6 @@ class SymbolInvariantTransformerModel(FairseqParts, SymbolInvariantTransformer, 
         arity = getattr(task, "arity", arity_of(None))
         vocabulary = make_vocabulary(cfg, task.source_dictionary, arity, names)
         return cls(cfg, vocabulary, task.cfg.seed)
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        model_name_or_path: Place,
-        checkpoint_file: str = "model.pt",
-        data_name_or_path: Place = ".",
-        **kwargs: Any,
-    ) -> StreamHubInterface:
-        """Loads a model to use in Python. The result has fairseq's hub interface, in our own class.
-
-        Args:
-            model_name_or_path: the file of the model, or its folder.
-            checkpoint_file: the file in the folder.
-            data_name_or_path, kwargs: as in fairseq; a folder of ``sit export`` needs none.
-
-        Raises:
-            UserError: there is no such file or folder, or it cannot be used.
-        """
-        folder, data = os.fspath(model_name_or_path), os.fspath(data_name_or_path)
-        name = checkpoint_file
-        if os.path.isfile(folder):
-            folder, name = os.path.split(os.path.abspath(folder))
-        # fairseq would fetch what is none, unpack it and remove it.
-        for there in (folder, *([] if data.startswith(".") else [data])):
-            if not os.path.isdir(there):
-                raise UserError(f"{there} is no folder; name one that is there")
-        if name == "model.pt":
-            name = os.path.basename(model_file(folder))
-        loaded = hub_utils.from_pretrained(folder, name, data, **kwargs)
-        if not isinstance(loaded["task"], StreamTranslationTask):
-            raise UserError(
-                f"{name} is of another task than stream_translation; load it by its own model, as "
-                "fairseq's TransformerModel"
-            )
-        return StreamHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
     def forward(
         self,

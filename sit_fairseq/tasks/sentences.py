@@ -138,14 +138,6 @@ class Sentences:
         pairs = LanguagePairDataset(sentences, lengths, self.dictionary, left_pad_source=False)
         return StreamPairDataset(pairs, "input", numpy.array(streams), texts), refused
 
-    def typed(self, pairs: LanguagePairDataset) -> StreamPairDataset:
-        """Checks sources that are to be answered at once, and counts their streams; an
-        UnansweredError for the first sentence at fault."""
-        for source in pairs.src if self._model is not None else ():
-            fault = self.dictionary.fault(self._words(source)) or self._model.unreadable(source)
-            refuse(fault, self.dictionary.string(source))
-        return StreamPairDataset(pairs, "input", numpy.array([*map(self._streams, pairs.src)]))
-
     def _streams(self, sentence: Tensor) -> int:
         """The most streams of a typed sentence."""
         return 1 if self._model is None else self._model.vocabulary.most_streams(sentence)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Mapping, Optional, Sequence
 
 from fairseq import utils
-from fairseq.data import LanguagePairDataset, data_utils
+from fairseq.data import data_utils
 from fairseq.dataclass.utils import merge_with_parent
 from fairseq.tasks import register_task
 from fairseq.tasks.translation import TranslationTask
@@ -163,16 +163,6 @@ class StreamTranslationTask(StreamTask, TranslationTask):
         if self.cfg.verify and dataset in self.datasets.values():
             batches.next_epoch_itr = ending(batches.next_epoch_itr, self.end_run)
         return batches
-
-    def build_dataset_for_inference(self, src_tokens, src_lengths, constraints=None):
-        """Makes typed sentences a data set; an UnansweredError if the model does not read one."""
-        pairs = LanguagePairDataset(
-            *(src_tokens, src_lengths, self.src_dict),
-            tgt_dict=self.tgt_dict,
-            left_pad_source=False,
-            constraints=constraints,
-        )
-        return self._sentences.typed(pairs)
 
     # Validation and generation.
 

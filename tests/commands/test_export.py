@@ -91,7 +91,7 @@ def test_no_room_for_networks(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("sit_fairseq.export.onnx_files.write", full)
+    monkeypatch.setattr("sit_fairseq.export.for_onnx.files.write", full)
     with pytest.raises(UserError, match="Cannot write .*onnx: No space left on device; make room"):
         sit("export", SHIPPED / "model.pt", tmp_path / "onnx", "--onnx")
     assert list((tmp_path / "onnx").iterdir()) == []
@@ -122,12 +122,12 @@ def test_a_folder_to_upload_answers_like_its_checkpoint(hub):
     card = (hub / "README.md").read_text()
     assert card.startswith("---\nlicense: mit\n") and "\n---\n\n# prop" in card
     ours, theirs = (from_pretrained(str(folder)) for folder in (hub, SHIPPED))
-    weights = theirs.models[0].state_dict()
-    assert ours.models[0].state_dict().keys() == weights.keys()
-    for name, value in ours.models[0].state_dict().items():
+    weights = theirs.core.state_dict()
+    assert ours.core.state_dict().keys() == weights.keys()
+    for name, value in ours.core.state_dict().items():
         assert torch.equal(value, weights[name]), name
     lines = ["xor a & b c", "<-> p ! q"]
-    assert ours.translate(lines) == theirs.translate(lines)
+    assert ours.answer(lines) == theirs.answer(lines)
 
 
 def test_a_folder_to_upload_is_a_checkpoint_to_export(hub, tmp_path):

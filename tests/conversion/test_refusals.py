@@ -25,7 +25,9 @@ def with_option(name, value):
 
 def test_a_vanilla_model_is_not_loaded_as_one_with_symbols(vanilla, data):
     path, load = vanilla("shared"), SymbolInvariantTransformerModel.from_pretrained
-    failing(lambda: load(str(path.parent), path.name, str(data.joined)), path.name, "another task")
+    failing(
+        lambda: load(str(path.parent), path.name, str(data.joined)), path.name, "knows no symbols"
+    )
 
 
 # In the words in which each kind of mistake is told.

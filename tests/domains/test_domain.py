@@ -18,7 +18,7 @@ from sit_fairseq.datasets.recipes import Recipe
 from sit_fairseq.domains import Domain, find, names
 from sit_fairseq.domains.by_name import domain_of, make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.transformers_folder import export_transformers
+from sit_fairseq.export.for_transformers.folder import export
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
@@ -172,7 +172,7 @@ def test_numbers_of_operands_come_with_the_weights(tmp_path):
     assert [one.text is None for one in first] == [False, False, True, True]
     model.save(str(tmp_path / "m.pt"))
     assert Model.load(str(tmp_path / "m.pt")).answer(sources) == first
-    export_transformers(str(tmp_path / "m.pt"), str(tmp_path / "hf"))
+    export(model, tmp_path / "hf")
     config = json.loads((tmp_path / "hf/config.json").read_text())
     assert config["operands"] == "pair 2\nnot 1"
 

@@ -1,168 +1,107 @@
-"""Exported files answer as fairseq does, for every kind of model."""
+"""Exported files compute what the model does, for every kind of model, and a program answers by them."""
 
+import ast
+import contextlib
+import io
 import json
-import math
 import re
+import shutil
+import subprocess
+import sys
 
 import numpy
+import onnxruntime
 import pytest
 import torch
 from command_line import ROOT, sit
-from conftest import OPERATORS, SOURCES, make_dictionary, make_model, redraw
+from conftest import SOURCES, make_dictionary
 from constrained_export import ConstrainedModel
 from export.conftest import save_checkpoint
 
-from sit_fairseq.domains.ltl.traces import parse_trace
+from examples.deployment.answer import CannotAnswer, ExportedModel
 from sit_fairseq.domains.prop.propositional import parse_assignment
 from sit_fairseq.errors import UserError
-from sit_fairseq.export import self_check
-from sit_fairseq.export.answer import CannotAnswer, ExportedModel
+from sit_fairseq.export.for_onnx import check, files
+from sit_fairseq.export.for_onnx.files import FILES
 from sit_fairseq.export.grammars import GRAMMARS
-from sit_fairseq.export.onnx_files import FILES, write
-from sit_fairseq.export.self_check import compare
 from sit_fairseq.model import Model
 
+PROGRAM = ROOT / "examples" / "deployment" / "answer.py"
 SHIPPED = ROOT / "examples" / "playground" / "models" / "prop"
 
 KINDS = {
-    "both cross-attentions": dict(
+    "default": {},
+    "three sorts, both cross-attentions": dict(
+        dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-v]\\d*\nlast=[w-z]"),
         stream_attention="EP-DP-DA-CA-CP",
-        encoder_positions="sinusoidal",
+        encoder_positions="rope",
         decoder_positions="learned",
         encoder_normalize_before=True,
         decoder_normalize_before=True,
-    ),
-    "nothing aggregated": dict(
-        stream_attention="EP-DP-CP",
-        encoder_positions="rope",
         output_head="linear",
         layernorm_embedding=True,
         share_embeddings="none",
-    ),
-    "projected trees": dict(
-        stream_attention="EP-DA-CP",
-        tree_depth=20,
-        aggregated_normalize_before=True,
-        scale_cosine_embedding=True,
-        decoder_positions="sinusoidal",
     ),
     "one stream": dict(
         dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-z]"),
         stream_attention="EP-DP-CP",
         symbol_embedding="fixed",
-    ),
-    "three sorts, separate matrices": dict(
-        dictionary=make_dictionary(pattern="early=[a-c]\nlate=[d-v]\\d*\nlast=[w-z]"),
-        stream_attention="EP-DP-CP",
-        encoder_positions="rope",
-        output_head="linear",
-        share_embeddings="none",
+        tree_depth=20,
+        scale_cosine_embedding=True,
     ),
     "nothing cached": dict(
-        stream_attention="EA-CA", encoder_positions="none", decoder_positions="none"
+        stream_attention="EA-CA", encoder_positions="none", decoder_positions="sinusoidal"
     ),
 }
 
 
-@pytest.fixture(autouse=True)
-def few_sentences(monkeypatch):
-    """However long they take."""
-    monkeypatch.setattr(self_check, "SENTENCES", 12)
-    monkeypatch.setattr(self_check, "SECONDS", math.inf)
-
-
 @pytest.fixture(scope="module")
-def default(tmp_path_factory):
-    """The checkpoint of a model with streams, and its files."""
-    torch.manual_seed(1)
-    folder = tmp_path_factory.mktemp("default")
-    checkpoint = save_checkpoint(folder / "model.pt")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(self_check, "SENTENCES", 1)
-        sit("export", checkpoint, folder / "onnx", "--onnx")
-    return checkpoint, folder / "onnx"
+def exported(tmp_path_factory):
+    """Exports a model of one layer, once: its checkpoint, the folder, and what the command said."""
+    made = {}
+
+    def export(kind):
+        if kind not in made:
+            torch.manual_seed(1)
+            folder = tmp_path_factory.mktemp("onnx")
+            checkpoint = save_checkpoint(folder / "model.pt", **KINDS[kind])
+            said = io.StringIO()
+            with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+                patch.setattr(check, "SENTENCES", 12)
+                sit("export", checkpoint, folder / "onnx", "--onnx")
+            made[kind] = checkpoint, folder / "onnx", said.getvalue().splitlines()
+        return made[kind]
+
+    return export
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_answers_and_scores_are_those_of_fairseq(kind, tmp_path, capsys):
+def test_log_probabilities_and_answers_are_those_of_the_model(kind, exported):
     """With more symbols, tokens and hypotheses than in the example that the exporter is given."""
-    checkpoint = save_checkpoint(tmp_path / "model.pt", **KINDS[kind])
-    sit("export", checkpoint, tmp_path / "onnx", "--onnx")
-    said = capsys.readouterr().out
-    compared = re.match(
-        r"12 sentences of up to (\d+) symbols and (\d+) tokens: greedy and beam 3 answers are those "
-        r"of the model(?:, but for \d+ of equal scores)?; scores differ by at most (\S+)\n",
-        said,
-    )
-    symbols, tokens, difference = map(float, compared.groups())
-    assert symbols >= 5 and tokens > 20 and 0 <= difference < 1e-5
-    assert sorted(path.name for path in (tmp_path / "onnx").iterdir()) == sorted(FILES)
-    assert f"{tmp_path}/onnx/decoder.onnx: 0." in said
-    if kind == "one stream":
-        with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
-            ExportedModel(tmp_path / "onnx").answer("& a z")
-    if kind == "three sorts, separate matrices":
-        check_names_of_sorts(tmp_path / "onnx")
+    checkpoint, folder, (compared, *named) = exported(kind)
+    symbols, tokens, difference = re.fullmatch(
+        r"12 sentences of up to (\d+) symbols and (\d+) tokens: .* by at most (\S+)", compared
+    ).groups()
+    assert int(symbols) >= 5 and int(tokens) > 20 and 0 < float(difference) < 1e-4
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert all(re.match(f"{folder}/.*: 0.* sha256 ", line) for line in named) and len(named) == 3
+    model, program = Model.load(checkpoint), ExportedModel(folder)
+    for beam in (1, 3):
+        for line, best in zip(SOURCES, model.answer(SOURCES, beams=(beam,), max_length=12)):
+            answer = program.answer(line, beam, max_length=12)
+            assert (answer.text, float(answer.score)) == (
+                best.text,
+                pytest.approx(best.score, abs=1e-4),
+            )
 
 
-@pytest.mark.parametrize("semantics, parse", [("prop", parse_assignment), ("ltl", parse_trace)])
-def test_constrained_answers_are_those_of_the_package(semantics, parse, default, tmp_path):
-    checkpoint, folder = default
-    decoder = Model.load(str(checkpoint))
-    model, dictionary = decoder.core, decoder.core.vocabulary.dictionary
-    if semantics == "ltl":
-        dictionary = make_dictionary(base=(*OPERATORS, "0", "1", ";", "{", "}"))
-        model = redraw(make_model(dictionary, encoder_layers=1, decoder_positions="rope").eval())
-        write(model, folder := tmp_path)
-    grammar = GRAMMARS[semantics]()
-    exported, unbound, free = ConstrainedModel(folder, grammar), ExportedModel(folder), 0
-    asked = Model([model])
-    for source in SOURCES:
-        for beam, longest in [(1, 5), (3, 3), (3, 12)]:
-            options = dict(beams=(beam,), constrained=grammar, max_length=longest)
-            (best,) = asked.answer([source], **options)
-            answer = exported.answer(source, beam, max_length=longest)
-            assert answer.text == best.text
-            assert answer.score == pytest.approx(best.score, abs=1e-4)
-            parse(answer.text.split())
-            free += answer.text != unbound.answer(source, beam, max_length=longest).text
-    assert free > 0
+def test_symbols_without_a_vector_are_refused(exported):
+    with pytest.raises(CannotAnswer, match="no embedding for 'z'"):
+        ExportedModel(exported("one stream")[1]).answer("& a z")
 
 
-def test_the_shipped_files_are_those_of_the_shipped_model():
-    decoder = Model.load(str(ROOT / "checkpoints/prop/model.pt"))
-    agreement = compare(decoder, str(SHIPPED))
-    assert agreement.sentences == 12 and agreement.ties == 0
-
-
-def test_no_sentence_is_begun_once_time_is_up(monkeypatch):
-    """But for the first ones, as a busy machine might compare none."""
-    monkeypatch.setattr(self_check, "SECONDS", 0)
-    decoder = Model.load(str(ROOT / "checkpoints/prop/model.pt"))
-    assert compare(decoder, str(SHIPPED)).sentences == 10
-
-
-def test_another_model_is_told_from_its_files(default):
-    checkpoint, folder = default
-    decoder = Model.load(str(checkpoint))
-    with torch.no_grad():
-        decoder.core.decoder.layers[0].fc1.bias.add_(0.01)
-    with pytest.raises(UserError, match="the exported files answer .* the model with"):
-        compare(decoder, str(folder))
-
-
-def test_renamed_sentences_have_renamed_answers_and_equal_scores():
-    model = ExportedModel(SHIPPED, symbols=r"\S+")
-    plain = model.answer("xor & a b | ! c a", max_length=20)
-    renamed = model.answer("xor & 🦊 x1 | ! longer 🦊", max_length=20)
-    names = {"a": "🦊", "b": "x1", "c": "longer"}
-    assert renamed.text == " ".join(names.get(token, token) for token in plain.text.split())
-    assert set(names) & set(plain.text.split())
-    assert renamed.score == plain.score
-
-
-def check_names_of_sorts(folder):
-    """Renamed within them, answers have the same scores; else they are others, or there is none."""
+def test_names_of_a_sort_are_exchangeable_and_others_are_not(exported):
+    folder = exported("three sorts, both cross-attentions")[1]
     model = ExportedModel(folder)
     first, within, across = map(model.answer, ("& a | d b", "& c | v7 a", "& d | a b"))
     names = {"a": "c", "d": "v7", "b": "a"}
@@ -176,8 +115,55 @@ def check_names_of_sorts(folder):
         ExportedModel(folder, symbols="[a-z]")
 
 
-def test_the_vocabulary_says_what_a_program_needs(default):
-    description = json.loads((default[1] / "vocabulary.json").read_text())
+def test_constrained_answers_are_those_of_the_package(exported):
+    checkpoint, folder, _ = exported("default")
+    model, grammar = Model.load(checkpoint), GRAMMARS["prop"]()
+    program, unbound, free = ConstrainedModel(folder, grammar), ExportedModel(folder), 0
+    for beam, longest in [(1, 5), (3, 3), (3, 12)]:
+        options = dict(beams=(beam,), constrained=grammar, max_length=longest)
+        for source, best in zip(SOURCES, model.answer(SOURCES, **options)):
+            answer = program.answer(source, beam, max_length=longest)
+            assert answer.text == best.text
+            assert answer.score == pytest.approx(best.score, abs=1e-4)
+            parse_assignment(answer.text.split())
+            free += answer.text != unbound.answer(source, beam, max_length=longest).text
+    assert free > 0
+
+
+def compare(model, folder):
+    return check.compare(model.core, folder, json.loads((folder / "vocabulary.json").read_text()))
+
+
+def test_the_shipped_files_are_those_of_the_shipped_model(monkeypatch):
+    monkeypatch.setattr(check, "SENTENCES", 12)
+    assert "12 sentences" in compare(Model.load(ROOT / "checkpoints" / "prop"), SHIPPED)
+
+
+@pytest.mark.parametrize("network", ["encoder", "decoder"])
+def test_another_model_is_told_from_its_files(network, exported):
+    checkpoint, folder, _ = exported("default")
+    model = Model.load(checkpoint)
+    with torch.no_grad():
+        getattr(model.core, network).layers[0].fc1.bias.add_(0.01)
+    with pytest.raises(UserError, match="the exported files and the model differ by"):
+        compare(model, folder)
+
+
+def test_a_model_that_is_exported_stays_as_it_was(tmp_path, monkeypatch):
+    def write(model, folder):
+        shutil.copytree(SHIPPED, folder, dirs_exist_ok=True)
+        return json.loads((SHIPPED / "vocabulary.json").read_text())
+
+    monkeypatch.setattr(files, "write", write)
+    monkeypatch.setattr(check, "SENTENCES", 2)
+    model = Model.load(ROOT / "checkpoints" / "prop")
+    before = model.symbols, model.answer(["xor a & b c"])
+    assert "2 sentences" in files.export(model, tmp_path)
+    assert (model.symbols, model.answer(["xor a & b c"])) == before
+
+
+def test_the_vocabulary_says_what_a_program_needs(exported):
+    description = json.loads((exported("default")[1] / "vocabulary.json").read_text())
     assert description["tokens"] == [
         *("<s>", "<pad>", "</s>", "<unk>"),
         *("!", "&", "0", "1", "<->", "xor", "|"),
@@ -191,6 +177,43 @@ def test_the_vocabulary_says_what_a_program_needs(default):
     assert description["caches"] == {"DP": [1, 2, 0, "S", 24], "DA": [1, 2, 0, 24]}
 
 
+def test_files_do_not_say_where_they_were_made(exported):
+    for name in FILES:
+        data = (exported("default")[1] / name).read_bytes()
+        assert b"networks.py" not in data and str(ROOT).encode() not in data
+
+
+@pytest.mark.parametrize(
+    "options, option",
+    [
+        (dict(stream_attention="EP-DP-CP", symbol_embedding="canonical"), "embedding canonical"),
+        (dict(fresh_symbols=2), "fresh_symbols 2"),
+        (dict(stream_places="own"), "stream_places own"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
+    checkpoint = save_checkpoint(tmp_path / "model.pt", **options)
+    with pytest.raises(UserError, match=f"{option} cannot be exported"):
+        sit("export", checkpoint, tmp_path / "onnx", "--onnx")
+    assert not (tmp_path / "onnx").exists()
+
+
+# The program.
+
+
+def test_paths_are_those_of_the_package(exported):
+    checkpoint, folder, _ = exported("default")
+    sentence = ExportedModel(folder).read("& ! a xor b & c 0")[1]
+    paths = numpy.full((8 + 1, 12), -1)
+    steps = [[], [0], [0, 0], [1], [0, 1], [1, 1], [0, 1, 1], [1, 1, 1]]
+    for row, path in zip(paths, steps):
+        row[: len(path)] = path
+    assert (sentence["tree"] == paths).all()
+    deep = "! " * 14 + "& a b"
+    (answer,) = Model.load(checkpoint).answer([deep])
+    assert ExportedModel(folder).answer(deep).text == answer.text
+
+
 @pytest.mark.parametrize(
     "line, reason",
     [
@@ -202,44 +225,46 @@ def test_the_vocabulary_says_what_a_program_needs(default):
         ("& a " * 30 + "b", "61 tokens are more than 59"),
     ],
 )
-def test_what_cannot_be_read_is_said(default, line, reason):
+def test_what_cannot_be_read_is_said(exported, line, reason):
     with pytest.raises(CannotAnswer, match=reason):
-        ExportedModel(default[1]).read(line)
+        ExportedModel(exported("default")[1]).read(line)
 
 
-def test_files_do_not_say_where_they_were_made(default):
-    for name in FILES:
-        data = (default[1] / name).read_bytes()
-        assert b"one_sentence.py" not in data and str(ROOT).encode() not in data
+def test_renamed_sentences_have_renamed_answers_and_equal_scores():
+    model = ExportedModel(SHIPPED, symbols=r"\S+")
+    plain = model.answer("xor & a b | ! c a", max_length=20)
+    renamed = model.answer("xor & 🦊 x1 | ! longer 🦊", max_length=20)
+    names = {"a": "🦊", "b": "x1", "c": "longer"}
+    assert renamed.text == " ".join(names.get(token, token) for token in plain.text.split())
+    assert set(names) & set(plain.text.split())
+    assert renamed.score == plain.score
 
 
-def test_paths_are_those_of_the_package(default):
-    sentence = ExportedModel(default[1]).read("& ! a xor b & c 0")[1]
-    paths = numpy.full((8 + 1, 12), -1)
-    steps = [[], [0], [0, 0], [1], [0, 1], [1, 1], [0, 1, 1], [1, 1, 1]]
-    for row, path in zip(paths, steps):
-        row[: len(path)] = path
-    assert (sentence["tree"] == paths).all()
+def answer(lines, *options):
+    """The answers of the program, what was said beside them, and the exit status."""
+    command = [sys.executable, PROGRAM, SHIPPED, "--max-length", "9", *options]
+    result = subprocess.run(command, input=b"\n".join([*lines, b""]), capture_output=True)
+    return result.stdout.decode().splitlines(), result.stderr.decode(), result.returncode
 
 
-@pytest.mark.parametrize(
-    "options, option",
-    [
-        (dict(stream_attention="EP-DP-CP", symbol_embedding="canonical"), "embedding canonical"),
-        (dict(stream_attention="EP-DP-CP", symbol_embedding="random"), "embedding random"),
-        (dict(fresh_symbols=2), "fresh_symbols"),
-        (dict(stream_places="own"), "stream_places own"),
-    ],
-)
-def test_what_cannot_be_exported_is_refused_by_name(options, option, tmp_path):
-    checkpoint = save_checkpoint(tmp_path / "model.pt", **options)
-    with pytest.raises(UserError, match=f"{option} cannot be exported"):
-        sit("export", checkpoint, tmp_path / "onnx", "--onnx")
-    assert not (tmp_path / "onnx").exists()
+def test_the_program_answers_each_line():
+    lines, said, status = answer([b"xor a & b c", b"! c", b"xor x & p q"], "--scores")
+    assert (said, status) == ("", 0)
+    scores, answers = zip(*(line.split("\t") for line in lines))
+    assert answers == ("a 1 b 0", "c 0", "x 1 p 0") and scores[0] == scores[2] != scores[1]
+    names = ["--symbols", r"(?!xor$)[a-z]\w*", "--beam", "1"]
+    lines, said, status = answer([b"& a", b"! speed_limit", b"\xff"], *names)
+    assert lines == ["", "speed_limit 0", ""] and status == 1
+    assert [line[:7] for line in said.splitlines()] == ["line 1:", "line 3:"]
+    _, said, status = answer([], "--beam", "0")
+    assert "--beam and --max-length must be at least 1" in said and status == 2
 
 
-def test_deeper_formulas_are_read_as_by_fairseq(default):
-    checkpoint, folder = default
-    deep = "! " * 14 + "& a b"
-    (answer,) = Model.load(str(checkpoint)).answer([deep])
-    assert ExportedModel(folder).answer(deep).text == answer.text
+def test_the_program_needs_numpy_and_onnxruntime_only():
+    imported = {
+        name.name.split(".")[0]
+        for node in ast.walk(ast.parse(PROGRAM.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in ([ast.alias(node.module)] if isinstance(node, ast.ImportFrom) else node.names)
+    }
+    assert imported - set(sys.stdlib_module_names) == {"numpy", onnxruntime.__name__}

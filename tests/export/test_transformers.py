@@ -1,4 +1,4 @@
-"""Folders for transformers: as fairseq's models, and without fairseq.
+"""Folders for transformers: as the models of the package, and without it.
 
 SENTENCES=1000 in the environment compares as many sentences for each shipped model.
 """
@@ -19,16 +19,19 @@ from command_line import ROOT
 from conftest import random_formula
 from export.conftest import UNTRAINED, load
 from huggingface_hub import ModelCard
-from torch.nn.utils.rnn import pad_sequence
+from sentencepiece import SentencePieceProcessor
 from transformers import AutoTokenizer
 
 from examples.binding.terms import terms
 from examples.entities.sentences import FEW
 from examples.entities.sentences import sentences as entities
 from sit_fairseq.domains.formulas.syntax import ARITY
-from sit_fairseq.export.hugging_face_tokens import Spelling, split
-from sit_fairseq.export.transformers_folder import source_files
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from sit_fairseq.export.for_transformers.code import source_files
+from sit_fairseq.export.for_transformers.spelling import Spelling
+from sit_fairseq.export.for_transformers.tokenizer import split
+from sit_fairseq.export.grammars import GRAMMARS
+from sit_fairseq.model import Model
+from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.renaming import Renaming
 
 SHIPPED = ("prop", "ltl", "copy", "binding", "entities", "converted")
@@ -37,13 +40,25 @@ BATCH = 50
 NAMES = r"[a-z]\w*"
 
 
-def fairseq_model(path, **options):
-    """What fairseq makes of a folder."""
-    if (path / "spm.model").exists():
-        options.update(bpe="sentencepiece", sentencepiece_model=str(path / "spm.model"))
-    return SymbolInvariantTransformerModel.from_pretrained(
-        str(path), "model.pt", str(path), **options
-    )
+class Plain:
+    """The model of a folder, which splits and joins plain text if it has pieces."""
+
+    def __init__(self, path):
+        self.model, pieces = Model.load(path), path / "spm.model"
+        self.core, self.split, self.join = self.model.core, str, str
+        if pieces.exists():
+            processor = SentencePieceProcessor(model_file=str(pieces))
+            self.split = lambda line: " ".join(processor.encode(line, out_type=str))
+            self.join = lambda text: processor.decode(text.split())
+
+    def answers(self, lines):
+        """Text and score of the best answers of a beam of 3."""
+        found = self.model.answer([self.split(line) for line in lines], max_length=100)
+        return [(self.join(one.text), one.score) for one in found]
+
+    def encode(self, lines):
+        """(B, T) dictionary indices."""
+        return self.core.vocabulary.dictionary.encode([self.split(line) for line in lines])
 
 
 def sentences(name, count):
@@ -71,13 +86,6 @@ def sentences(name, count):
     return [random_formula(rng, "abcdefgh", depth) for _ in range(count)]
 
 
-def fairseq_answers(model, lines, **options):
-    """Text and score of fairseq's best answers."""
-    encoded = [model.encode(line) for line in lines]
-    best = [nbest[0] for nbest in model.generate(encoded, max_len_b=100, **options)]
-    return [(model.decode(one["tokens"]), float(one["score"])) for one in best]
-
-
 def our_answers(tokenizer, model, lines, **options):
     """Text and score of best answers."""
     found = []
@@ -91,13 +99,13 @@ def our_answers(tokenizer, model, lines, **options):
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, *UNTRAINED])
-def test_logits_and_best_answers_are_those_of_fairseq(name, folder, capsys):
+def test_logits_and_best_answers_are_those_of_the_model(name, folder, capsys):
     """But where two answers have the same score, which is said."""
     path, count = folder(name), SENTENCES if name in SHIPPED else 12
-    theirs = fairseq_model(ROOT / "checkpoints" / name if name in SHIPPED else path)
+    theirs = Plain(ROOT / "checkpoints" / name if name in SHIPPED else path)
     (tokenizer, model), lines = load(path), sentences(name, count)
     check_logits(theirs, tokenizer, model, lines[:12], reverse=name != "copy")
-    expected, ties = fairseq_answers(theirs, lines, beam=3), 0
+    expected, ties = theirs.answers(lines), 0
     found = our_answers(tokenizer, model, lines, num_beams=3)
     for line, ours, answer in zip(lines, found, expected, strict=True):
         assert ours[1] == pytest.approx(answer[1], abs=1e-4), line
@@ -110,31 +118,29 @@ def test_logits_and_best_answers_are_those_of_fairseq(name, folder, capsys):
 
 
 def check_logits(theirs, tokenizer, model, lines, reverse):
-    """Targets of the tokens of the source are as probable as for fairseq."""
+    """Targets of the tokens of the source are as probable as for the model."""
     targets = [" ".join(line.split()[::-1]) if reverse else line for line in lines]
-    source, target = (
-        pad_sequence([theirs.encode(line) for line in side], batch_first=True, padding_value=1)
-        for side in (lines, targets)
-    )
+    source, target = map(theirs.encode, (lines, targets))
     previous = F.pad(target, (1, -1), value=2)
     read, wanted = (
         tokenizer(side, padding=True, return_tensors="pt")["input_ids"] for side in (lines, targets)
     )
     begun = F.pad(wanted, (1, -1), value=2)
     with torch.no_grad():
-        expected = theirs.models[0](source, source.ne(1).sum(1), previous)[0].log_softmax(2)
+        encoded = theirs.core.encode(source)
+        expected = log_probabilities(theirs.core.decode(previous, encoded))
         logits = model(read, decoder_input_ids=begun).logits
         labelled = model(read, labels=wanted.masked_fill(wanted.eq(1), -100))
     torch.testing.assert_close(labelled.logits, logits)
     assert labelled.loss > 0
-    right = theirs.models[0].encode(source).slots.targets(target)
+    right = encoded.slots.targets(target)
     expected = expected.gather(2, right.unsqueeze(2)).squeeze(2).masked_fill(right.eq(1), 0)
     found = logits.log_softmax(2).gather(2, wanted.unsqueeze(2)).squeeze(2)
     found = found.masked_fill(wanted.eq(1) | found.eq(-math.inf), 0)
     torch.testing.assert_close(found.sum(1), expected.sum(1), rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["prop", "ltl", "binding"])
+@pytest.mark.parametrize("name", ["prop", "binding"])
 def test_renamed_sentences_get_the_renamed_answers_with_equal_scores(name, folder):
     tokenizer, model = load(folder(name), symbols=r"\w*[^\W\d]\w*")
     lines = sentences(name, 12)
@@ -179,10 +185,8 @@ def test_ids_mean_the_same_in_every_tokenizer(folder, tmp_path):
 
 
 def test_text_is_split_as_sentencepiece_does(folder):
-    import sentencepiece
-
     model = str(ROOT / "checkpoints" / "entities" / "spm.model")
-    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    processor = SentencePieceProcessor(model_file=model)
     pieces = load(folder("entities"))[0]._pieces
     for line in [*sentences("entities", 200), "  odd   ﬁnish <ent5><ent77> ", "a<ent1>b"]:
         assert split(line, pieces) == processor.encode(line, out_type=str), line
@@ -204,9 +208,7 @@ def test_a_model_that_goes_on_training_is_saved_for_both_sides(name, folder, tmp
     )
     assert torch.equal(answers.sequences, again.sequences)
     assert torch.equal(answers.sequences_scores, again.sequences_scores)
-    for file in folder(name).glob("dict.*"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    [(_, score)] = fairseq_answers(fairseq_model(tmp_path), ["xor a & b c"], beam=3)
+    [(_, score)] = Plain(tmp_path).answers(["xor a & b c"])
     assert score == pytest.approx(float(again.sequences_scores), abs=1e-5)
 
 
@@ -217,9 +219,7 @@ for name in ("fairseq", "fairseq_cli", "omegaconf", "hydra", "sit_fairseq", "sen
 """
 
 
-@pytest.mark.parametrize(
-    "name, answer", [("prop", "a 1 b 1"), ("entities", "before ( sleep"), ("copy", "a b a c")]
-)
+@pytest.mark.parametrize("name, answer", [("prop", "a 1 b 1"), ("entities", "before ( sleep")])
 def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
     card = (folder(name) / "README.md").read_text()
     snippet = re.search(r"```python\n(.*?)```", card, flags=re.DOTALL)[1]
@@ -230,26 +230,27 @@ def test_the_snippet_of_the_card_runs_without_fairseq(name, answer, folder):
     assert data.license == "mit" and data.library_name == "transformers"
 
 
-@pytest.mark.parametrize("grammar", ["ltl", None])
+@pytest.mark.parametrize("grammar", [*GRAMMARS, None])
 def test_code_imports_nothing_of_ours_and_calls_nothing_by_name(grammar):
     files = source_files(grammar)
-    assert len(files) > 20 and "assignment_grammar.py" not in files
-    assert ("trace_grammar.py" in files) == (grammar == "ltl")
+    assert len(files) > 20
+    own = {name for name in files if name.endswith("_grammar.py") and "search" not in name}
+    assert len(own) == (grammar is not None)
     for name, text in files.items():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.level:
-                assert f"{node.module}.py" in files, name
+                for alias in node.names:
+                    assert alias.name in f"{files[f'{node.module}.py']} __name__", name
             elif isinstance(node, ast.ImportFrom):
                 assert not node.module.startswith("sit_fairseq"), name
             elif isinstance(node, ast.Name):
                 assert node.id not in ("import_module", "__import__", "eval", "exec"), name
 
 
-@pytest.mark.parametrize("model", ["hugging_face", "hugging_face_text"])
-def test_a_file_that_transformers_asks_for_imports_itself_all_that_is_needed(model):
+def test_a_file_that_transformers_asks_for_imports_itself_all_that_is_needed():
     """transformers 4 copies that file and those that it imports, and no others."""
-    files = source_files("prop", f"export.{model}")
-    for first in (model, "hugging_face_tokens"):
+    files = source_files("prop")
+    for first in ("modeling", "tokenizer"):
         copied = {first, *relative_imports(files[f"{first}.py"])}
         for name in copied:
             assert relative_imports(files[f"{name}.py"]) <= copied, name

@@ -16,8 +16,9 @@ from transformers import (
 )
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.onnx_files import export_onnx
+from sit_fairseq.export.for_onnx.files import export
 from sit_fairseq.model import Model
+from sit_fairseq.models.fairseq_language_model import SymbolInvariantTransformerLanguageModel
 from sit_fairseq.search.hypotheses import SearchOptions
 from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.symbols.canonical_form import canonical_form
@@ -123,10 +124,14 @@ def test_logits_fit_the_ids_and_have_the_loss_of_the_core(exported):
         right = found.logits[:, :-1].log_softmax(2).gather(2, inputs["input_ids"][:, 1:, None])
         counted = (inputs["attention_mask"][:, 1:] * inputs["attention_mask"][:, :-1]).bool()
         torch.testing.assert_close(-right.squeeze(2)[counted].mean(), expected)
-    first = model(**tokenizer(PROMPTS[:1], return_tensors="pt", add_special_tokens=False))
-    torch.testing.assert_close(
-        first.logits, model(**tokenizer(PROMPTS[:1], return_tensors="pt")).logits[:, 1:]
+    whole, bare = (
+        model(tokenizer(PROMPTS[:1], return_tensors="pt", add_special_tokens=begun)["input_ids"])
+        for begun in (True, False)
     )
+    torch.testing.assert_close(whole.logits[:, 1:], bare.logits)
+    empty = model(**tokenizer([""], return_tensors="pt"))
+    # The first symbol would have another name.
+    torch.testing.assert_close(empty.logits.sort().values, whole.logits[:, :1].sort().values)
     found.loss.backward()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert gradients and all(gradient.isfinite().all() for gradient in gradients)
@@ -153,7 +158,9 @@ def test_a_text_is_as_probable_with_other_names(exported):
 
 
 def test_fairseqs_files_and_the_card_are_there(exported):
-    _, _, _, folder = exported
+    ours, _, _, folder = exported
+    loaded = SymbolInvariantTransformerLanguageModel.from_pretrained(folder / "out")
+    assert loaded.complete(PROMPTS) == ours.complete(PROMPTS)
     assert (folder / "out" / "dict.txt").read_text().startswith("! 1\n")
     card = (folder / "out" / "README.md").read_text()
     assert "AutoModelForCausalLM" in card and not re.search("Seq2Seq", card)
@@ -164,7 +171,7 @@ def test_what_cannot_be_used_is_one_sentence(exported):
     inputs = tokenizer(PROMPTS[:1], return_tensors="pt")
     for options, message in (
         (dict(num_beams=2, do_sample=True), "samples have no beam"),
-        (dict(num_return_sequences=2), "a beam of 1 has no 2 continuations"),
+        (dict(num_return_sequences=2), "a beam of 1 has no 2 answers"),
         (dict(penalty_alpha=0.5), "generate has no penalty_alpha"),
         (dict(labels=None, inputs=None, input_ids=None), "needs input_ids"),
     ):
@@ -178,4 +185,4 @@ def test_what_cannot_be_used_is_one_sentence(exported):
     with pytest.raises(ValueError, match="labels need the shape"):
         model(**inputs, labels=inputs["input_ids"][:, :2])
     with pytest.raises(UserError, match="a language model cannot be exported to ONNX"):
-        export_onnx(str(folder / "model.pt"), str(folder / "onnx"))
+        export(ours, folder / "onnx")

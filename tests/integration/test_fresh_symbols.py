@@ -11,8 +11,8 @@ from command_line import generate, interactive, preprocess, printed, sit, train
 from examples.binding.terms import terms
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
-from sit_fairseq.tasks.python_interface import Unanswered
 
 SYMBOLS = "[a-ei-z][0-9]?"  # f, g and h are functions
 SHORT = ("--beam", 3, "--max-len-a", 1, "--max-len-b", 4)
@@ -90,14 +90,13 @@ def test_typed_lines(binding, tmp_path, capsys):
 
 
 def test_in_python(binding):
-    folder, name = str(binding.model.parent), binding.model.name
-    hub = SymbolInvariantTransformerModel.from_pretrained(
-        folder, name, str(binding.data), fresh_names="x,y"
+    model = SymbolInvariantTransformerModel.from_pretrained(
+        *(binding.model.parent, binding.model.name, binding.data), fresh_names="x,y"
     )
-    first, refused, other = hub.translate(["f ( g ( a ) )", "f ( x )", "f ( g ( b ) )"], beam=3)
-    assert isinstance(refused, Unanswered) and "leaves 1 names" in refused.reason
-    assert {*fresh_of("a", first), *fresh_of("b", other)} <= {"x", "y"}
-    assert first.replace("a", "b") == other
+    first, refused, other = model.answer(["f ( g ( a ) )", "f ( x )", "f ( g ( b ) )"])
+    assert refused.text is None and "leaves 1 names" in refused.reason
+    assert {*fresh_of("a", first.text), *fresh_of("b", other.text)} <= {"x", "y"}
+    assert first.text.replace("a", "b") == other.text
 
 
 def test_names_are_saved_with_the_model(binding, tmp_path, capsys, caplog):
@@ -121,7 +120,5 @@ def test_names_are_saved_with_the_model(binding, tmp_path, capsys, caplog):
     assert names(lambda: interactive(*typed)) <= {"q1", "q2"}
     found = names(lambda: generate(binding.data, model, *SHORT, "--fresh-names", "x,y,z,u,v,w"))
     assert found and found <= set("xyzuvw")
-    hub = SymbolInvariantTransformerModel.from_pretrained(
-        str(model.parent), model.name, str(binding.data)
-    )
-    assert fresh_of("a", hub.translate("f ( g ( a ) )", beam=3))[:1] in ([], ["q1"])
+    (answer,) = Model.load(model).answer(["f ( g ( a ) )"])
+    assert fresh_of("a", answer.text)[:1] in ([], ["q1"])

@@ -23,8 +23,8 @@ from command_line import (
 )
 
 from sit_fairseq.errors import UserError
+from sit_fairseq.model import Model
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
-from sit_fairseq.tasks.python_interface import Unanswered
 from sit_fairseq.tasks.stream_translation import StreamTranslationTask
 
 ANSWERS = ("--beam", 2, "--max-len-b", 6)
@@ -50,13 +50,6 @@ LINES = {
     "a\tb": "the sentence is not one formula",
 }
 GOOD = [line for line, reason in LINES.items() if reason is None]
-
-
-@pytest.fixture(scope="module")
-def hub(prop):
-    return SymbolInvariantTransformerModel.from_pretrained(
-        str(prop.trained.parent), prop.trained.name, str(prop.data), max_tokens=30
-    )
 
 
 def order(out: str) -> list:
@@ -187,32 +180,25 @@ def test_an_input_that_cannot_be_read_is_named(prop, tmp_path):
             run(fairseq_cli.interactive, prop.data, *options)
 
 
-def test_special_tokens_are_not_verified_away(prop, hub, tmp_path):
-    found = hub.translate(["xor a </s> b", "xor <s> a b", "xor a b"], verify="prop")
-    assert [isinstance(answer, Unanswered) for answer in found] == [True, True, False]
-    with pytest.raises(UserError, match="the sentence holds </s>, a token of fairseq's own"):
-        hub.generate([hub.encode("xor a </s> b")], verify="prop")
+def test_special_tokens_are_not_verified_away(prop, tmp_path):
+    sentences = ["xor a </s> b", "xor <s> a b", "xor a b"]
+    found = Model.load(prop.trained).answer(sentences, verify="prop")
+    assert [answer.text is None for answer in found] == [True, True, False]
     data = preprocess_lines(tmp_path, ["a", "xor a </s> b"], ["a 1", "a 1 b 0"])
     with pytest.raises(UserError, match="^line 2 of the test source holds </s>"):
         generate(data, prop.trained, "--verify", "prop")
 
 
-def test_a_list_of_sentences_has_as_many_answers(hub):
-    size = len(hub.src_dict)
-    answers = hub.translate(list(LINES))
-    assert len(answers) == len(LINES)
-    for answer, reason in zip(answers, LINES.values()):
-        if reason is None:
-            assert isinstance(answer, str)
-        else:
-            assert isinstance(answer, Unanswered) and answer.reason.startswith(reason)
-    assert [answer for answer in answers if answer] == hub.translate(GOOD)
-    assert hub.translate([]) == [] and hub.translate([""]) == [answers[0]]
-    assert hub.translate("& a Z3") == answers[2] and not answers[2]
-    assert hub.translate("& a b") == answers[1]
-    assert hub.sample(GOOD, beam=5, strict=True) == hub.translate(GOOD)
-    with pytest.raises(UserError, match="unknown token 'Z3'.*: '& Z3 b'"):
-        hub.translate(["a", "& Z3 b"], strict=True)
-    assert len(hub.src_dict) == size
-    with pytest.raises(UserError, match="no targets"):
-        hub.score(["& a b"])
+def test_fairseqs_way_to_load_makes_a_model_that_answers_all_it_can(prop):
+    load = SymbolInvariantTransformerModel.from_pretrained
+    folder, name = prop.trained.parent, prop.trained.name
+    model, two = load(str(folder), name, str(prop.data)), load(folder, f"{name}:{name}")
+    lines = [line for line, reason in LINES.items() if "streams" not in (reason or "")]
+    answers = model.answer(lines, beams=(5,))
+    for line, answer in zip(lines, answers, strict=True):
+        assert (answer.reason or "").startswith(LINES[line] or "") and bool(answer.reason) == bool(
+            LINES[line]
+        )
+    given = [answer for answer in answers if answer.text is not None]
+    assert given == model.answer(GOOD, beams=(5,))
+    assert [one.text for one in given] == [one.text for one in two.answer(GOOD, beams=(5,))]

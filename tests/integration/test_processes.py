@@ -27,12 +27,12 @@ def test_a_plain_script_gets_answers_that_spot_has_verified(tmp_path):
         "from sit_fairseq.models.fairseq_adapter import *\n"
         f"folder = {str(ROOT / 'checkpoints' / 'ltl')!r}\n"
         "model = SymbolInvariantTransformerModel.from_pretrained(folder, 'model.pt', folder)\n"
-        "(answer,) = model.translate(['U a X b'], verify='ltl')\n"
-        "print(repr(answer))\n"
+        "(answer,) = model.answer(['U a X b'], verify='ltl')\n"
+        "print(answer.verdict, answer.text)\n"
     )
     result = call(sys.executable, tmp_path / "plain.py", cwd=tmp_path, PYTHONPATH=str(ROOT))
     begins, answer = result.stdout.splitlines()
-    assert begins == "begins" and "{" in answer and "Unverified" not in answer
+    assert begins == "begins" and "{" in answer and "satisfied " in answer
     assert "Traceback" not in result.stderr
 
 

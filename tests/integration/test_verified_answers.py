@@ -8,8 +8,7 @@ from command_line import generate, interactive, printed, train
 
 from sit_fairseq.domains.by_name import make_judge
 from sit_fairseq.errors import UserError
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
-from sit_fairseq.tasks.python_interface import Unverified
+from sit_fairseq.model import Model
 
 SEARCH = ("--max-len-b", 12, "--batch-size", 50)
 VERIFY = ("--verify", "prop", "--verify-beams", "2,6")
@@ -55,19 +54,16 @@ def test_interactive(prop, tmp_path, capsys):
 
 
 def test_python(prop):
-    hub = SymbolInvariantTransformerModel.from_pretrained(
-        str(prop.trained.parent), prop.trained.name, str(prop.data)
-    )
     lines = ["& a ! a", *prop.lines[:30], "& a"]
-    found = hub.translate(lines, verify="prop", verify_beams=[2, 6], max_len_b=12)
-    judge = make_judge("prop")
+    model = Model.load(prop.trained)
+    found = model.answer(lines, beams=(2, 6), verify="prop", max_length=12)
+    judge, plain = make_judge("prop"), model.answer(lines[:-1], max_length=12)
     for line, answer in zip(lines[:-1], found):
-        verdict = judge.verify(line, answer).value
-        assert isinstance(answer, Unverified) == (verdict != "satisfied")
-        assert bool(answer) == (verdict == "satisfied" and answer != "")
-        assert getattr(answer, "verdict", "satisfied") == verdict
-    assert not found[0] and not found[-1] and any(type(answer) is str for answer in found)
-    assert all(type(answer) is str for answer in hub.translate(lines[:-1], max_len_b=12))
+        assert answer.verdict is judge.verify(line, answer.text)
+        assert (answer.reason is None) == (answer.verdict.value == "satisfied")
+    assert found[0].reason and found[-1].text is None
+    assert any(answer.verdict.value == "satisfied" for answer in found[:-1])
+    assert all(answer.text and answer.verdict is None for answer in plain)
 
 
 def test_training_on_accepted_and_refused_answers(prop, tmp_path, caplog, capsys):

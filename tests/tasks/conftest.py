@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import UNVALIDATED, preprocess_lines, train
-
-from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
+from fairseq import hub_utils
 
 
 @pytest.fixture(scope="session")
@@ -41,10 +40,9 @@ def options(section, **values):
 
 
 def load(checkpoint, data, **kwargs):
-    """fairseq's interface in Python."""
-    return SymbolInvariantTransformerModel.from_pretrained(
-        str(checkpoint.parent), checkpoint.name, str(data), **kwargs
-    )
+    """fairseq's own interface in Python."""
+    loaded = hub_utils.from_pretrained(str(checkpoint.parent), checkpoint.name, str(data), **kwargs)
+    return hub_utils.GeneratorHubInterface(loaded["args"], loaded["task"], loaded["models"])
 
 
 def set_tensor(tensor, name="encoder.layers.0.fc1.weight"):

@@ -152,9 +152,11 @@ def test_malformed_checkpoints_are_one_sentence(trained, changed, change, messag
 
 
 def test_weights_and_options_alone_are_a_checkpoint(trained, changed):
-    whole = load(changed(lambda state: None, "whole.pt"), trained[0])
-    bare = load(changed(without("optimizer_history", "extra_state", "task_state")), trained[0])
-    assert bare.translate(["& a ! b"]) == whole.translate(["& a ! b"])
+    bare = changed(without("optimizer_history", "extra_state", "task_state"))
+    assert load(bare, trained[0]).models
+    models = map(Model.load, (bare, trained[1]))
+    one, other = (model.answer(["& a ! b"], max_length=9) for model in models)
+    assert one == other
 
 
 def test_half_of_an_old_state_of_training_is_one_sentence(trained, changed):

@@ -20,7 +20,6 @@ from sit_fairseq.tasks import fairseq_patches
 from sit_fairseq.tasks import run as runs
 from sit_fairseq.tasks.fairseq_patches import patch_command
 from sit_fairseq.tasks.options import StreamTranslationConfig
-from sit_fairseq.tasks.python_interface import Unverified
 from sit_fairseq.tasks.run import Run, current_run, judge_answers
 from sit_fairseq.tasks.scoring import SemanticScorer, SemanticScorerConfig
 
@@ -113,20 +112,6 @@ def test_a_script_that_calls_things_alike_keeps_its_own(monkeypatch):
     monkeypatch.setitem(fairseq_patches.sys.modules, "__main__", script)
     patch_command()
     assert vars(script) == before
-
-
-# Answers in Python.
-
-
-@pytest.mark.parametrize(
-    "again", [lambda a: a, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))]
-)
-def test_an_unverified_answer_is_text_but_false(again):
-    answer = again(Unverified("a 1", "violated"))
-    assert isinstance(answer, Unverified) and answer.verdict == "violated"
-    assert answer == "a 1" and answer.split() == ["a", "1"] and f"{answer}!" == "a 1!"
-    assert not answer and [text for text in (answer, "a 0") if text] == ["a 0"]
-    assert repr(answer) == "Unverified('a 1', 'violated')"
 
 
 def test_steps_are_refused_where_no_search_has_any():

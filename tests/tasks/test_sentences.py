@@ -269,16 +269,6 @@ def test_a_line_is_refused_for_one_reason_whoever_reads_it(options):
     assert reasons.count(None) == len(options)
 
 
-def test_encoded_lines_are_checked_too():
-    """As users of fairseq's interface encode them."""
-    dictionary = make_dictionary()
-    sentences = make_sentences(dictionary)
-    for line, reason in (("& Z3 b", "holds <unk>, a token of"), ("& a", "formula")):
-        tokens = dictionary.encode_line(line, add_if_not_exist=False).long()
-        with pytest.raises(UnansweredError, match=f"^the sentence .*{reason}"):
-            sentences.typed(LanguagePairDataset([tokens], [len(tokens)], dictionary))
-
-
 def test_a_model_of_fairseqs_own_knows_no_new_names():
     dictionary = make_dictionary()
     sentences = Sentences(dictionary, 999, SimpleNamespace(max_positions=lambda: (999, 999)))

@@ -90,7 +90,6 @@ def test_fresh_symbols_count_as_streams():
     assert sentences.split(loaded(lines, dictionary), "x").most_fresh == {0: 2}
     unknown = loaded(lines, dictionary, with_target=False)
     assert sentences.split(unknown, "x").num_streams.tolist() == [5, 6, 8]
-    assert sentences.typed(unknown).num_streams.tolist() == [5, 6, 8]
 
 
 @pytest.mark.parametrize(

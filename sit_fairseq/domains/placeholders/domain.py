@@ -2,15 +2,14 @@
 
 import re
 from collections import Counter
-from typing import Hashable, List, Optional, Tuple
+from typing import List, Optional
 
 from sit_fairseq.domains import Domain
+from sit_fairseq.domains.placeholders.grammar import OnceGrammar
 from sit_fairseq.domains.placeholders.masks import in_order, placeholder_pattern
 from sit_fairseq.judging.judge import Judge
 from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.pattern import SymbolPattern
-from sit_fairseq.symbols.slot import Slot, Token
 
 _ALL = placeholder_pattern()
 
@@ -37,26 +36,6 @@ class PlaceholderJudge(Judge):
         if symbols is not None:
             return list(filter(SymbolPattern(symbols).is_symbol, text.split()))
         return [match.group() for match in self.pattern.finditer(text)]
-
-
-class OnceGrammar(Grammar):
-    """Answers that hold each symbol of their source as often as it, and no other one. It forces
-    placeholders to survive; what the words around them mean is the model's."""
-
-    def start(self, source: Tuple[Token, ...]) -> Hashable:
-        return tuple(sorted(Counter(token for token in source if isinstance(token, Slot)).items()))
-
-    def next(self, state: Hashable, token: Token) -> Optional[Hashable]:
-        if not isinstance(token, Slot):
-            return state
-        left = dict(state)
-        if token not in left:
-            return None
-        left[token] -= 1
-        return tuple((slot, number) for slot, number in sorted(left.items()) if number)
-
-    def shortest(self, state: Hashable) -> int:
-        return sum(number for _, number in state)
 
 
 DOMAIN = Domain(

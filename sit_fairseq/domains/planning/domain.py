@@ -2,7 +2,8 @@
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.planning.answering import PlanSolver
-from sit_fairseq.domains.planning.grammar import ActionGrammar, NextActionJudge
+from sit_fairseq.domains.planning.grammar import ActionGrammar
+from sit_fairseq.domains.planning.judge import NextActionJudge
 from sit_fairseq.domains.planning.recipe import LABELS, PlanningRecipe
 from sit_fairseq.domains.planning.sentences import symbols
 

@@ -1,17 +1,26 @@
-"""Encoder and decoder for one sentence, with nothing but tensors in and out.
+"""Encoder and decoder for one sentence, with nothing but tensors in and out, in torch's own operators,
+which PyTorch's exporter knows.
 
 Shapes: S streams, T source tokens, K hypotheses, P earlier steps, L layers of the decoder, H heads,
 C channels, V columns. S, T, K and P may change from call to call.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import List, Optional, Sequence, Tuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sit_fairseq.models.all_places import AllPlaces
-from sit_fairseq.models.attention import Kernel, KeysValues, Seen
+from sit_fairseq.models.attention import (
+    Kernel,
+    KeysValues,
+    Seen,
+    StreamSelfAttention,
+    ViewAttention,
+)
 from sit_fairseq.models.context import Context, EncodedSource
 from sit_fairseq.models.transformer import log_probabilities
 from sit_fairseq.symbols.slots import Slots
@@ -214,3 +223,26 @@ class SentenceDecoder(nn.Module):
         )
         logits = decoder(tokens.unsqueeze(1), step)
         return (log_probabilities(logits).squeeze(1), *(cache.all() for cache in own))
+
+
+def _kernel(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    mask: Optional[Tensor] = None,
+    causal: bool = False,
+) -> Tensor:
+    """Attends by torch's operator, whatever the lengths."""
+    return F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal)
+
+
+def plain_copy(model: nn.Module) -> nn.Module:
+    """Copies a model for PyTorch's exporter: on the CPU, in float32 and evaluation mode, with
+    attentions by torch's own operator."""
+    model = deepcopy(model).cpu().float()
+    model.eval()  # fairseq's returns nothing where generation was made fast
+    for module in model.modules():
+        if isinstance(module, (StreamSelfAttention, ViewAttention)):
+            module._kernel = _kernel
+    return model

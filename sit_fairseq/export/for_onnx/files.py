@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from copy import deepcopy
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import onnx
@@ -18,11 +19,9 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.export.checkpoint_folders import small_checkpoint
+from sit_fairseq.export.for_onnx.check import compare
+from sit_fairseq.export.for_onnx.networks import SentenceDecoder, SentenceEncoder, plain_copy
 from sit_fairseq.export.grammars import exported_grammar
-from sit_fairseq.export.one_sentence import SentenceDecoder, SentenceEncoder
-from sit_fairseq.export.plain_model import plain_copy
-from sit_fairseq.export.self_check import Agreement, compare
 from sit_fairseq.model import Model
 from sit_fairseq.models.language_model import SymbolInvariantLanguageModel
 from sit_fairseq.models.positions import TreePositions
@@ -33,29 +32,27 @@ FILES = ENCODER, DECODER, VOCABULARY = "encoder.onnx", "decoder.onnx", "vocabula
 _OPSET = 18
 
 
-def check_exportable(model: nn.Module) -> None:
+def check_exportable(model: Model) -> None:
     """Refuses what has no counterpart in the files.
 
     Raises:
         UserError: naming the option.
     """
-    if isinstance(model, SymbolInvariantLanguageModel):
+    model.checkpoint()  # refuses an ensemble
+    core = model.core
+    if isinstance(core, SymbolInvariantLanguageModel):
         raise UserError("a language model cannot be exported to ONNX; export it for transformers")
-    kind = model.encoder.cfg.options.symbol_embedding
-    if kind not in ("streams", "fixed"):
-        raise UserError(
-            f"a model with symbol_embedding {kind} cannot be exported to ONNX; those with streams "
-            "and fixed can"
-        )
-    if model.encoder.cfg.options.stream_places != "all":
-        raise UserError(
-            "a model with stream_places own cannot be exported to ONNX; export it for transformers"
-        )
-    if model.vocabulary.fresh_symbols:
-        raise UserError(
-            "a model with fresh_symbols cannot be exported to ONNX; answer with it by "
-            "fairseq-interactive or from_pretrained, or train one without them"
-        )
+    options = core.encoder.cfg.options
+    for fits, name in (
+        (options.symbol_embedding in ("streams", "fixed"), "symbol_embedding"),
+        (options.stream_places == "all", "stream_places"),
+        (not core.vocabulary.fresh_symbols, "fresh_symbols"),
+    ):
+        if not fits:
+            raise UserError(
+                f"a model with {name} {getattr(options, name)} cannot be exported to ONNX; export it "
+                "for transformers"
+            )
 
 
 def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Dict[str, Any]:
@@ -94,38 +91,37 @@ def vocabulary_description(model: nn.Module, domain: Optional[str] = None) -> Di
     }
 
 
-def export_onnx(checkpoint: Place, folder: Place) -> Agreement:
+def export(model: Model, folder: Place) -> str:
     """Writes ``encoder.onnx``, ``decoder.onnx`` and ``vocabulary.json`` into a folder.
 
     Returns:
-        How the answers of the files compare with the model's.
+        How far the files agree with the model, in words.
 
     Raises:
-        UserError: the checkpoint cannot be read or exported, or answers differ; then nothing is
+        UserError: the model cannot be exported, or the files compute something else; then nothing is
             written.
     """
-    small_checkpoint(checkpoint)  # refuses what none of the formats can take
-    model = Model.load(checkpoint)
-    check_exportable(model.core)
+    check_exportable(model)
     make_folder(folder)  # before what takes minutes
     with explaining_failure(folder), tempfile.TemporaryDirectory() as made:
-        write(model.core, made, model.domain)
-        agreement = compare(model, made)
+        description, core = write(model, made), deepcopy(model.core).cpu().float()
+        agreement = compare(core, made, description)
         with partial_files(*(os.path.join(folder, name) for name in FILES)) as partials:
             for name, partial in zip(FILES, partials):
                 shutil.copyfile(os.path.join(made, name), partial)
     return agreement
 
 
-def write(model: nn.Module, folder: str, domain: Optional[str] = None) -> None:
-    """Writes the files of a model that :func:`check_exportable` accepts."""
-    description = vocabulary_description(model, domain)
-    plain = plain_copy(model)
+def write(model: Model, folder: str) -> Dict[str, Any]:
+    """Writes the files of a model that :func:`check_exportable` accepts. Returns the content of
+    ``vocabulary.json``."""
+    description, plain = vocabulary_description(model.core, model.domain), plain_copy(model.core)
     _export_encoder(plain, description, os.path.join(folder, ENCODER))
     _export_decoder(plain, description, os.path.join(folder, DECODER))
     with open(os.path.join(folder, VOCABULARY), "w", encoding="utf-8", newline="\n") as file:
         json.dump(description, file, ensure_ascii=False, indent=1)
         file.write("\n")
+    return description
 
 
 # An example of an input, and the dimensions of it that may change.

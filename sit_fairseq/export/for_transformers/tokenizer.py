@@ -1,8 +1,4 @@
-"""The tokenizer of transformers: a name travels in the ids themselves.
-
-Base tokens have one id each; a symbol is spelled by the bytes of its name, the first of which says
-its sort. So tokenizer and model share no memory, and ids mean the same in every process.
-"""
+"""The tokenizer of transformers: a name travels in the ids themselves, see :class:`Spelling`."""
 
 import re
 import unicodedata
@@ -10,62 +6,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from transformers import PreTrainedTokenizer
 
+from sit_fairseq.export.for_transformers.spelling import BOS, EOS, UNK, Spelling
 from sit_fairseq.symbols.pattern import SPECIAL_TOKENS, SymbolPattern, word_fault
-
-BOS, PAD, EOS, UNK = range(4)
-
-
-class Spelling:
-    """Ids of tokens: rows of the model for base tokens, then 256 first bytes of a symbol for each
-    sort, then 256 further bytes.
-
-    Args:
-        tokens: by row, special ones left out.
-        sorts: how many sorts of symbols there are.
-    """
-
-    def __init__(self, tokens: Sequence[str], sorts: int) -> None:
-        self.tokens = [*SPECIAL_TOKENS, *tokens]
-        self.rows = {token: row for row, token in enumerate(self.tokens)}
-        self.further = len(self.tokens) + 256 * sorts
-        self.size = self.further + 256
-
-    def ids(self, token: str, sort: Optional[int]) -> List[int]:
-        """The ids of a token; ``sort`` is that of a symbol, None for a base token."""
-        if sort is None:
-            return [self.rows[token]]
-        first, *others = token.encode("utf-8", "surrogatepass")
-        start = len(self.tokens) + 256 * sort
-        return [start + first, *(self.further + other for other in others)]
-
-    def read(self, ids: Sequence[int]) -> List[Tuple[str, Optional[int]]]:
-        """The tokens that ids spell, each with its sort.
-
-        Raises:
-            ValueError: they spell none.
-        """
-        found: List[Tuple[Any, Optional[int]]] = []
-        for number in ids:
-            sort, byte = divmod(number - len(self.tokens), 256)
-            if 0 <= number < len(self.tokens):
-                found.append((self.tokens[number], None))
-            elif 0 <= number < self.further:
-                found.append((bytearray([byte]), sort))
-            elif found and isinstance(found[-1][0], bytearray) and number < self.size:
-                found[-1][0].append(byte)
-            else:
-                raise ValueError(f"the id {number} stands where no token goes on")
-        return [
-            (token if sort is None else token.decode("utf-8", "surrogatepass"), sort)
-            for token, sort in found
-        ]
-
-    def piece(self, number: int) -> str:
-        """The name of an id; of a symbol's byte: its sort, a space, which no token has, the byte."""
-        if number < len(self.tokens):
-            return self.tokens[number]
-        sort, byte = divmod(number - len(self.tokens), 256)
-        return f"{'' if number >= self.further else sort} {chr(byte)}"
 
 
 class SymbolTokenizer(PreTrainedTokenizer):

@@ -1,0 +1,60 @@
+"""Small checkpoints to be shipped: half precision, no optimizer, no paths."""
+
+import os
+from typing import Any, Dict, Optional
+
+from sit_fairseq.model import Model
+from sit_fairseq.models.config import LanguageModelConfig
+from sit_fairseq.models.loading import config_of
+from sit_fairseq.storage import checkpoints
+from sit_fairseq.storage.files import WEIGHTS, Place, partial_files
+from sit_fairseq.symbols.saved_tokens import saved_vocabulary
+
+
+def export(model: Model, folder: Place) -> str:
+    """Writes ``model.pt``, and the dictionaries that fairseq's commands ask for, into a folder.
+
+    Returns:
+        The name of the new checkpoint.
+
+    Raises:
+        UserError: the model is an ensemble, or the folder cannot be written.
+    """
+    return write_folder(folder, model.checkpoint(half=True))
+
+
+def write_folder(
+    folder: Place, state: Dict[str, Any], texts: Optional[Dict[str, str]] = None
+) -> str:
+    """Writes a small checkpoint into a folder, with texts by the names of their files.
+
+    Without texts it is a file of fairseq's, else one of weights alone, whose names begin with
+    ``core.`` if there is code among the texts.
+
+    Returns:
+        The name of the checkpoint.
+    """
+    task, (tokens, _) = state["cfg"]["task"], saved_vocabulary(state["model"])
+    sides = (
+        [""] if is_text(state["cfg"]) else [f".{task[s]}" for s in ("source_lang", "target_lang")]
+    )
+    dictionary = "".join(f"{token} 1\n" for token in tokens)
+    files = {**(texts or {}), **{f"dict{side}.txt": dictionary for side in sides}}
+    name = "model.pt" if texts is None else WEIGHTS
+    paths = [os.path.join(folder, file) for file in (name, *files)]
+    with partial_files(*paths) as (weights, *partials):
+        if texts is None:
+            checkpoints.write(state, weights)
+        else:
+            prefix = "core." if any(name.endswith(".py") for name in texts) else ""
+            named = {f"{prefix}{name}": value for name, value in state["model"].items()}
+            checkpoints.write_weights(named, weights)
+        for partial, text in zip(partials, files.values()):
+            with open(partial, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    return paths[0]
+
+
+def is_text(cfg: Dict[str, Any]) -> bool:
+    """Whether options of a checkpoint are those of a language model."""
+    return config_of(cfg["model"]) is LanguageModelConfig

@@ -1,0 +1,1 @@
+"""Networks that answer without Python: ONNX files."""
