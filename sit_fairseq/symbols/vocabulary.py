@@ -10,10 +10,19 @@ import torch
 from torch import Tensor, nn
 
 from sit_fairseq.errors import UserError
-from sit_fairseq.symbols import saved_tokens as saved
 from sit_fairseq.symbols.fresh import FreshSymbols, fresh_numbers
 from sit_fairseq.symbols.pattern import SymbolPattern
 from sit_fairseq.symbols.prefix import OwnArity
+from sit_fairseq.symbols.saved_tokens import (
+    buffer_text,
+    listing,
+    named_sorts,
+    operands_buffer,
+    saved_operands,
+    saved_vocabulary,
+    text_buffer,
+    without_embedding,
+)
 from sit_fairseq.symbols.slots import Slots, numbered
 from sit_fairseq.symbols.tokens import TokenTable
 
@@ -62,9 +71,9 @@ class Vocabulary(nn.Module):
         self.fresh_names, self._fresh_given = fresh_names, fresh_symbols
         self._arity = dict(arity)
         base_tokens = [] if dictionary.pattern is None else self._tokens_of_data()
-        self.register_buffer("base_tokens", saved.text_buffer("\n".join(base_tokens) or "\n"))
-        self.register_buffer("symbols", saved.text_buffer(dictionary.pattern or "\n"))
-        own = saved.operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
+        self.register_buffer("base_tokens", text_buffer("\n".join(base_tokens) or "\n"))
+        self.register_buffer("symbols", text_buffer(dictionary.pattern or "\n"))
+        own = operands_buffer(arity) if isinstance(arity, OwnArity) and arity else None
         self.register_buffer("operands", own)
         self._index(base_tokens)
         forbidden = torch.zeros(self.num_base, device="cpu")
@@ -191,7 +200,7 @@ class Vocabulary(nn.Module):
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
         """Takes over base tokens and pattern of a checkpoint; a UserError if they contradict the data
         or the pattern given by the user."""
-        found = saved.saved_vocabulary(state_dict, prefix)
+        found = saved_vocabulary(state_dict, prefix)
         if found is not None:
             base_tokens, pattern = found
             if self.dictionary.pattern is None:
@@ -201,14 +210,14 @@ class Vocabulary(nn.Module):
             # Sizes differ between checkpoints: make room before the values are copied.
             self.base_tokens = self.base_tokens.new_empty(state_dict[prefix + "base_tokens"].shape)
             # Fresh names may have widened the dictionary's since.
-            own = saved.buffer_text(self.symbols)
+            own = buffer_text(self.symbols)
             text = self.dictionary.pattern if own == "\n" else own
-            self.symbols = saved.text_buffer(text).to(self.symbols.device)
+            self.symbols = text_buffer(text).to(self.symbols.device)
             mask = state_dict.get(prefix + "source_only")
             self.source_only = None if mask is None else mask.float().to(self.symbols.device)
             operands = state_dict.get(prefix + "operands")
             if operands is not None:
-                self._arity = saved.saved_operands(operands)
+                self._arity = saved_operands(operands)
                 self.operands = self.symbols.new_empty(operands.shape)
             elif self.operands is not None:  # as the caller's domain says
                 state_dict = {**state_dict, prefix + "operands": self.operands}
@@ -225,17 +234,17 @@ class Vocabulary(nn.Module):
         for fault, reason in (
             (
                 self.dictionary.sorts != sorts,
-                f"the checkpoint has {saved.named_sorts(sorts)}, the pattern {own!r} has "
-                f"{saved.named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out",
+                f"the checkpoint has {named_sorts(sorts)}, the pattern {own!r} has "
+                f"{named_sorts(self.dictionary.sorts)}; name the same sorts, or leave it out",
             ),
             (
                 clash,
-                f"the pattern {own!r} matches {saved.listing(clash)}, which the checkpoint was trained "
+                f"the pattern {own!r} matches {listing(clash)}, which the checkpoint was trained "
                 "with as base tokens; leave the pattern out",
             ),
             (
                 unknown,
-                f"the data has {saved.without_embedding(unknown)}; remove them from the data; if they "
+                f"the data has {without_embedding(unknown)}; remove them from the data; if they "
                 "are interchangeable, let the pattern of a model with streams match them",
             ),
         ):
