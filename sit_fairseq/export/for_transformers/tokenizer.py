@@ -78,7 +78,8 @@ class SymbolTokenizer(PreTrainedTokenizer):
         known = word in self._spelling.rows or sort is not None
         fault = word_fault(word, known, self._pattern.text)
         if fault is not None:
-            advice = "pass from_pretrained another pattern, symbols=REGEX"
+            other = "pass from_pretrained another pattern, symbols=REGEX"
+            advice = "leave it out" if word in SPECIAL_TOKENS else other
             raise ValueError(f"the sentence {fault}; {advice}")
         return self._spelling.ids(word, sort)
 
