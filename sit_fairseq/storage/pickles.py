@@ -13,7 +13,7 @@ import pickle
 import struct
 import zipfile
 from pickle import UnpicklingError
-from typing import IO, Any, Callable, Dict, List, Optional, Tuple
+from typing import IO, Any, Callable, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -68,7 +68,7 @@ class _Reader(pickle._Unpickler):
             "numpy.dtype": lambda *parts: _Named("dtype", *parts),
         }
         for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            self._known[f"{module}.scalar"] = lambda kind, data: _numbers(data, kind)[0].item()
+            self._known[f"{module}.scalar"] = lambda kind, data: _numbers(data[:8], kind)[0].item()
             self._known[f"{module}._reconstruct"] = lambda *_: _Named("array")
 
     def find_class(self, module: str, name: str) -> Any:
@@ -80,6 +80,7 @@ class _Reader(pickle._Unpickler):
         marker, dtype, key, _, number = place[:5]
         if marker != "storage" or not isinstance(dtype, torch.dtype):
             raise UnpicklingError(f"it has numbers of the type {getattr(dtype, 'kind', '')[:80]!r}")
+        _refuse_names([key])
         if (key, dtype) not in self._storages:
             self._storages[key, dtype] = self._storage(key, dtype, number)
         return self._storages[key, dtype]
@@ -100,6 +101,7 @@ class _Reader(pickle._Unpickler):
             return self.plain(value.state or {}, depth + 1)
         if value.kind == "array":
             _, shape, dtype, _, data = value.state
+            self._count(len(data))
             return _numbers(data, dtype).reshape(self.plain(shape))
         raise UnpicklingError(f"it asks for {value.kind[:80]!r}")
 
@@ -147,9 +149,7 @@ class _Reader(pickle._Unpickler):
     def _set(self, items: List[Any]) -> None:
         if type(self.stack[-1]) is not dict or len(items) % 2:
             raise UnpicklingError("it takes something else for a dictionary")
-        # Of nested tuples the hash takes for ever.
-        if not all(isinstance(name, (str, bytes, int, float, type(None))) for name in items[::2]):
-            raise UnpicklingError("a name is no text or number")
+        _refuse_names(items[::2])
         self.stack[-1].update(zip(items[::2], items[1::2]))
 
     dispatch = {
@@ -163,6 +163,12 @@ class _Reader(pickle._Unpickler):
     }
 
 
+def _refuse_names(names: List[Any]) -> None:
+    # Of nested tuples the hash takes for ever.
+    if not all(isinstance(name, (str, bytes, int, float, type(None))) for name in names):
+        raise UnpicklingError("a name is no text or number")
+
+
 def _numbers(data: bytes, kind: Any) -> Tensor:
     """The numbers of bytes, given their type or a description of numpy's."""
     if isinstance(kind, _Named):
@@ -170,6 +176,8 @@ def _numbers(data: bytes, kind: Any) -> Tensor:
         if kind.kind != "dtype" or big or kind.parts[0] not in _NUMPY:
             raise UnpicklingError(f"it has numbers of the type {str(kind.parts)[:80]}")
         kind = _NUMPY[kind.parts[0]]
+    if not isinstance(data, bytes):  # of an int a bytearray would be so long
+        raise UnpicklingError("its numbers are no bytes")
     if not data:
         return torch.empty(0, dtype=kind, device="cpu")
     return torch.frombuffer(bytearray(data), dtype=kind)  # which may be written to
@@ -203,10 +211,12 @@ def read(path: str) -> Any:
 
 def _read_legacy(file: IO[bytes], size: int) -> Any:
     """Here the numbers of storages follow the pickles."""
-    storages: Dict[str, Tensor] = {}
+    storages, left = {}, size
 
     def storage(key: str, dtype: torch.dtype, number: int) -> Tensor:
-        if sum(made.nbytes for made in storages.values()) + number * dtype.itemsize > size:
+        nonlocal left
+        left -= abs(number) * dtype.itemsize
+        if left < 0:
             raise UnpicklingError("it ends too early")
         return storages.setdefault(key, torch.empty(number, dtype=dtype, device="cpu"))
 
@@ -215,8 +225,9 @@ def _read_legacy(file: IO[bytes], size: int) -> Any:
     for _ in range(2):  # the version, and the machine
         _Reader(file, size).load()
     reader = _Reader(file, size, storage)
-    content = reader.plain(reader.load())
-    for key in _Reader(file, size).load():
+    content, keys = reader.plain(reader.load()), _Reader(file, size).load()
+    _refuse_names(keys)
+    for key in keys:
         (number,) = _LEGACY_STORAGE.unpack(file.read(_LEGACY_STORAGE.size))
         if number != storages[key].numel():
             raise UnpicklingError("it ends too early")

@@ -103,7 +103,13 @@ AGAIN = (
     uni("x" * 10**5) + b"q\x00" + b"".join([b"c_codecs\nencode\nh\x00X\x06\0\0\0latin1\x86R"] * 99)
 )
 # A tuple of tuples as a name, whose hash takes for ever.
-KEY = b"}(" + b")" + b"q\x01h\x01h\x01\x87" * 60 + b"K\x01u"
+NESTED = b")" + b"q\x01h\x01h\x01\x87" * 60
+KEY = b"}(" + NESTED + b"K\x01u"
+PLACE = b"(" + uni("storage") + b"ctorch\nFloatStorage\n" + NESTED + uni("cpu") + b"K\x01tQ"
+# A number for the bytes of a number.
+SCALAR = (
+    b"cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n" + uni("f8") + b"\x85RJ\xff\xff\xff\x7f\x86R"
+)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +122,8 @@ KEY = b"}(" + b")" + b"q\x01h\x01h\x01\x87" * 60 + b"K\x01u"
         (b"(" + AGAIN + b"l", "torch.save does not write|more than 200000 values"),
         (b"]" + b"(" + AGAIN + b"e", "more than 200000 values"),
         (KEY, "a name is no text or number"),
+        (PLACE, "a name is no text or number"),
+        (SCALAR, "subscriptable"),
         (b"]q\x05h\x05a", "nested more than"),
         (b"N" + b"\x85" * 10**5, "nested more than"),
         (b"r\xff\xff\xff\x7f", "fairseq checkpoint"),
