@@ -10,7 +10,7 @@ from sit_fairseq.domains import Domain, find, known, names
 from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
-from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, accepting, own_object, refuse_other_logic
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.prefix import OwnArity
 
@@ -76,16 +76,8 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """The default judge of a semantics, which needs nothing but a problem and an answer; a
-    UserError if there is none, it compares with references, or lacks what it needs to decide
-    anything."""
-    judge = make_judge(semantics, parameter=parameter)
-    if judge.on_references:
-        reason = "compares answers with references, which sentences to be answered do not have"
-        raise UserError(f"{semantics} {reason}", parameter)
-    if judge.missing is not None:
-        raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
-    return judge
+    """The default judge of a semantics, see :func:`~sit_fairseq.judging.judge.accepting`."""
+    return accepting(make_judge(semantics, parameter=parameter), parameter)
 
 
 def domain_of(judge: Judge) -> Optional[Domain]:
