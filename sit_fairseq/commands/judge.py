@@ -95,6 +95,19 @@ def _symbols(name: str) -> Optional[str]:
     return None if domain is None else domain.symbols
 
 
+def refusal(grammar: Grammar, pattern: SymbolPattern, source: str, answer: str) -> Optional[str]:
+    """What a grammar refuses of an answer to a problem; None if it accepts all."""
+
+    def sort(token: str) -> Optional[str]:
+        return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
+
+    words = answer.split()
+    place = refused(grammar, *slotted(source.split(), words, sort))
+    if place is None:
+        return None
+    return f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
+
+
 def _refusals(
     grammar: Grammar,
     symbols: str,
@@ -103,21 +116,14 @@ def _refusals(
     answers: Sequence[str],
 ) -> Iterator[str]:
     """Says how many answers a grammar refuses, and names the first one."""
-    pattern = SymbolPattern(symbols)
-
-    def sort(token: str) -> Optional[str]:
-        return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
-
     refusals = []
     for number, (source, answer) in enumerate(zip(sources, answers), start=1):
-        words = answer.split()
         try:
-            place = refused(grammar, *slotted(source.split(), words, sort))
+            what = refusal(grammar, SymbolPattern(symbols), source, answer)
         except Exception as error:  # whatever their code raises
             place = f"line {number} ({type(error).__name__}: {error})"
             raise UserError(f"{args.constrained} fails on {place}; mend it")
-        if place is not None:
-            what = f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
+        if what is not None:
             refusals.append(f"Line {number}: {args.constrained} refuses {what}: {answer[:80]}")
     yield f"{args.constrained} refuses {len(refusals)} of {len(answers)} answers"
     yield from refusals[:_SHOWN]
