@@ -11,7 +11,6 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
-    Union,
 )
 
 from sit_fairseq.domains.planning.matching import Match, match
@@ -19,7 +18,7 @@ from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, r
 from sit_fairseq.domains.planning.proofs import beyond_reach, visited
 from sit_fairseq.domains.planning.sentences import atoms_of, one_way, wanted
 from sit_fairseq.domains.planning.strips import execute, written
-from sit_fairseq.domains.solver import Solved, Solver
+from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError
 
 # The most states that the model is asked about before it is asked whether there is a plan at all.
@@ -53,21 +52,28 @@ class PlanSolver(Solver):
 
     metavar = "DOMAIN.pddl PROBLEM.pddl"
     ending = ".plan"
-    beams = "1,10"
-    seconds = 300.0
+    none = "no plan exists"
+    usual = Limits((1, 10), 300.0)
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        if len(paths) < 2:
+    def __init__(
+        self,
+        domain: Any,
+        given: Sequence[Tuple[int, str]],
+        load: Callable[..., Any],
+        limits: Limits,
+    ) -> None:
+        if len(given) < 2:
             raise UserError("name a file with a domain, and then files with problems of it")
-        domain, *self.problems = paths
+        super().__init__(domain, given[1:], load, limits)
+        _, domain = given[0]
         read = read_domain(read_text(domain), domain)
         self._note = "action costs are ignored" if read.costs else ""
-        self._tasks: List[Union[Match, Solved]] = []
-        for path in self.problems:
-            status = "cannot be read"
+        self._tasks: List[Any] = []  # a Match, or what came of a problem without
+        for _, path in self.problems:
+            status = Status.unreadable
             try:
                 problem = read_problem(read_text(path), path, read)
-                status = "cannot be answered"
+                status = Status.unanswered
                 self._tasks.append(match(problem, domain))
             except UserError as error:
                 self._tasks.append(Solved(status, reason=str(error)))
@@ -86,9 +92,12 @@ class PlanSolver(Solver):
             return False
         return execute(*task.file, plan) is None
 
-    def solve(
-        self, places: Sequence[int], load: Callable[[], Any], beams: Sequence[int]
-    ) -> Iterator[Tuple[int, Solved]]:
+    def confirms(self, place: int, noted: Solved) -> bool:
+        if noted.status is Status.verified and not self.right(place, noted.text):
+            raise ValueError(f"it is no plan for {self.problems[place]}")
+        return noted.status is Status.verified
+
+    def answers(self, places: Sequence[int]) -> Iterator[Tuple[int, Solved]]:
         left: Dict[int, Match] = {}
         for place in places:
             task = self._tasks[place]
@@ -96,19 +105,17 @@ class PlanSolver(Solver):
                 yield place, task
                 continue
             goal = beyond_reach(*task.file)
-            fault = _unlearnt(task, load()) if goal is None else None
+            fault = _unlearnt(task, self.model) if goal is None else None
             if goal is not None:
                 yield place, _none(f"no action leads to {written(goal)}", task)
             elif fault is not None:
-                yield place, Solved("cannot be answered", reason=fault)
+                yield place, Solved(Status.unanswered, reason=fault)
             else:
                 left[place] = task
         if left:
-            yield from self._search(left, load(), beams)
+            yield from self._search(left, self.model)
 
-    def _search(
-        self, left: Dict[int, Match], model: Any, beams: Sequence[int]
-    ) -> Iterator[Tuple[int, Solved]]:
+    def _search(self, left: Dict[int, Match], model: Any) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch
             ModelActions,
             PlanSearch,
@@ -117,6 +124,7 @@ class PlanSolver(Solver):
 
         ask, known = ModelActions(model), frozenset(model.base_tokens)
         possible: Dict[int, Optional[bool]] = {}
+        beams = self.limits.beams
         quick = PlanSearch(width=beams[0], budget=_FIRST)
         for search in (quick, *(PlanSearch(width=width) for width in beams)):
             asked = list(left)
@@ -136,12 +144,16 @@ class PlanSolver(Solver):
                 if text is not None and self.right(place, text):
                     del left[place]
                     more = {"domain": task.domain.name, "actions": len(plan)}
-                    yield place, Solved("verified", text, "; ".join(filter(None, notes)), more=more)
+                    note = "; ".join(filter(None, notes))
+                    yield place, Solved(
+                        Status.verified, answer=text, text=text, reason=note, more=more
+                    )
         for place, task in left.items():
             untold = _untold(task, known)
             advice = f"; the model {untold}; change --path" if untold else ""
             reason = _UNVERIFIED[possible.get(place)] + advice
-            yield place, Solved("not verified", reason=reason, more={"domain": task.domain.name})
+            more = {"domain": task.domain.name}
+            yield place, Solved(Status.unverified, reason=reason, decided=False, more=more)
 
 
 def _unlearnt(task: Match, model: Any) -> Optional[str]:
@@ -169,4 +181,4 @@ def _untold(task: Match, known: Container[str]) -> str:
 
 def _none(reason: str, task: Match) -> Solved:
     more = {"domain": task.domain.name}
-    return Solved("no plan exists", reason=reason, proved=True, more=more)
+    return Solved(Status.impossible, reason=reason, more=more)
