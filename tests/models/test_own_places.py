@@ -1,5 +1,7 @@
 """``--stream-places own`` beside the laws: what is shared with ``all``, and how far it reaches."""
 
+import random
+
 import pytest
 import torch
 from conftest import SOURCES, encode, make_dictionary, make_sample
@@ -7,6 +9,7 @@ from searches import build, generate
 
 from sit_fairseq.model import Model
 from sit_fairseq.models import own_places
+from sit_fairseq.testing import assert_symbol_invariant, renaming
 
 MANY = [f"s{number}" for number in range(60)]
 
@@ -18,6 +21,43 @@ def pair():
     models = [build(dictionary, stream_places=places) for places in ("all", "own")]
     models[1].load_state_dict(models[0].state_dict())
     return dictionary, models
+
+
+def formula(names):
+    names = list(names)
+    while len(names) > 1:
+        names.append(f"| {names.pop(0)} {names.pop(0)}")
+    return names[0]
+
+
+@pytest.mark.parametrize("pattern", ["EP-DP-EA-DA-CP", "EP-DP-DA-CA-CP"])
+def test_there_may_be_more_symbols_than_in_training(pattern):
+    """Of any number: answers score as forced, and are renamed with their sentence."""
+    dictionary = make_dictionary(symbols=MANY, pattern="s[0-9]+")
+    model = build(dictionary, stream_places="own", stream_attention=pattern)
+    sources = [formula(MANY[:40]), formula(MANY[:2])]
+
+    def answer(sample):
+        found = generate([model], dictionary, sample, beam_size=3, max_len_b=8)
+        return {
+            f"{name} {row} {rank}": hypothesis[name]
+            for row, nbest in enumerate(found)
+            for rank, hypothesis in enumerate(nbest)
+            for name in ("tokens", "positional_scores")
+        }
+
+    sample = {"net_input": {"src_tokens": encode(dictionary, sources)}}
+    answers, others = answer(sample), random.Random(1).sample(MANY, 60)
+    cases = {"others": renaming(dictionary, dict(zip(MANY, others)))}
+    assert_symbol_invariant(answer, sample, cases, tolerance=0.0)
+    texts = [dictionary.string(answers[f"tokens {row} 0"]) for row in range(2)]
+    forced = make_sample(dictionary, sources, texts)
+    output = model(**forced["net_input"])
+    targets = model.get_targets(forced, output).unsqueeze(2)
+    scores = model.get_normalized_probs(output, True).gather(2, targets)[..., 0]
+    for row, one in enumerate(scores):
+        found = answers[f"positional_scores {row} 0"]
+        torch.testing.assert_close(one[: found.numel()], found, rtol=0, atol=1e-9)
 
 
 def test_a_step_keeps_two_rows_a_position(pair):
