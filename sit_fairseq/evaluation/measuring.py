@@ -3,8 +3,8 @@
 import os
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
@@ -22,9 +22,10 @@ from sit_fairseq.evaluation.answering import (
     ModelAnswerer,
     answer_all,
 )
-from sit_fairseq.evaluation.depends import depends_on, signature, versions
+from sit_fairseq.evaluation.depends import depends_on, versions
+from sit_fairseq.evaluation.measurement import Measurement
 from sit_fairseq.evaluation.result_file import file_beside, sha256_of
-from sit_fairseq.judging.judge import Problem, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, Problem, refuse_other_logic
 from sit_fairseq.judging.pool import JudgePool
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.storage.files import make_folder, read_sentences, sha256_of_file
@@ -36,25 +37,16 @@ from sit_fairseq.symbols.pattern import SymbolPattern
 BATCH, SEED, LOWEST = 64, 1, 0.8
 
 
-def _settings(options: Namespace) -> Dict[str, Any]:
-    """The options that numbers depend on."""
-    names = ["symbols", "semantics", "judge"]
-    names += ["beams", "verify", "constrained", "max_len", "top_n"] if options.path else []
-    names += ["names", "renamings", "counts"] if options.renamings else []
-    return {name: getattr(options, name) for name in names}
-
-
 class _Measured(NamedTuple):
     """The files read, the numbers, rows for people, the seconds that each sentence took, all verdicts
-    that the numbers are made of, and by name the options of columns that were searched differently.
-    """
+    that the numbers are made of, and by name how each column was measured."""
 
     files: Sequence[str]
     result: Dict[str, Any]
     table: Sequence[Sequence[Any]]
     seconds: Sequence[float]
     verdicts: Sequence[Verdict]
-    columns: Mapping[str, Namespace] = MappingProxyType({})
+    columns: Mapping[str, Measurement]
 
 
 def measure(options: Namespace, metric: str) -> str:
@@ -64,41 +56,42 @@ def measure(options: Namespace, metric: str) -> str:
     another name, for the result file.
     """
     judge = make_judge(options.semantics, options.judge, parameter="")
-    options.judge = judge.name
+    how = Measurement.of(options, judge.name)
     make_folder(os.path.dirname(options.result) or ".")
     kind = {"alpha-covariance": _renamed, "written": _written}.get(metric, _judged)
     try:
         with JudgePool(judge) as judges:
-            measured = kind(options, judges)
+            measured = kind(how, options, judges)
     except KeyboardInterrupt:
         raise UserError("Interrupted; the same command goes on with the answers it has so far.")
-    return _report(options, metric, judges, measured)
+    return _report(options, metric, judge, measured)
 
 
-def _answerer(options: Namespace) -> Answerer:
+def _answerer(how: Measurement) -> Answerer:
     """The model that the command line names, or the file of answers."""
-    if options.generated is not None:
-        if options.semantics == "alpha" and options.symbols is None:
+    if how.generated is not None:
+        if how.semantics == "alpha" and how.symbols is None:
             raise UserError("a file of answers does not say which tokens are symbols", "symbols")
-        return GivenAnswers(options.generated, options.symbols)
-    domain = domain_of(make_judge(options.semantics, parameter=""))
+        return GivenAnswers(how.generated, how.symbols)
+    domain = domain_of(make_judge(how.semantics, parameter=""))
     return ModelAnswerer(
-        options.path,
-        symbols=options.symbols,
+        how.path,
+        symbols=how.symbols,
         device="cuda" if torch.cuda.is_available() else "cpu",
-        beam=options.beams[0],
-        nbest=max(options.top_n or [1]),
-        max_len_a=options.max_len[0],
-        max_len_b=options.max_len[1],
-        verify=options.verify,
-        verify_beams=options.beams if options.verify else None,
-        constrained=options.constrained,
-        domain=None if domain is None else options.semantics,
+        beam=how.beams[0],
+        nbest=max(how.top_n or [1]),
+        max_len_a=how.max_len[0],
+        max_len_b=how.max_len[1],
+        verify=how.verify,
+        verify_beams=how.beams if how.verify else None,
+        constrained=how.constrained,
+        domain=None if domain is None else how.semantics,
         batch_size=BATCH,
     )
 
 
 def _answer(
+    how: Measurement,
     options: Namespace,
     asked: Answerer,
     problems: Sequence[Problem],
@@ -107,11 +100,11 @@ def _answer(
 ) -> List[Answered]:
     """Answers the problems of a part of a measurement and judges the answers, those of an interrupted
     run excepted."""
-    settings = {**_settings(options), "sentences": sha256_of(problems)}
+    settings = {**how.settings(), "sentences": sha256_of(problems)}
     if judges is not None and judges.judge.on_references:
         settings["references"] = sha256_of(str(problem.reference) for problem in problems)
     # Of verdicts only those that chose answers: others are asked for again.
-    depends = depends_on({"answerer": options.path or options.generated}, settings, asked.judge)
+    depends = depends_on({"answerer": how.answerer}, settings, asked.judge)
     path = file_beside(options.result, f"{part}.answers.jsonl")
     advice = "pass --restart to discard them, or another --result to keep them"
     messages = {"advice": advice, "where": "--result", "restart": options.restart}
@@ -119,13 +112,13 @@ def _answer(
         return answer_all(asked, problems, journal, judges)
 
 
-def _judged(options: Namespace, judges: JudgePool) -> _Measured:
+def _judged(how: Measurement, options: Namespace, judges: JudgePool) -> _Measured:
     """Correct answers in all, by size or by cell, and among the first n."""
     judge, cells, targets = judges.judge, None, None
     if os.path.isdir(options.data):
         grid, files = Grid.read(options.data), [f"{options.data}/{name}" for name in FILES]
         sources, targets, cells = grid.sources, grid.targets, grid.cells
-    elif options.top_n is None or os.path.exists(f"{options.data}.tgt"):
+    elif how.top_n is None or os.path.exists(f"{options.data}.tgt"):
         files = [f"{options.data}.src", f"{options.data}.tgt"]
         sources, targets = ([pair[side] for pair in read_pairs(options.data)] for side in (0, 1))
     else:
@@ -135,23 +128,24 @@ def _judged(options: Namespace, judges: JudgePool) -> _Measured:
         try:
             judge.check(source)
         except MalformedFormula as error:
-            raise UserError(f"sentence {number} is no problem of {options.semantics} ({error})")
-    asked = _answerer(options)
+            raise UserError(f"sentence {number} is no problem of {how.semantics} ({error})")
+    asked = _answerer(how)
     if isinstance(asked, ModelAnswerer):
         refuse_other_logic(judge, asked.model.base_tokens, parameter="")
     if sorted(options.by) == ["length", "symbols"] and cells is None:
-        pattern = _pattern(options, asked.symbols)
+        pattern = _pattern(how.semantics, asked.symbols)
         grid = grid_of_pairs(zip(sources, targets or sources), pattern.symbols, {})
         sources, targets, cells = grid.sources, targets and grid.targets, grid.cells
     problems = judge.problems(sources, targets, asked.symbols)
-    answered = _answer(options, asked, problems, judges)
+    how = replace(how, data=sha256_of([*sources, *(targets or ())]))
+    answered = _answer(how, options, asked, problems, judges)
     verdicts = [entry.verdicts for entry in answered]
     best, box = [ranked[0] for ranked in verdicts], None
     if cells is not None:
         box = correct.Box(options.by.get("symbols") or 5, options.by.get("length") or 35)
     figure = file_beside(options.result, ".png")
-    if options.top_n is not None:
-        result = correct.measure_top_n(verdicts, options.top_n, cells, box)
+    if how.top_n is not None:
+        result = correct.measure_top_n(verdicts, how.top_n, cells, box)
         table = correct.top_n_table(result)
         if cells is None:
             plots.draw_top_n(result, figure)
@@ -166,31 +160,32 @@ def _judged(options: Namespace, judges: JudgePool) -> _Measured:
         answers, (by,) = [entry.answers[0] for entry in answered], list(options.by) or ["symbols"]
         result = correct.measure_correct(judge, problems, answers, best, by)
         table = correct.correct_table(result)
-    return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)])
+    return _Measured(files, result, table, _seconds(answered), [*chain(*verdicts)], {"": how})
 
 
-def _pattern(options: Namespace, regex: Optional[str]) -> SymbolPattern:
-    pattern = correct.symbols_of(make_judge(options.semantics, parameter=""), regex)
+def _pattern(semantics: str, regex: Optional[str]) -> SymbolPattern:
+    pattern = correct.symbols_of(make_judge(semantics, parameter=""), regex)
     if pattern is None:
         raise UserError("pass --symbols REGEX to say which tokens are symbols")
     return pattern
 
 
 def _chosen(
-    options: Namespace, regex: Optional[str]
-) -> Tuple[SymbolPattern, List[alpha_covariance.RenamedProblem]]:
-    """The pattern of the symbols, and the problems with their renamings."""
-    sources, pattern = read_sentences(f"{options.data}.src"), _pattern(options, regex)
+    how: Measurement, data: str, regex: Optional[str]
+) -> Tuple[Measurement, SymbolPattern, List[alpha_covariance.RenamedProblem]]:
+    """The measurement with its names, the pattern of the symbols, and the problems with their
+    renamings."""
+    sources, pattern = read_sentences(f"{data}.src"), _pattern(how.semantics, regex)
     known = sorted({t for source in sources for t in source.split() if pattern.is_symbol(t)})
-    options.names = options.names or known
-    number, samples = options.renamings
-    choice = (options.names, options.counts, samples, number, SEED)
-    return pattern, alpha_covariance.choose_problems(sources, pattern, *choice)
+    how = replace(how, names=how.names or known, data=sha256_of(sources))
+    number, samples = how.renamings
+    choice = (how.names, how.counts, samples, number, SEED)
+    return how, pattern, alpha_covariance.choose_problems(sources, pattern, *choice)
 
 
 def write_questions(options: Namespace) -> str:
     """Writes the renamed problems with their renamed targets beside the result file."""
-    _, problems = _chosen(options, options.symbols)
+    *_, problems = _chosen(Measurement.of(options, ""), options.data, options.symbols)
     targets = dict(reversed(read_pairs(options.data)))
     # Twice inverted, it renames also what a target calls by one of the new names.
     whole = [(p.source, r.inverse().inverse()) for p in problems for r in p.renamings]
@@ -200,46 +195,44 @@ def write_questions(options: Namespace) -> str:
     return f"{len(questions)} problems in {prefix}.src and .tgt"
 
 
-def _renamed(options: Namespace, _: JudgePool) -> _Measured:
+def _renamed(how: Measurement, options: Namespace, _: JudgePool) -> _Measured:
     """Whether renamed problems get renamed answers."""
-    asked = _answerer(options)
-    pattern, problems = _chosen(options, asked.symbols)
+    asked = _answerer(how)
+    how, pattern, problems = _chosen(how, options.data, asked.symbols)
     renamed = [Problem(source) for problem in problems for source in problem.sources]
-    answered = _answer(options, asked, renamed)
+    answered = _answer(how, options, asked, renamed)
     for entry in answered:
         if entry.reason is not None:
             raise UserError(f"a renamed problem cannot be answered: {entry.reason}")
     fresh = pattern if asked.fresh_symbols else None
     answers = [entry.answers[0] for entry in answered]
-    result = alpha_covariance.measure_alpha_covariance(problems, answers, options.counts, fresh)
+    result = alpha_covariance.measure_alpha_covariance(problems, answers, how.counts, fresh)
     table = alpha_covariance.alpha_covariance_table(result)
-    return _Measured([f"{options.data}.src"], result, table, _seconds(answered), [])
+    return _Measured([f"{options.data}.src"], result, table, _seconds(answered), [], {"": how})
 
 
-def _written(options: Namespace, judges: JudgePool) -> _Measured:
+def _written(how: Measurement, options: Namespace, judges: JudgePool) -> _Measured:
     """Correct and verified answers to problems that people wrote."""
-    domain = find(options.semantics, "")
+    domain = find(how.semantics, "")
     if domain.held_out is None:
-        raise UserError(f"{options.semantics} has no sets that people wrote", "by")
-    if options.constrained is None and domain.grammar is not None:
-        options.constrained = options.semantics
+        raise UserError(f"{how.semantics} has no sets that people wrote", "by")
     sets = domain.held_out()
     every = [problem for found in sets.values() for problem in found]
-    narrow = Namespace(**{**vars(options), "beams": options.beams[:1]})
+    constrained = how.constrained or (how.semantics if domain.grammar is not None else None)
+    wide = replace(how, constrained=constrained, verify=how.semantics, data=sha256_of(every))
+    narrow = replace(wide, verify=None, beams=how.beams[:1])
     asked = _answerer(narrow)
     sources = written.readable_sources(asked.model, domain, every)
-    once = _answered(narrow, asked, judges, sources, ".beam")
+    once = _answered(narrow, options, asked, judges, sources, ".beam")
     first = [entry and entry.verdicts[0] for entry in once]
     left = [None if v is Verdict.satisfied else source for source, v in zip(sources, first)]
-    options.verify = options.semantics
-    again = _answered(options, _answerer(options), judges, left, ".verified")
+    again = _answered(wide, options, _answerer(wide), judges, left, ".verified")
     verified = [second.verdicts[0] if second else best for second, best in zip(again, first)]
     result = written.measure_written(sets, first, verified)
     verdicts = [verdict for verdict in (*first, *verified) if verdict]
     seconds = [sum(_seconds(filter(None, pair))) for pair in zip(once, again) if pair[0]]
-    table = written.written_table(result, options.beams[0])
-    columns = {"correct": narrow, "verified": options}
-    return _Measured([], result, table, seconds, verdicts, columns)
+    table = written.written_table(result, how.beams[0])
+    return _Measured([], result, table, seconds, verdicts, {"correct": narrow, "verified": wide})
 
 
 def _seconds(answered: Iterable[Answered]) -> List[float]:
@@ -247,6 +240,7 @@ def _seconds(answered: Iterable[Answered]) -> List[float]:
 
 
 def _answered(
+    how: Measurement,
     options: Namespace,
     asked: Answerer,
     judges: JudgePool,
@@ -258,27 +252,22 @@ def _answered(
     if not lines:
         return [None] * len(sources)
     problems = judges.judge.problems(lines, None, asked.symbols)
-    found = iter(_answer(options, asked, problems, judges, part))
+    found = iter(_answer(how, options, asked, problems, judges, part))
     return [None if source is None else next(found) for source in sources]
 
 
-def _report(options: Namespace, metric: str, judges: JudgePool, measured: _Measured) -> str:
+def _report(options: Namespace, metric: str, judge: Judge, measured: _Measured) -> str:
     """Writes the result file; returns the table, and all that the numbers depend on."""
-    judge, involved = judges.judge, [judges.judge]
-    if options.verify is not None:
-        involved.append(make_judge(options.verify, parameter="verify"))
-    libraries = [name for one in involved for name in one.versions()]
-    settings, model = _settings(options), options.path or options.generated
-    own = sorted({os.path.relpath(path) for one in involved for path in one.own_code()})
-    lines = {
-        name: signature(depends_on({"model": model}, _settings(searched), judge))
-        for name, searched in (measured.columns or {"": options}).items()
-    }
+    *_, how = measured.columns.values()
+    others = [] if how.verify is None else [make_judge(how.verify, parameter="verify")]
+    libraries = [name for one in (judge, *others) for name in one.versions()]
+    own = sorted({os.path.relpath(path) for one in (judge, *others) for path in one.own_code()})
+    lines = {name: column.signature(judge) for name, column in measured.columns.items()}
     content = {
         "metric": metric,
         "command": [os.path.basename(sys.argv[0]), *sys.argv[1:]],
-        "files": {path: sha256_of_file(path) for path in (*measured.files, model, *own)},
-        "options": settings,
+        "files": {path: sha256_of_file(path) for path in (*measured.files, how.answerer, *own)},
+        "options": how.settings(),
         "samples": len(measured.seconds),
         "seconds": sum(measured.seconds),
         "result": measured.result,

@@ -31,7 +31,6 @@ from sit_fairseq.domains.formulas.syntax import (
     ARITY,
     CONSTANTS,
     OPERATORS,
-    RESERVED,
     check_formula,
 )
 from sit_fairseq.domains.solver import Reading
