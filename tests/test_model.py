@@ -267,7 +267,6 @@ def of_task(**options):
     [
         of_task(source_lang="/../../evil"),  # which exports would name a file after
         *(of_task(target_lang="a\0"), of_task(source_lang="\ud800"), of_task(domain=[])),
-        lambda state: state.update(args=state["cfg"]["model"], cfg=None),  # as old fairseq's
     ],
 )
 def test_a_file_of_other_options_is_one_sentence(change, tmp_path):
