@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser, solver: Type[Solver]) -> None
     help_ = "most seconds for each problem (default: %(default)s)"
     seconds = at_least(0.001, float)
     add("--seconds", type=seconds, default=solver.seconds, metavar="S", help=help_)
+    for name, help_ in solver.switches.items():
+        add(f"--{name.replace('_', '-')}", action="store_true", help=help_)
     add("--json", action="store_true", help="one JSON object per problem")
     add("-v", "--verbose", action="store_true", help="say what is known of each problem")
 
@@ -41,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser, solver: Type[Solver]) -> None
 def main(args: argparse.Namespace, domain: Domain) -> None:
     """Solves problems and prints what came of each, in order."""
     solver = domain.solve(args.files)
+    for name in solver.switches:
+        setattr(solver, name, getattr(args, name))
     work = (_kept if args.output else _solved)(args, domain, solver)
     lacking, said = 0, ""
     with tqdm(total=len(solver.problems), unit=" problems", leave=False, disable=None) as bar:
@@ -113,7 +117,8 @@ def _kept(args: argparse.Namespace, domain: Domain, solver: Solver) -> Iterator[
     make_folder(args.output)
     paths = [os.path.join(args.output, name + solver.ending) for name in names]
     files = {str(at): path for at, path in enumerate(args.files)}
-    options = {"domain": domain.versioned, "beams": args.beams}
+    switches = {name: True for name in solver.switches if getattr(args, name)}
+    options = {"domain": domain.versioned, "beams": args.beams, **switches}
     depends = depends_on({"model": _path(args, domain), **files}, options, domain.judge())
     messages = {"advice": "pass --restart to begin anew", "where": "--output"}
     name = os.path.join(args.output, "answers.journal")

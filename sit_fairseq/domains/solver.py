@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Solver(ABC):
         ending: of the names of files with solutions.
         beams: the usual widths of the search.
         seconds: usually the most for a problem.
+        switches: options of its own, attributes that are True where they are given, and their help.
         problems: the file of each problem, in order.
     """
 
@@ -42,6 +43,7 @@ class Solver(ABC):
     ending: str
     beams: str
     seconds: float = 60.0
+    switches: Mapping[str, str] = {}
     problems: Sequence[str]
 
     @abstractmethod

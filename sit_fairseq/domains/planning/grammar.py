@@ -1,15 +1,10 @@
-"""The grammar of actions, and the judge of a single one."""
+"""The grammar of actions: those that are applicable where a sentence is asked about."""
 
-from typing import Dict, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.policies import good_actions
-from sit_fairseq.domains.planning.sentences import read_sentence
-from sit_fairseq.errors import MalformedFormula
-from sit_fairseq.judging.judge import Judge
-from sit_fairseq.judging.verdict import Verdict
-from sit_fairseq.search.grammar import Grammar
-from sit_fairseq.symbols.slot import Slot, Token
+from sit_fairseq.search.grammar import Grammar, slotted
+from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.slot import Token
 
 
 class _Node:
@@ -26,16 +21,27 @@ class _Node:
 
 
 class ActionGrammar(Grammar):
-    """The actions that are applicable in the state that a sentence tells."""
+    """The actions that sentences were told with, which a sentence does not say by itself.
+
+    Args:
+        symbols: the pattern of symbols.
+    """
+
+    def __init__(self, symbols: str) -> None:
+        self._pattern = SymbolPattern(symbols)
+        self._told: Dict[Tuple[Token, ...], _Node] = {}
+
+    def tell(self, sentences: Iterable[Tuple[List[str], List[List[str]]]]) -> None:
+        """Takes sentences, each with its actions, in the place of those before."""
+        self._told = {}
+        for sentence, actions in sentences:
+            source, _ = slotted(sentence, (), self._sort)
+            root = self._told[tuple(source)] = _Node()
+            for action in actions:
+                root.add(slotted(sentence, action, self._sort)[1])
 
     def start(self, source: Tuple[Token, ...]) -> _Node:
-        names = {f"{t.sort}{int(t)}": t for t in source if isinstance(t, Slot)}
-        words = [f"{t.sort}{int(t)}" if isinstance(t, Slot) else t for t in source]
-        domain, problem = read_sentence(words)
-        root = _Node()
-        for name, *objects in applicable(domain, problem.initial, problem.sorts):
-            root.add([name, *(names[one] for one in objects)])
-        return root
+        return self._told[source]
 
     def next(self, state: _Node, token: Token) -> Optional[_Node]:
         return state.next.get(token)
@@ -43,29 +49,5 @@ class ActionGrammar(Grammar):
     def shortest(self, state: _Node) -> int:
         return state.shortest
 
-
-class NextActionJudge(Judge):
-    """Judges a single action.
-
-    The verdict is satisfied for the actions that are good by the rules from which training data are
-    made; violated for others that are applicable, which a right plan may well have; invalid for all
-    else; error where the sentence is malformed.
-    """
-
-    semantics = "planning"
-    name = "good"
-    quick = True
-
-    def verify(self, problem: str, answer: str) -> Verdict:
-        action = tuple(answer.split())
-        try:
-            domain, read = read_sentence(problem.split())
-        except MalformedFormula:
-            return Verdict.error
-        if action in good_actions(domain, read):
-            return Verdict.satisfied
-        known = action in set(applicable(domain, read.initial, read.sorts))
-        return Verdict.violated if known else Verdict.invalid
-
-    def check(self, source: str) -> None:
-        read_sentence(source.split())
+    def _sort(self, word: str) -> Optional[str]:
+        return None if self._pattern.sort(word) is None else ""
