@@ -35,167 +35,224 @@ interrupted run goes on where it stopped, and judges again what it has.
 
 import argparse
 import codecs
+import inspect
 import json
+import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
-from sit_fairseq.commands import _solving
+import sit_fairseq
 from sit_fairseq.commands._options import at_least, numbers
 from sit_fairseq.datasets.pair_files import write_pairs
 from sit_fairseq.domains import Domain, find, names
-from sit_fairseq.domains.by_name import accepting_judge
+from sit_fairseq.domains.sentence_solver import SentenceSolver
+from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError, advised
-from sit_fairseq.judging.pool import JudgePool
-from sit_fairseq.storage.files import model_file
+from sit_fairseq.storage.files import make_folder, model_file, replacing
 from sit_fairseq.storage.journal import Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    if parser.words and not parser.words[0].startswith("-"):
-        solver = find(parser.words[0], "").solve
-        if solver is not None:
-            _solving.add_arguments(parser, solver)
-            return
+    first = (*parser.words, "-")[0]
+    solver = (None if first.startswith("-") else find(first, "").solve) or SentenceSolver
+    if solver.ending:
+        parser.description = inspect.cleandoc(solver.__doc__ or "")
     add = parser.add_argument
     readers = ", ".join(name for name in names() if find(name).read or find(name).solve)
-    help_ = f"what formulas mean: {readers}, or MODULE:OBJECT, your own"
+    help_ = f"what problems mean: {readers}, or MODULE:OBJECT, your own"
     add("domain", metavar="NAME", help=help_)
-    add("formulas", nargs="*", metavar="FORMULA")
-    help_ = "read formulas from a file, one a line; - is standard input"
-    add("--input", metavar="FILE", help=help_)
-    add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
+    add("given", nargs="*", metavar=solver.metavar)
+    form = parser.add_mutually_exclusive_group()
+    if solver.ending:
+        help_ = f"write each answer to DIR/PROBLEM{solver.ending}; an interrupted run goes on"
+        add("--output", metavar="DIR", help=help_)
+        add("-v", "--verbose", action="store_true", help="say what is known of each problem")
+    else:
+        help_ = "read problems from a file, one a line; - is standard input"
+        add("--input", metavar="FILE", help=help_)
+        add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
+        help_ = "print answers in the notation of data"
+        form.add_argument("--prefix", action="store_true", help=help_)
+    for name, help_ in solver.switches.items():
+        add(f"--{name.replace('_', '-')}", action="store_true", help=help_)
+    form.add_argument("--json", action="store_true", help="one JSON object per problem")
     add("--restart", action="store_true", help="begin anew instead of going on")
     help_ = "a model of your own, a file or a folder (default: the shipped one)"
     add("--path", type=model_file, metavar="MODEL", help=help_)
-    help_ = "beam widths; formulas without a verified answer are searched with the next one"
-    add("--beams", type=numbers, default="3,10,25,100", metavar="3,10,25,100", help=help_)
-    help_ = "most seconds for each formula (default: %(default)s)"
-    add("--seconds", type=at_least(0.001, float), default=60.0, metavar="S", help=help_)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--prefix", action="store_true", help="print answers in the notation of data")
-    form.add_argument("--json", action="store_true", help="one JSON object per formula")
+    help_ = "beam widths; problems without a verified answer are searched with the next one"
+    usual = ",".join(map(str, solver.usual.beams))
+    add("--beams", type=numbers, default=usual, metavar=usual, help=help_)
+    help_ = "most seconds for each problem (default: %(default)s)"
+    seconds = at_least(0.001, float)
+    add("--seconds", type=seconds, default=solver.usual.seconds, metavar="S", help=help_)
 
 
 def main(args: argparse.Namespace) -> None:
-    from sit_fairseq.evaluation.formula_answers import shipped_model
+    """Answers problems, and prints what came of each, in order."""
+    from sit_fairseq.model import Model
 
     domain = find(args.domain, "")
-    if domain.solve is not None:
-        if "files" not in args:
-            raise UserError(f"name the domain first: sit answer {args.domain}")
-        _solving.main(args, domain)
-        return
-    numbered = _formulas(args, domain)
-    formulas = [formula for _, formula in numbered]
-    if args.path is None and domain.model is None:
-        raise UserError(f"no model comes with {args.domain}; pass --path MODEL")
-    args.path = args.path or str(shipped_model(domain.model) / "model.pt")
-    lacking = 0
-    # A proof that there is no answer may take a sixth of the time: the search needs the rest.
-    with JudgePool(accepting_judge(args.domain, ""), timeout=args.seconds / 6) as judges:
-        work = _kept if args.output else _answers
-        with tqdm(total=len(formulas), unit=" formulas", leave=False, disable=None) as bar:
-            for answer, (number, _) in zip(work(args, domain, formulas, judges), numbered):
-                bar.write(_line(args, {"line": number, **answer}), file=sys.stdout)
+    if domain.solve is not None and "input" in args:
+        raise UserError(f"name the domain first: sit answer {args.domain}")
+    given, path = _given(args, domain), _model_path(args, domain)
+
+    def load(**options: Any) -> Model:
+        return Model.load(path, **options)
+
+    lacking, said = 0, ""
+    with domain.solver(given, load, Limits(args.beams, args.seconds)) as solver:
+        for name in solver.switches:
+            setattr(solver, name, getattr(args, name))
+        every = range(len(solver.problems))
+        work = _kept(args, path, solver) if args.output else _solved(solver, every)
+        with tqdm(total=len(every), unit=" problems", leave=False, disable=None) as bar:
+            for place, solved in _in_order(work, bar):
+                about = solver.about(place) if solver.ending and args.verbose else said
+                if about != said:
+                    bar.write(about, file=sys.stderr)
+                said = about
+                bar.write(_lines(args, solver, place, solved), file=sys.stdout)
                 sys.stdout.flush()
-                bar.update()
-                lacking += answer["status"] not in ("verified", "no answer exists")
+                lacking += solved.status not in (Status.verified, Status.impossible)
     if lacking:
         raise SystemExit(1)
 
 
-def _formulas(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
-    """The formulas with their lines in the file, or their places among the arguments, from 1; bytes
-    that are no UTF-8 become U+FFFD."""
-    if bool(args.formulas) == bool(args.input):
-        raise UserError("give formulas, or a file of them by --input, and not both")
-    if args.formulas:
-        given = (formula.encode("utf-8", "surrogatepass") for formula in args.formulas)
-        return list(enumerate((data.decode("utf-8", "replace") for data in given), start=1))
+def _model_path(args: argparse.Namespace, domain: Domain) -> str:
+    if args.path is not None:
+        return args.path
+    if domain.model is None:
+        raise UserError(f"no model comes with {args.domain}; pass --path MODEL")
+    package = Path(sit_fairseq.__file__).parent
+    for folder in (package.parent, package):
+        path = folder / "checkpoints" / domain.model / "model.pt"
+        if path.is_file():
+            return str(path)
+    raise UserError(f"no model {domain.model} comes with this installation; name one", "path")
+
+
+def _given(args: argparse.Namespace, domain: Domain) -> List[Tuple[int, str]]:
+    """What the command line names, or the problems of a file with their lines, from 1; bytes that are
+    no UTF-8 become U+FFFD."""
+    if domain.solve is not None:
+        return list(enumerate(args.given, start=1))
+    if bool(args.given) == bool(args.input):
+        raise UserError("give problems, or a file of them by --input, and not both")
+    if args.given:
+        texts = (text.encode("utf-8", "surrogatepass") for text in args.given)
+        return list(enumerate((data.decode("utf-8", "replace") for data in texts), start=1))
     try:
         data = sys.stdin.buffer.read() if args.input == "-" else Path(args.input).read_bytes()
     except OSError as error:
         raise UserError(f"{args.input} cannot be read: {error.strerror}", "input")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UserError(f"{args.input} is in UTF-16; save it as UTF-8", "input")
-    return (domain.split or _lines)(data.decode("utf-8-sig", "replace"))
+    return (domain.split or _split)(data.decode("utf-8-sig", "replace"))
 
 
-def _lines(text: str) -> List[Tuple[int, str]]:
+def _split(text: str) -> List[Tuple[int, str]]:
     lines = enumerate(map(str.strip, text.split("\n")), start=1)
     return [(number, line) for number, line in lines if line]
 
 
-def _answers(
-    args: argparse.Namespace, domain: Domain, formulas: Iterable[str], judges: JudgePool
-) -> Iterator[dict]:
-    """The answers as plain data, as they come."""
-    from sit_fairseq.evaluation.formula_answers import answer_formulas, symbols_of_questions
-    from sit_fairseq.model import Model
-
-    model = Model.load(args.path, symbols=symbols_of_questions(domain))
-    if model.fresh_symbols:
-        raise UserError(f"{args.path} writes names that formulas lack (--fresh-symbols)", "path")
-    for answer in answer_formulas(formulas, domain, model, judges, args.beams, args.seconds):
-        reason = advised(answer.reason, ())  # this command has no option that limits the search
-        yield {**asdict(answer), "status": answer.status.value, "reason": reason}
+def _in_order(work: Iterator[Tuple[int, Solved]], bar: tqdm) -> Iterator[Tuple[int, Solved]]:
+    waiting: Dict[int, Solved] = {}
+    place = 0
+    for at, solved in work:
+        bar.update()
+        waiting[at] = solved
+        while place in waiting:
+            yield place, waiting.pop(place)
+            place += 1
 
 
-def _kept(
-    args: argparse.Namespace, domain: Domain, formulas: List[str], judges: JudgePool
-) -> Iterator[dict]:
-    """Yields each answer, notes it in the journal, and writes all pairs at the end."""
+def _lines(args: argparse.Namespace, solver: Solver, place: int, solved: Solved) -> str:
+    """What came of a problem; of a file its name after a semicolon, then the verdict and the answer."""
+    (line, problem), verified = solver.problems[place], solved.status is Status.verified
+    none = solved.status is Status.impossible
+    status = solver.none if none else solved.status.value
+    if args.json:
+        known = {"line": line, "problem": problem, **asdict(solved), "status": status}
+        return json.dumps({**known, **known.pop("more")}, ensure_ascii=False)
+    if not solver.ending:
+        said = status if none else f"{status}: {solved.reason}"
+        return (solved.answer if args.prefix else solved.text) if verified else said
+    head = f"; {problem}: {status}" + f": {solved.reason}" * bool(solved.reason)
+    return head if args.output or not solved.text else f"{head}\n{solved.text}"
+
+
+def _solved(solver: Solver, places: Sequence[int]) -> Iterator[Tuple[int, Solved]]:
+    """Solves the problems of some places, each in its time."""
+    from sit_fairseq.evaluation.in_time import in_time
+
+    seconds = solver.limits.seconds
+    reason = f"the time limit of {seconds:g} seconds, --seconds"
+    late = Solved(Status.unverified, reason=reason, decided=False)
+    if places:
+        solver.model  # to load it takes nobody's time
+    for place, solved in in_time(places, solver.answers, seconds):
+        solved = solved or late
+        # This command has no other option that limits the search.
+        yield place, replace(solved, reason=advised(solved.reason, ()))
+
+
+def _kept(args: argparse.Namespace, path: str, solver: Solver) -> Iterator[Tuple[int, Solved]]:
+    """Notes each answer in a journal. Files with answers are written at once, pairs at the end."""
     from sit_fairseq.evaluation.depends import depends_on
 
-    options = {"domain": domain.versioned, "beams": args.beams, "formulas": formulas}
-    depends = depends_on({"model": args.path}, options, judges.judge)
-    name, advice = f"{args.output}.journal", "pass --restart to begin anew"
-    messages = {"advice": advice, "where": "--output", "restart": args.restart}
-    with Journal(name, "answers", depends, **messages) as journal:
-        known = _confirmed(domain, formulas, judges, journal)
-        left = [formula for at, formula in enumerate(formulas) if at not in known]
-        asked = _answers(args, domain, left, judges)
-        found = []
-        for at in range(len(formulas)):
-            found.append(known[at] if at in known else next(asked))
-            if at not in known:
-                journal.append({"index": at, **found[-1]})
-            yield found[-1]
-        pairs = [(a["source"], a["answer"]) for a in found if a["status"] == "verified"]
-        write_pairs(args.output, pairs)
+    problems, ending, domain = [text for _, text in solver.problems], solver.ending, solver.domain
+    stems = [Path(text).stem for text in problems] if ending else []
+    for name in stems:
+        if stems.count(name) > 1:
+            raise UserError(f"two problems are called {name}; write them to different folders")
+    if ending:
+        make_folder(args.output)
+    paths = [os.path.join(args.output, name + ending) for name in stems]
+    files = {"model": path, **{str(at): file for at, file in enumerate(args.given * bool(ending))}}
+    options = {"domain": domain.versioned, "beams": solver.limits.beams, "problems": problems}
+    options.update((name, True) for name in solver.switches if getattr(solver, name))
+    depends = depends_on(files, options, domain.judge())
+    messages = {"advice": "pass --restart to begin anew", "where": "--output"}
+    name = os.path.join(args.output, "answers.journal") if ending else f"{args.output}.journal"
+    found: Dict[int, Solved] = {}
+    with Journal(name, "answers", depends, restart=args.restart, **messages) as journal:
+        known = _confirmed(solver, journal)
+        left = [place for place in range(len(problems)) if place not in known]
+        for place, solved in chain(known.items(), _solved(solver, left)):
+            if ending and solved.status is Status.verified:
+                with replacing(paths[place]) as (file,):
+                    file.write(f"{solved.text}\n" if solved.text else "")
+            elif ending:
+                Path(paths[place]).unlink(missing_ok=True)  # of another run
+            if place not in known:
+                journal.append({"index": place, **asdict(solved)})
+            found[place] = solved
+            yield place, solved
+        if not ending:
+            ordered = [found[place] for place in range(len(problems))]
+            pairs = [(s.source, s.answer) for s in ordered if s.status is Status.verified]
+            write_pairs(args.output, pairs)
+            counts = f"{len(pairs)} verified pairs of {len(problems)} problems"
+            print(f"{counts} in {args.output}.src and .tgt", file=sys.stderr)
         journal.remove()
-    counts = f"{len(pairs)} verified pairs of {len(found)} formulas"
-    print(f"{counts} in {args.output}.src and .tgt", file=sys.stderr)
 
 
-def _confirmed(
-    domain: Domain, formulas: List[str], judges: JudgePool, journal: Journal
-) -> Dict[int, dict]:
-    """The entries of a journal that need not be asked again, by the place of the formula."""
-    from sit_fairseq.evaluation.formula_answers import confirmed
-
-    found: Dict[int, dict] = {}
+def _confirmed(solver: Solver, journal: Journal) -> Dict[int, Solved]:
+    """What a journal has that need not be found again, by the place of the problem."""
+    found: Dict[int, Solved] = {}
     for number, entry in enumerate(journal.entries, start=2):
         try:
-            at = entry.pop("index")
-            if at not in range(len(formulas)) or at in found:
+            place = entry.pop("index")
+            noted = Solved(**{**entry, "status": Status(entry["status"])})
+            if place not in range(len(solver.problems)) or place in found:
                 raise ValueError
-            if confirmed(formulas[at], entry, domain, judges) is not None:
-                found[at] = entry
+            if noted.decided is True and solver.confirms(place, noted):
+                found[place] = noted
         except (AttributeError, LookupError, TypeError, ValueError):
             raise journal.damaged(number)
     return found
-
-
-def _line(args: argparse.Namespace, answer: dict) -> str:
-    if args.json:
-        return json.dumps(answer, ensure_ascii=False)
-    if answer["status"] == "verified":
-        return answer["answer"] if args.prefix else answer["text"]
-    if answer["status"] == "no answer exists":
-        return answer["status"]
-    return f"{answer['status']}: {answer['reason']}"

@@ -25,8 +25,7 @@ from typing import Iterator, List, Optional, Sequence
 
 from sit_fairseq.commands._options import add_pattern, at_least
 from sit_fairseq.domains import find, names
-from sit_fairseq.domains.by_name import SEMANTICS, make_grammar, make_judge
-from sit_fairseq.domains.formulas.syntax import RESERVED
+from sit_fairseq.domains.by_name import SEMANTICS, domain_named, make_grammar, make_judge
 from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.judge import Judge, Problem
 from sit_fairseq.judging.pool import JudgePool
@@ -61,8 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     judge, sources = make_judge(args.semantics, args.judge), read_sentences(args.formulas)
     grammar = None if args.constrained is None else make_grammar(args.constrained)
-    if grammar is not None and ":" in args.constrained and args.symbols is None:
-        raise UserError("a grammar of your own needs --symbols.")
+    own = None if grammar is None else args.symbols or _symbols(args.constrained)
+    if grammar is not None and own is None:
+        raise UserError("a grammar without a domain needs --symbols.")
     if grammar is not None and args.semantics == "exact":
         raise UserError("exact has no problems for a grammar; choose another.")
     problems, answers = _problems(args, judge, sources), _lines(args.answers, args, sources)
@@ -79,7 +79,7 @@ def main(args: argparse.Namespace) -> None:
         counts.add_distance(judge.distance(problem, answer))
     print(counts, flush=True)
     if grammar is not None:
-        for line in _refusals(grammar, args, sources, answers):
+        for line in _refusals(grammar, own, args, sources, answers):
             print(line, flush=True)
     print(_speed(seconds, elapsed), file=sys.stderr)
     for number, problem in enumerate(problems if counts[Verdict.error] else (), start=1):
@@ -89,27 +89,41 @@ def main(args: argparse.Namespace) -> None:
             raise UserError(f"Line {number} of {args.formulas} is malformed: {error}.")
 
 
-def _refusals(
-    grammar: Grammar, args: argparse.Namespace, sources: Sequence[str], answers: Sequence[str]
-) -> Iterator[str]:
-    """Says how many answers a grammar refuses, and names the first one."""
-    pattern = None if args.symbols is None else SymbolPattern(args.symbols)
+def _symbols(name: str) -> Optional[str]:
+    """The pattern of a domain's symbols; None if the name is of none."""
+    domain = domain_named(name)
+    return None if domain is None else domain.symbols
+
+
+def refusal(grammar: Grammar, pattern: SymbolPattern, source: str, answer: str) -> Optional[str]:
+    """What a grammar refuses of an answer to a problem; None if it accepts all."""
 
     def sort(token: str) -> Optional[str]:
-        if pattern is None:  # as formulas have it
-            return None if token in RESERVED else ""
         return pattern.sorts[pattern.sort(token)] if pattern.is_symbol(token) else None
 
+    words = answer.split()
+    place = refused(grammar, *slotted(source.split(), words, sort))
+    if place is None:
+        return None
+    return f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
+
+
+def _refusals(
+    grammar: Grammar,
+    symbols: str,
+    args: argparse.Namespace,
+    sources: Sequence[str],
+    answers: Sequence[str],
+) -> Iterator[str]:
+    """Says how many answers a grammar refuses, and names the first one."""
     refusals = []
     for number, (source, answer) in enumerate(zip(sources, answers), start=1):
-        words = answer.split()
         try:
-            place = refused(grammar, *slotted(source.split(), words, sort))
+            what = refusal(grammar, SymbolPattern(symbols), source, answer)
         except Exception as error:  # whatever their code raises
             place = f"line {number} ({type(error).__name__}: {error})"
             raise UserError(f"{args.constrained} fails on {place}; mend it")
-        if place is not None:
-            what = f"{words[place]!r}, token {place + 1}" if place < len(words) else "its end"
+        if what is not None:
             refusals.append(f"Line {number}: {args.constrained} refuses {what}: {answer[:80]}")
     yield f"{args.constrained} refuses {len(refusals)} of {len(answers)} answers"
     yield from refusals[:_SHOWN]
@@ -137,7 +151,8 @@ def _problems(args: argparse.Namespace, judge: Judge, sources: Sequence[str]) ->
         if needed and not given:
             raise UserError(f"{semantics} needs --{name}.")
     references = _lines(args.references, args, sources) if compares else sources
-    pattern = None if args.symbols is None else SymbolPattern(args.symbols).text
+    symbols = args.symbols or _symbols(semantics)
+    pattern = None if symbols is None else SymbolPattern(symbols).text
     return judge.problems(sources, references if judge.on_references else None, pattern)
 
 

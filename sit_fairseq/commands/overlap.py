@@ -6,7 +6,8 @@
 
 A file is PREFIX.src of a data set, or any other by its name. Two sentences are equal up to renaming
 if an injective renaming of symbols turns one into the other. Sentences are formulas, whose leaves
-but constants are symbols, unless ``--symbols`` says which tokens are. The table counts the lines of
+but constants are symbols, unless ``--domain`` names another domain, or ``--symbols`` says which
+tokens are. The table counts the lines of
 a file with an equal line in another file or, in the rows of ``itself``, earlier in the same file.
 ``--write`` makes a test set of the pairs without an equal line.
 """
@@ -14,7 +15,7 @@ a file with an equal line in another file or, in the rows of ``itself``, earlier
 import argparse
 import sys
 from array import array
-from typing import Tuple
+from typing import Callable, Optional, Tuple
 
 from sit_fairseq.commands._options import add_pattern
 from sit_fairseq.datasets.pair_files import (
@@ -23,7 +24,8 @@ from sit_fairseq.datasets.pair_files import (
     source_file,
     write_pairs,
 )
-from sit_fairseq.domains.formulas.syntax import SYMBOLS, check_formula
+from sit_fairseq.domains import find
+from sit_fairseq.domains.by_name import assumed
 from sit_fairseq.errors import UserError
 from sit_fairseq.symbols.canonical_form import text_key
 from sit_fairseq.symbols.pattern import SymbolPattern
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     with_help = "files, or prefixes of data sets, to look in (default: each TEST in itself alone)"
     add("--with", dest="train", metavar="TRAIN", nargs="+", default=[], help=with_help)
     add_pattern(parser, "matches symbols in full, for sentences of any kind")
+    add("--domain", metavar="NAME", help="a domain whose sentences these are, or MODULE:OBJECT")
     write_help = "write the pairs of the one TEST that rename no line of a TRAIN and no other pair"
     add("--write", metavar="PREFIX", help=write_help)
     expect_help = "fail if a line of a TEST is a renaming of a line of a TRAIN"
@@ -52,9 +55,10 @@ def main(args: argparse.Namespace) -> None:
         raise UserError("--expect-none: say with --with what the files are compared with.")
     if args.write and len(args.test) > 1:
         raise UserError("--write makes one set: name one TEST")
-    pattern = SymbolPattern(args.symbols or SYMBOLS)
-    formulas = args.symbols is None
-    keys = {name: _keys(name, pattern, formulas) for name in (*args.test, *args.train)}
+    named = find(args.domain, "domain") if args.domain else assumed()
+    pattern = SymbolPattern(args.symbols or named.symbols)
+    check = named.judge().check if args.symbols is None else None
+    keys = {name: _keys(name, pattern, check) for name in (*args.test, *args.train)}
     rows = [("file", "lines", "in", "verbatim", "up to renaming"), ("---",) * 5]
     rows += [_repeated(name, keys[name]) for name in args.test]
     found = 0
@@ -81,12 +85,9 @@ def main(args: argparse.Namespace) -> None:
         raise UserError(f"{found} {reason}: generate the tests with --exclude.")
 
 
-def _keys(name: str, pattern: SymbolPattern, formulas: bool) -> _Keys:
-    def check(line: str) -> None:
-        check_formula(line.split())
-
+def _keys(name: str, pattern: SymbolPattern, check: Optional[Callable[[str], None]]) -> _Keys:
     texts, forms = array("Q"), array("Q")
-    for tokens, form in read_forms(name, pattern, check if formulas else None):
+    for tokens, form in read_forms(name, pattern, check):
         texts.append(text_key(" ".join(tokens)))
         forms.append(form)
     return texts, forms

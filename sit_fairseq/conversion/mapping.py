@@ -18,7 +18,7 @@ from omegaconf import DictConfig, open_dict
 from torch import Tensor
 
 from sit_fairseq.conversion.original import Original
-from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.positions import TreePositions
@@ -81,7 +81,7 @@ def convert(
     dictionary = stream_dictionary(original, symbols)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # for whatever is new
-        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=ARITY))
+        model = SymbolInvariantTransformerModel(cfg, Vocabulary(dictionary, arity=arity_of()))
     if isinstance(model.encoder.embed_positions, TreePositions):
         _refuse_operators_as_symbols(dictionary)
     account = Account()
@@ -158,7 +158,7 @@ def _joined(name: str, value: Tensor, parts: List[str], tensors: Dict[str, Tenso
 
 
 def _refuse_operators_as_symbols(dictionary: StreamDictionary) -> None:
-    operators = [token for token in dictionary.known_symbols() if token in ARITY]
+    operators = [token for token in dictionary.known_symbols() if token in arity_of()]
     if operators:
         raise UserError(
             f"the pattern {dictionary.pattern!r} matches the operator {operators[0]!r} of the "

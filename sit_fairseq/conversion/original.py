@@ -16,7 +16,7 @@ from fairseq.models.transformer import TransformerConfig, TransformerModelBase, 
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from sit_fairseq.domains.formulas.syntax import ARITY
+from sit_fairseq.domains.by_name import arity_of
 from sit_fairseq.errors import UserError
 from sit_fairseq.models.baselines import FixedVocabulary
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
@@ -322,7 +322,7 @@ def read_baseline(
     dictionaries = Dictionaries(data, *_languages(state, data), tokens, tokens)
     cfg = OmegaConf.create({**options, "fresh_symbols": 0})
     with _explaining_weights(path):
-        vocabulary = FixedVocabulary(StreamDictionary(), arity=ARITY)
+        vocabulary = FixedVocabulary(StreamDictionary(), arity=arity_of())
         model = SymbolInvariantTransformerModel(cfg, vocabulary)
         model.load_state_dict(dict(weights), strict=True)
     vocabulary, closed = model.eval().vocabulary, []

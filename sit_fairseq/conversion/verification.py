@@ -5,7 +5,6 @@ stream, and it must be computed as the original computes the sentence. The origi
 restricted to what both can produce: base tokens and that symbol.
 """
 
-import contextlib
 import itertools
 import math
 import os
@@ -24,11 +23,12 @@ from omegaconf import DictConfig
 from torch import Tensor, nn
 
 from sit_fairseq.conversion.original import Original, read_dictionary
-from sit_fairseq.domains.formulas.syntax import ARITY, check_formula
-from sit_fairseq.errors import MalformedFormula, UserError
+from sit_fairseq.domains.by_name import arity_of
+from sit_fairseq.errors import UserError
 from sit_fairseq.models.fairseq_adapter import SymbolInvariantTransformerModel
 from sit_fairseq.models.transformer import SymbolInvariantTransformer
 from sit_fairseq.search.fairseq_generator import StreamSequenceGenerator
+from sit_fairseq.symbols.prefix import tree_fault
 from sit_fairseq.symbols.slots import Slots
 from sit_fairseq.symbols.vocabulary import Vocabulary
 from sit_fairseq.tasks.stream_dictionary import StreamDictionary
@@ -139,19 +139,12 @@ def _of_split(original: Original, split: str, known: List[Set[str]], actual: str
         pair = Pair(*([d[i] for i in found[:-1]] for found, d in zip(numbers, words)))
         fits = all(len(found) <= limit for found, limit in zip(numbers, _limits(original)))
         if fits and actual in pair.source and all(map(set.issuperset, known, pair)):
-            if not _reads_formulas(original) or _is_formula(pair.source):
+            if not _reads_formulas(original) or tree_fault(pair.source, arity_of()) is None:
                 yield pair
 
 
 def _reads_formulas(original: Original) -> bool:
     return original.model_options["encoder_positions"] == "tree"
-
-
-def _is_formula(tokens: List[str]) -> bool:
-    with contextlib.suppress(MalformedFormula):
-        check_formula(tokens)
-        return True
-    return False
 
 
 def _at_random(original: Original, dictionary: StreamDictionary, actual: str) -> List[Pair]:
@@ -168,7 +161,7 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
         leaves = range(len(source))
         if _reads_formulas(original):
             source = _random_formula(rng, choices[0], lengths[0])
-            leaves = [i for i, token in enumerate(source) if token not in ARITY]
+            leaves = [i for i, token in enumerate(source) if token not in arity_of()]
         source[rng.choice(leaves)] = actual
         drawn.append(Pair(source, target))
     return drawn
@@ -176,8 +169,8 @@ def _at_random(original: Original, dictionary: StreamDictionary, actual: str) ->
 
 def _random_formula(rng: random.Random, tokens: List[str], most: int) -> List[str]:
     """A formula of some of these tokens, of which one is a leaf, and at most that many."""
-    token = rng.choice([token for token in tokens if ARITY.get(token, 0) < most])
-    operands = ARITY.get(token, 0)
+    token = rng.choice([token for token in tokens if arity_of().get(token, 0) < most])
+    operands = arity_of().get(token, 0)
     formula = [token]
     for _ in range(operands):
         formula += _random_formula(rng, tokens, (most - 1) // operands)

@@ -100,31 +100,45 @@ def generate(domain: Any, recipe: Recipe, prefix: str) -> Counter:
     up. Returns how many were left out, by the reason; a UserError if there are too few problems, or
     a file cannot be used.
     """
-    label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
-    try:
-        pickle.dumps(label)
-    except (AttributeError, pickle.PicklingError, TypeError) as error:
-        reason = "must be functions of a module, for other processes"
-        raise UserError(f"the labels of {domain.name} {reason} ({error}); mend it")
     versions = _versions(domain)
-    filling = Filling(domain.symbols, _excluded(domain, recipe.exclude))
     with ExitStack() as stack:
         journal: Optional[Journal] = None
         if isinstance(recipe, TimedRecipe):
             depends = {"domain": domain.versioned, **as_dict(recipe), "versions": versions}
             journal = stack.enter_context(_journal(prefix, "labels", recipe, depends))
-            pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
-            pairs = filling.fill(ByLength(recipe), partial(_kept_labels, pool, journal))
-        else:
-            chunks = stack.enter_context(WorkerPool(partial(_chunk, recipe, label), recipe.workers))
-            quota = BySize(recipe.size, _drawn(chunks, domain.name))
-            pairs = filling.fill(quota, quota.labels)
+        filling, pairs = _drawing(domain, recipe, stack, journal)
         write_pairs(prefix, tqdm(pairs, total=recipe.size, unit=" samples"))
         if journal is not None:
             with replacing(f"{prefix}.timeouts") as (file,):
                 file.writelines(f"{fault}\t{text}\n" for text, fault in filling.stopped.items())
             journal.remove()
     return filling.left_out
+
+
+def samples(domain: Any, recipe: Recipe) -> List[Pair]:
+    """The problems with their answers, as :func:`generate` writes them."""
+    _versions(domain)
+    with ExitStack() as stack:
+        return list(_drawing(domain, recipe, stack)[1])
+
+
+def _drawing(
+    domain: Any, recipe: Recipe, stack: ExitStack, journal: Optional[Journal] = None
+) -> Tuple[Filling, Iterator[Pair]]:
+    """A set in the making and its pairs; the stack ends the processes."""
+    label = domain.labels[getattr(recipe, "labels", next(iter(domain.labels)))]
+    try:
+        pickle.dumps(label)
+    except (AttributeError, pickle.PicklingError, TypeError) as error:
+        reason = "must be functions of a module, for other processes"
+        raise UserError(f"the labels of {domain.name} {reason} ({error}); mend it")
+    filling = Filling(domain.symbols, _excluded(domain, recipe.exclude))
+    if isinstance(recipe, TimedRecipe):
+        pool = stack.enter_context(LabelPool(label, recipe.workers, recipe.timeout))
+        return filling, filling.fill(ByLength(recipe), partial(_kept_labels, pool, journal))
+    chunks = stack.enter_context(WorkerPool(partial(_chunk, recipe, label), recipe.workers))
+    quota = BySize(recipe.size, _drawn(chunks, domain.name))
+    return filling, filling.fill(quota, quota.labels)
 
 
 def _chunk(recipe: Recipe, label: Labeller, number: int) -> Union[str, List[Tuple[str, Label]]]:
@@ -154,9 +168,11 @@ def _drawn(chunks: WorkerPool, domain: str) -> Iterator[List[Tuple[str, Label]]]
 
 
 def _kept_labels(
-    pool: LabelPool, journal: Journal, number: int, sources: List[str]
+    pool: LabelPool, journal: Optional[Journal], number: int, sources: List[str]
 ) -> Iterable[Label]:
     """The labels of a round, from the journal if an interrupted run made them."""
+    if journal is None:
+        return pool.labels(sources)
     if number < len(journal.entries):
         entry = journal.entries[number]
         if list(entry) != sources:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
-from sit_fairseq.domains.solver import Solver
+from sit_fairseq.domains.solver import Limits, Reading, Solver
 from sit_fairseq.errors import UserError, advised, excerpt
 from sit_fairseq.judging.judge import Judge, own_object
 from sit_fairseq.search.grammar import Grammar
@@ -31,10 +31,8 @@ class Domain:
         alias: another name of it.
         arity: number of operands of each token that has some, for positions in trees.
         grammar: makes the grammar of its answers.
-        read: a problem as people write it. The result has ``tokens``, over p0, p1, ..., and
-            ``names``, what the text calls these. Where symbols have sorts, ``tokens`` are over any
-            symbols of ``symbols``, and ``names`` are by symbol. A ValueError says why a text is no
-            problem. None for problems as data have them.
+        read: a problem as people write it, over p0, p1, ... or, where symbols have sorts, over any
+            of ``symbols``. A ValueError says why a text is none. None for problems as data have them.
         write: an answer for people, of its tokens and the names by symbol; None for one as data
             have it.
         split: the problems of a file with their lines, from 1; None for one in each line.
@@ -49,7 +47,7 @@ class Domain:
             of grids.
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
-        solve: solves the problems of files where one answer is not enough; None where it is.
+        solve: a subclass of Solver, where one answer of a model is not enough; None where it is.
         train: makes training data of files, for ``sit train``: a dataclass with the options as fields,
             ``metavar``, ``symbols`` and ``teach``. None where data are drawn.
         model: folder of the model that comes with the package.
@@ -62,7 +60,7 @@ class Domain:
     alias: str = ""
     arity: Mapping[str, int] = field(default_factory=dict)
     grammar: Optional[Callable[[], Grammar]] = None
-    read: Optional[Callable[[str], Any]] = None
+    read: Optional[Callable[[str], Reading]] = None
     write: Optional[Callable[[Sequence[str], Mapping[str, str]], str]] = None
     split: Optional[Callable[[str], List[Tuple[int, str]]]] = None
     rewrite: Optional[
@@ -122,6 +120,14 @@ class Domain:
     def versioned(self) -> str:
         """Name and version, ``ltl@1``."""
         return f"{self.name}@{self.version}"
+
+    def solver(
+        self, given: Sequence[Tuple[int, str]], load: Callable[..., Any], limits: Limits
+    ) -> Solver:
+        """Makes the solver of given problems, see :class:`~sit_fairseq.domains.solver.Solver`."""
+        from sit_fairseq.domains.sentence_solver import SentenceSolver
+
+        return (self.solve or SentenceSolver)(self, given, load, limits)
 
     def judge(self, name: Optional[str] = None) -> Judge:
         """Makes a judge by its name, None for the default one; a UserError if there is none."""

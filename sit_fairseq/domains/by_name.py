@@ -4,13 +4,13 @@ Whoever calls may name what is imported, ``MODULE:OBJECT``. A file may not: its 
 :func:`of_file` first.
 """
 
+from functools import lru_cache
 from typing import Any, Callable, Collection, Iterable, Mapping, Optional
 
 from sit_fairseq.domains import Domain, find, known, names
-from sit_fairseq.domains.formulas.syntax import ARITY
 from sit_fairseq.errors import UserError, excerpt
 from sit_fairseq.judging.equality_judges import AlphaJudge, ExactJudge
-from sit_fairseq.judging.judge import Judge, own_object, refuse_other_logic
+from sit_fairseq.judging.judge import Judge, accepting, own_object, refuse_other_logic
 from sit_fairseq.search.grammar import Grammar
 from sit_fairseq.symbols.prefix import OwnArity
 
@@ -76,31 +76,35 @@ def make_judge(semantics: str, judge: Optional[str] = None, parameter: str = "se
 
 
 def accepting_judge(semantics: str, parameter: str = "verify") -> Judge:
-    """The default judge of a semantics, which needs nothing but a problem and an answer; a
-    UserError if there is none, it compares with references, or lacks what it needs to decide
-    anything."""
-    judge = make_judge(semantics, parameter=parameter)
-    if judge.on_references:
-        reason = "compares answers with references, which sentences to be answered do not have"
-        raise UserError(f"{semantics} {reason}", parameter)
-    if judge.missing is not None:
-        raise UserError(f"{semantics} needs what is not installed: {judge.missing}", parameter)
-    return judge
+    """The default judge of a semantics, see :func:`~sit_fairseq.judging.judge.accepting`."""
+    return accepting(make_judge(semantics, parameter=parameter), parameter)
 
 
 def domain_of(judge: Judge) -> Optional[Domain]:
     """The domain that a judge is of; None for a judge by itself."""
-    if ":" not in judge.semantics:
-        return known(judge.semantics)
-    own = own_object(judge.semantics, "semantics", Judge, Domain)
+    return domain_named(judge.semantics)
+
+
+def domain_named(name: str) -> Optional[Domain]:
+    """The domain of a name; None for a judge or a grammar by itself."""
+    if ":" not in name:
+        return known(name)
+    own = own_object(name, "semantics", Judge, Grammar, Domain)
     return own if isinstance(own, Domain) else None
 
 
-def arity_of(domain: Optional[str]) -> Mapping[str, int]:
+@lru_cache(maxsize=None)
+def assumed() -> Domain:
+    """The domain of the package with the most operators: formulas are read by it where nobody names
+    a domain."""
+    return max(map(find, names()), key=lambda domain: len(domain.arity))
+
+
+def arity_of(domain: Optional[str] = None) -> Mapping[str, int]:
     """The numbers of operands of tokens, for the positions of a model in trees, by the domain that
-    its file names; formulas' if that is none of the package."""
+    its file names; of the :func:`assumed` one if that is none of the package."""
     found = known(domain) if is_ours(domain) else None
-    return ARITY if found is None else found.arity
+    return (found or assumed()).arity
 
 
 def given_arity(domain: str) -> Mapping[str, int]:

@@ -1,8 +1,37 @@
-"""Solvers: problems in files that take many answers of a model each, for ``sit answer``."""
+"""How problems are answered as people write them: what every solver has, for ``sit answer``."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from enum import Enum
+from functools import cached_property
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Sequence, Tuple
+
+
+class Reading(NamedTuple):
+    """What a text says.
+
+    Attributes:
+        tokens: the problem as data have it.
+        names: what the text calls each symbol among them: any text.
+    """
+
+    tokens: Sequence[str]
+    names: Mapping[str, str]
+
+    @classmethod
+    def numbered(cls, tokens: Sequence[str], names: Sequence[str]) -> "Reading":
+        """Of tokens over p0, p1, ..., and the names of these."""
+        return cls(tokens, {f"p{number}": name for number, name in enumerate(names)})
+
+
+class Status(str, Enum):
+    """The outcome for a problem."""
+
+    verified = "verified"  # a judge has accepted the answer
+    impossible = "no answer exists"  # it is proved
+    unverified = "not verified"  # the search found none that the judge accepts
+    unreadable = "cannot be read"
+    unanswered = "cannot be answered"  # by this model, as it is too long for example
 
 
 @dataclass(frozen=True)
@@ -10,61 +39,93 @@ class Solved:
     """What came of a problem.
 
     Attributes:
-        status: ``verified``, or what there is instead of a solution.
-        text: the solution as its file has it, without the last line's end; None if there is none.
-        reason: why there is none, where the status does not say it; or what there is to say of it.
-        proved: whether it is proved that there is none.
+        status: the outcome.
+        source: the problem in the notation of data, where it is one sentence. A name that is no
+            single word is not in it: the symbols are p0, p1, ... then.
+        answer: likewise; empty unless it is verified.
+        text: the answer for people.
+        reason: why there is none, or what there is to say of it.
+        decided: whether the same would come of it with more time.
+        names: what people call each symbol of ``source`` and ``answer``.
         more: what else to print as JSON.
     """
 
-    status: str
-    text: Optional[str] = None
+    status: Status
+    source: str = ""
+    answer: str = ""
+    text: str = ""
     reason: str = ""
-    proved: bool = False
+    decided: bool = True
+    names: Dict[str, str] = field(default_factory=dict)
     more: Dict[str, Any] = field(default_factory=dict)
 
 
+class Limits(NamedTuple):
+    """How long to search: the widths of the beam, narrow ones first, and the seconds for a problem."""
+
+    beams: Sequence[int]
+    seconds: float
+
+
 class Solver(ABC):
-    """Solves the problems of some files. The docstring of a subclass is its help.
+    """Answers the problems of a domain. It is a context manager, which ends its processes. The
+    docstring of a subclass is the help of ``sit answer NAME``.
 
     Args:
-        paths: the files that the command line names; a UserError if they cannot be used.
+        domain: of the problems, a :class:`~sit_fairseq.domains.Domain`.
+        given: the texts that the command line has, or names of files, each with its number, from 1;
+            a UserError if they cannot be used.
+        load: loads the model, a :class:`~sit_fairseq.model.Model`, with the options of its ``load``.
+        limits: of the search.
 
     Attributes:
-        metavar: what the files are, for the help.
-        ending: of the names of files with solutions.
-        beams: the usual widths of the search.
-        seconds: usually the most for a problem.
+        metavar: what is given, for the help.
+        ending: of the names of files with answers, where each problem is a file; else empty.
+        none: what to say of a problem that has no answer.
+        usual: the limits where none are given.
         switches: options of its own, attributes that are True where they are given, and their help.
-        problems: the file of each problem, in order.
+        problems: those given, with their numbers, in order.
     """
 
     metavar: str
-    ending: str
-    beams: str
-    seconds: float = 60.0
+    ending: str = ""
+    none: str = Status.impossible.value
+    usual: Limits
     switches: Mapping[str, str] = {}
-    problems: Sequence[str]
+    problems: Sequence[Tuple[int, str]]
 
-    @abstractmethod
-    def __init__(self, paths: Sequence[str]) -> None: ...
+    def __init__(
+        self,
+        domain: Any,
+        given: Sequence[Tuple[int, str]],
+        load: Callable[..., Any],
+        limits: Limits,
+    ) -> None:
+        self.domain, self.problems, self.load, self.limits = domain, given, load, limits
 
-    @abstractmethod
+    def __enter__(self) -> "Solver":
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends its processes, if it has any."""
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, which is loaded when it is asked for."""
+        return self.load()
+
     def about(self, place: int) -> str:
-        """What is known of a problem before a model is asked."""
+        """What is known of a problem before a model is asked, for ``-v``."""
+        return ""
 
     @abstractmethod
-    def right(self, place: int, text: str) -> bool:
-        """Whether a text is a solution of a problem."""
+    def answers(self, places: Sequence[int]) -> Iterator[Tuple[int, Solved]]:
+        """Yields what came of the problems of some places, as soon as it is known."""
 
     @abstractmethod
-    def solve(
-        self, places: Sequence[int], load: Callable[[], Any], beams: Sequence[int]
-    ) -> Iterator[Tuple[int, Solved]]:
-        """Yields what came of each problem of some places, as soon as it is known.
-
-        Args:
-            places: of the problems.
-            load: gives the model.
-            beams: widths; problems without a solution are searched with the next one.
-        """
+    def confirms(self, place: int, noted: Solved) -> bool:
+        """Whether what an interrupted run noted of a problem need not be found again; a ValueError
+        or TypeError if it is not what becomes of the problem."""

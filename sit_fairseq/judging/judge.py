@@ -124,6 +124,19 @@ def own_object(place: str, parameter: str, *kinds: Type[Own]) -> Own:
     return own
 
 
+def accepting(judge: Judge, parameter: str) -> Judge:
+    """The judge, which needs nothing but a problem and an answer; a UserError if it compares answers
+    with references, or lacks what it needs to decide anything."""
+    if judge.on_references:
+        reason = "compares answers with references, which sentences to be answered do not have"
+        raise UserError(f"{judge.semantics} {reason}", parameter)
+    if judge.missing is not None:
+        raise UserError(
+            f"{judge.semantics} needs what is not installed: {judge.missing}", parameter
+        )
+    return judge
+
+
 def refuse_other_logic(
     judge: Union[Judge, Type[Judge]], base_tokens: Iterable[str], parameter: str = "verify"
 ) -> None:

@@ -32,9 +32,9 @@ def test_formulas_of_any_notation_and_names(answer):
     lines, status = answer("prop", *formulas, "--json")
     assert status == 0
     for formula, line in zip(formulas, map(json.loads, lines)):
-        assert line["formula"] == formula and line["status"] == "verified"
+        assert line["problem"] == formula and line["status"] == "verified"
         reading = read_formula(formula, temporal=False)
-        numbers = {name: f"p{number}" for number, name in enumerate(reading.names)}
+        numbers = {name: symbol for symbol, name in reading.names.items()}
         numbers = {} if "my event" in numbers else numbers
         tokens = [numbers.get(word, word) for word in line["answer"].split()]
         verdict = make_judge("prop").verify(" ".join(reading.tokens), " ".join(tokens))
@@ -220,7 +220,7 @@ def test_lines_and_names_of_json(answer, tmp_path):
     lines, status = answer("prop", "--input", tmp_path / "formulas", "--json")
     found = list(map(json.loads, lines))
     assert status == 0 and [one["line"] for one in found] == [3, 4, 6]
-    assert [one["formula"] for one in found] == ["a & p0", 'p1 & "two words"', '"a//b" & c']
+    assert [one["problem"] for one in found] == ["a & p0", 'p1 & "two words"', '"a//b" & c']
     assert [one["source"] for one in found] == ["& a p0", "& p0 p1", "& p0 p1"]
     assert found[0]["names"] == {"a": "a", "p0": "p0"}
     assert found[1]["names"] == {"p0": "p1", "p1": "two words"}
@@ -282,7 +282,7 @@ def test_fairseqs_own_model_is_refused(tmp_path):
 
 
 def test_a_model_that_writes_new_names_is_refused():
-    with pytest.raises(UserError, match="writes names that formulas lack.*change --path"):
+    with pytest.raises(UserError, match="writes names that problems lack.*change --path"):
         sit("answer", "prop", "--path", ROOT / "checkpoints/binding/model.pt", "a")
 
 
@@ -315,8 +315,8 @@ def test_another_encoding_is_one_mistake(tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((), "give formulas, or a file of them by --input"),
-        (("a", "--input", "x"), "give formulas, or a file of them by --input"),
+        ((), "give problems, or a file of them by --input"),
+        (("a", "--input", "x"), "give problems, or a file of them by --input"),
         (("--input", "no_such"), "no_such cannot be read.*change --input"),
     ],
 )
@@ -326,13 +326,13 @@ def test_mistakes(arguments, message):
 
 
 OWN = """from dataclasses import replace
-from types import SimpleNamespace
 from sit_fairseq.domains import find
+from sit_fairseq.domains.solver import Reading
 
 def read(text):
     if text != "one of two":
         raise ValueError("no such riddle")
-    return SimpleNamespace(tokens=["|", "p0", "p1"], names=["heads", "two words"])
+    return Reading(["|", "p0", "p1"], {"p0": "heads", "p1": "two words"})
 
 def write(tokens, names):
     return f"say {names[tokens[0]]}"

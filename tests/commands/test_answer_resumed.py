@@ -6,13 +6,13 @@ from unittest import mock
 import pytest
 from command_line import sit
 
+from sit_fairseq.domains.sentence_solver import SentenceSolver
 from sit_fairseq.errors import UserError
-from sit_fairseq.evaluation import formula_answers, in_time
+from sit_fairseq.evaluation import in_time
 from sit_fairseq.model import Model
 
 NOTED = {
     "index": 0,
-    "formula": "a & b",
     "status": "verified",
     "source": "& a b",
     "answer": "a 1 b 1",
@@ -20,10 +20,11 @@ NOTED = {
     "reason": "",
     "decided": True,
     "names": {"a": "a", "b": "b"},
+    "more": {},
 }
 OTHERS = [
-    {**NOTED, "index": 1, "formula": "c | d", "source": "| c d", "answer": "c 1", "text": "c"},
-    {**NOTED, "index": 2, "formula": "e & !e", "source": "& e ! e", "answer": "", "text": ""},
+    {**NOTED, "index": 1, "source": "| c d", "answer": "c 1", "text": "c"},
+    {**NOTED, "index": 2, "source": "& e ! e", "answer": "", "text": ""},
 ]
 OTHERS[0].update(names={"c": "c", "d": "d"})
 OTHERS[1].update(
@@ -82,15 +83,11 @@ def test_what_was_decided_is_not_asked_again(resumed, note, lines, asked):
     [
         {},
         {**NOTED, "answer": "a 0", "text": "!a"},
-        {**NOTED, "text": "a"},
         {**NOTED, "source": "& b a"},
-        {**NOTED, "formula": "a"},
         {**NOTED, "index": 3},
         {**NOTED, "status": "no answer exists", "answer": "", "text": ""},
-        {**NOTED, "status": "cannot be read", "reason": "it is nonsense"},
-        {**NOTED, "status": "not verified", "answer": "", "text": "", "reason": "so\na & b"},
         {**UNVERIFIED, "names": {"a": "b"}},
-        {**NOTED, "more": 1},
+        {**UNVERIFIED, "reason": "so\na & b"},
     ],
 )
 def test_a_note_that_is_not_so_is_named(resumed, forged):
@@ -108,15 +105,15 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
     (tmp_path / "formulas").write_text("a\n!a\na & b\na | b\n")
     files = ("--input", tmp_path / "formulas", "--output", tmp_path / "out")
     asked = []
-    read = formula_answers._read
+    read = SentenceSolver._read
 
-    def stopping(formula, domain):
-        asked.append(formula)
-        if formula == "a | b" and len(asked) == 4:
+    def stopping(solver, place):
+        asked.append(solver.problems[place][1])
+        if asked[-1] == "a | b" and len(asked) == 4:
             raise KeyboardInterrupt
-        return read(formula, domain)
+        return read(solver, place)
 
-    monkeypatch.setattr(formula_answers, "_read", stopping)
+    monkeypatch.setattr(SentenceSolver, "_read", stopping)
     with pytest.raises(KeyboardInterrupt):
         sit("answer", "prop", *files)
     assert not (tmp_path / "out.src").exists()
@@ -135,14 +132,15 @@ def test_an_interrupted_run_goes_on(answer, tmp_path, monkeypatch):
 
 def test_the_first_answer_is_known_before_the_second_is_asked_for(tmp_path, capsys, monkeypatch):
     seen = []
-    read = formula_answers._read
+    read = SentenceSolver._read
 
-    def noting(formula, domain):
-        lines = [*(tmp_path / "out.journal").read_text().splitlines()]
-        seen.append((formula, len(capsys.readouterr().out.splitlines()), len(lines) - 1))
-        return read(formula, domain)
+    def noting(solver, place):
+        printed, lines = capsys.readouterr().out, (tmp_path / "out.journal").read_text()
+        number = len(lines.splitlines()) - 1
+        seen.append((solver.problems[place][1], len(printed.splitlines()), number))
+        return read(solver, place)
 
-    monkeypatch.setattr(formula_answers, "_read", noting)
+    monkeypatch.setattr(SentenceSolver, "_read", noting)
     (tmp_path / "formulas").write_text("!a\n!b\n!c\n!d\n")
     sit("answer", "prop", "--input", tmp_path / "formulas", "--output", tmp_path / "out")
     assert seen[:3] == [("!a", 0, 0), ("!b", 1, 1), ("!c", 0, 1)]

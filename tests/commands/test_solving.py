@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from sit_fairseq.commands import _solving, run
+from sit_fairseq.commands import answer, run
+from sit_fairseq.domains.solver import Solved, Status
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
 
@@ -16,35 +17,38 @@ from pathlib import Path
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.copying.domain import CopyJudge
-from sit_fairseq.domains.solver import Solved, Solver
+from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 
 
 class Halves(Solver):
     """Halves numbers."""
 
-    metavar, ending, beams = "NUMBER.txt", ".half", "1,2"
+    metavar, ending, none, usual = "NUMBER.txt", ".half", "no half exists", Limits((1, 2), 60.0)
 
-    def __init__(self, paths):
-        self.problems = list(paths)
-        self._numbers = [int(Path(path).read_text()) for path in paths]
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._numbers = [int(Path(path).read_text()) for _, path in self.problems]
 
     def about(self, place):
         return f"{self._numbers[place]} is a number"
 
-    def right(self, place, text):
-        return 2 * int(text) == self._numbers[place]
+    def confirms(self, place, noted):
+        if noted.status is Status.verified and 2 * int(noted.text) != self._numbers[place]:
+            raise ValueError
+        return noted.status is Status.verified
 
-    def solve(self, places, load, beams):
+    def answers(self, places):
         for place in places[::-1]:
             number = self._numbers[place]
             if number == 98:
                 time.sleep(60)
             if number % 2:
-                yield place, Solved("no half exists", reason="it is odd", proved=True)
-            elif number < load():
-                yield place, Solved("verified", str(number // 2), more={"beam": beams[-1]})
+                yield place, Solved(Status.impossible, reason="it is odd")
+            elif number < self.model:
+                more = {"beam": self.limits.beams[-1]}
+                yield place, Solved(Status.verified, text=str(number // 2), more=more)
             else:
-                yield place, Solved("not verified", reason="it is too large")
+                yield place, Solved(Status.unverified, reason="it is too large")
 
 
 DOMAIN = Domain("halves", 1, "[a-z]+", {"copy": CopyJudge}, solve=Halves)
@@ -103,10 +107,10 @@ def test_a_problem_that_takes_too_long_leaves_the_others_answered(halve):
 
 def test_json_has_a_line_for_each_problem(halve):
     lines, _ = halve("n4.txt", "n7.txt", "--json", "--beams", "3,9")
-    assert list(map(json.loads, lines)) == [
-        {"problem": "n4.txt", "status": "verified", "answer": ["2"], "reason": "", "beam": 9},
-        {"problem": "n7.txt", "status": "no half exists", "answer": None, "reason": "it is odd"},
-    ]
+    first, second = map(json.loads, lines)
+    assert (first["problem"], first["status"], first["text"]) == ("n4.txt", "verified", "2")
+    assert first["beam"] == 9 and second["reason"] == "it is odd"
+    assert (second["line"], second["status"], second["text"]) == (2, "no half exists", "")
 
 
 def test_solutions_are_written_one_a_file(halve):
@@ -119,7 +123,7 @@ def test_solutions_are_written_one_a_file(halve):
 
 
 def test_an_interrupted_run_goes_on(halve, monkeypatch):
-    def interrupted(*args, solved=_solving._solved):
+    def interrupted(*args, solved=answer._solved):
         for number, one in enumerate(solved(*args)):
             if number == 2:
                 raise KeyboardInterrupt
@@ -127,14 +131,14 @@ def test_an_interrupted_run_goes_on(halve, monkeypatch):
 
     names = ["n2.txt", "n4.txt", "n6.txt", "n8.txt"]
     with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(_solving, "_solved", interrupted)
+        context.setattr(answer, "_solved", interrupted)
         halve(*names, "--output", "out")
     assert sorted(os.listdir("out")) == ["answers.journal", "n2.half", "n6.half"]
     asked = []
     monkeypatch.setattr(
-        _solving,
+        answer,
         "_solved",
-        lambda *args, solved=_solving._solved: asked.append(args[-1]) or solved(*args),
+        lambda *args, solved=answer._solved: asked.append(args[-1]) or solved(*args),
     )
     lines, status = halve(*names, "--output", "out")
     assert asked == [[1, 3]] and status == 0
@@ -153,11 +157,11 @@ def test_a_run_under_other_settings_is_refused(halve):
 
 def test_a_wrong_solution_in_a_journal_is_damage(halve, monkeypatch):
     def interrupted(*args):
-        yield 0, _solving.Solved("verified", "3")
+        yield 0, Solved(Status.verified, text="3")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(_solving, "_solved", interrupted)
+        context.setattr(answer, "_solved", interrupted)
         halve("n4.txt", "--output", "out")
     with pytest.raises(UserError, match="Line 2 of out/answers.journal"):
         halve("n4.txt", "--output", "out")

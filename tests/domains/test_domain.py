@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import sit
+from command_line import ROOT, sit
 from conftest import _Config, encode, make_dictionary, make_model, make_task, small
 from fairseq.dataclass.configs import GenerationConfig
 from generated import read
@@ -28,9 +28,29 @@ from sit_fairseq.search.grammar import Grammar
 NAME = "sudoku:DOMAIN"
 
 
+MISTAKEN = """from dataclasses import replace
+from sudoku import *
+
+class Strict(SudokuJudge):
+    def verify(self, problem, answer):
+        return Verdict.violated
+
+class Failing(SudokuJudge):
+    def verify(self, problem, answer):
+        return {}[answer]
+
+class Longer(SixteenDigits):
+    def shortest(self, state):
+        return 17 - state
+
+JUDGE, CODE = (replace(DOMAIN, judges={"rules": judge}) for judge in (Strict, Failing))
+GRAMMAR = replace(DOMAIN, grammar=Longer)
+"""
+
+
 @pytest.fixture(autouse=True)
 def beside_the_domain(monkeypatch):
-    monkeypatch.chdir(Path(__file__).parent)
+    monkeypatch.chdir(ROOT / "examples")
 
 
 def test_the_domain_is_short_and_found():
@@ -50,6 +70,23 @@ def test_its_data_are_generated_and_judged(tmp_path, capsys):
     assert "30/30 correct" in capsys.readouterr().out
     sit("judge", NAME, tmp_path / "x.src", tmp_path / "x.src", "--judge", "rules", "--workers", 0)
     assert "0/30 correct; satisfied 0, violated 30" in capsys.readouterr().out
+
+
+def test_it_is_shown_and_checked(tmp_path, capsys, monkeypatch):
+    sit("generate", NAME, "--show", 2, "--clues", 12, "--workers", 1)
+    problem, answer, *more = capsys.readouterr().out.splitlines()
+    assert problem.startswith("problem: ") and answer.startswith("answer: ") and len(more) == 2
+    assert problem.split().count(".") == 4 and len(answer.split()) == 17
+    sit("generate", NAME, "--check", "--workers", 1)
+    assert capsys.readouterr().out.startswith("sudoku@1: 20 problems")
+    (tmp_path / "mistaken.py").write_text(MISTAKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, fault in (("JUDGE", "violated"), ("GRAMMAR", "its end"), ("CODE", "KeyError")):
+        with pytest.raises(UserError, match=fault):
+            sit("generate", f"mistaken:{name}", "--check", "--workers", 1)
+    for words in ((), ("x", "--check")):
+        with pytest.raises(UserError, match="OUT_PREFIX"):
+            sit("generate", NAME, *words)
 
 
 def test_it_has_a_grid(tmp_path):

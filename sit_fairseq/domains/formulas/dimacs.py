@@ -4,7 +4,8 @@ these."""
 import re
 from typing import Dict, List, Match, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.formulas.reading import WORDS, Reading, has_operator, read_formula
+from sit_fairseq.domains.formulas.reading import WORDS, has_operator, read_formula
+from sit_fairseq.domains.solver import Reading
 from sit_fairseq.errors import MalformedFormula, excerpt
 
 _HEADER = re.compile(r"\s*p\s+cnf\s+(\d{1,18})\s+(\d{1,18})\s*", re.IGNORECASE)
@@ -171,7 +172,7 @@ def read_dimacs(text: str) -> Reading:
         literals = sum(token != "!" for token in clause)
         joined += ["&"] * (number < len(clauses) - 1) + ["|"] * (literals - 1)
         joined += clause or ["0"]
-    return Reading(joined or ["1"], list(names))
+    return Reading.numbered(joined or ["1"], list(names))
 
 
 def read_problem(text: str, temporal: bool) -> Reading:

@@ -34,6 +34,7 @@ from sit_fairseq.domains.formulas.syntax import (
     RESERVED,
     check_formula,
 )
+from sit_fairseq.domains.solver import Reading
 from sit_fairseq.errors import MalformedFormula, excerpt
 
 # Signs and words for operators, constants and parentheses.
@@ -157,14 +158,6 @@ _ADVICE = {
 }
 
 
-class Reading(NamedTuple):
-    """The tokens of a formula in prefix notation, over p0, p1, ... by first appearance in the text,
-    and what these are called in it: any text."""
-
-    tokens: List[str]
-    names: List[str]
-
-
 class _Lexeme(NamedTuple):
     """A token, and the piece of text that it stands for with its place, from 0."""
 
@@ -181,7 +174,8 @@ class _Lexeme(NamedTuple):
 
 
 def read_formula(text: str, temporal: bool) -> Reading:
-    """Reads a formula in infix or prefix notation; a MalformedFormula names the place of a fault.
+    """Reads a formula in infix or prefix notation, over p0, p1, ... by first appearance; a
+    MalformedFormula names the place of a fault.
 
     ``X F G U W R M`` are operators if it is ``temporal``, and names otherwise.
     """
@@ -192,10 +186,9 @@ def read_formula(text: str, temporal: bool) -> Reading:
         if not temporal:
             _refuse_products(lexemes)
         tokens = _to_prefix(lexemes, temporal)
-    reading = Reading(tokens, list(names))
     if tokens == ["p0"] and '"' in text:
-        _refuse_formula(reading.names[0], temporal)
-    return reading
+        _refuse_formula(*names, temporal)
+    return Reading.numbered(tokens, list(names))
 
 
 def _refuse_products(lexemes: Sequence["_Lexeme"]) -> None:

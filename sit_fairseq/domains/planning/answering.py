@@ -14,7 +14,7 @@ from sit_fairseq.domains.planning.pddl_files import (
 from sit_fairseq.domains.planning.proofs import beyond_reach, visited
 from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import execute, written
-from sit_fairseq.domains.solver import Solved, Solver
+from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError
 
 # The most states that the model is asked about before it is asked whether there is a plan at all.
@@ -48,8 +48,8 @@ class PlanSolver(Solver):
 
     metavar = "DOMAIN.pddl PROBLEM.pddl"
     ending = ".plan"
-    beams = "1,10"
-    seconds = 300.0
+    none = "no plan exists"
+    usual = Limits((1, 10), 300.0)
 
     switches = {
         "no_matching": "take names of predicates and actions as they are, not by their structure",
@@ -58,19 +58,26 @@ class PlanSolver(Solver):
 
     no_matching = no_numbering = False
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        if len(paths) < 2:
+    def __init__(
+        self,
+        domain: Any,
+        given: Sequence[Tuple[int, str]],
+        load: Callable[..., Any],
+        limits: Limits,
+    ) -> None:
+        if len(given) < 2:
             raise UserError("name a file with a domain, and then files with problems of it")
-        self._domain, *self.problems = paths
+        super().__init__(domain, given[1:], load, limits)
+        _, self._domain = given[0]
         read = read_domain(read_text(self._domain), self._domain)
         self._note = "action costs are ignored" if read.costs else ""
         self._tasks: List[Union[PddlProblem, Solved]] = []
         self._about: Dict[int, str] = {}
-        for path in self.problems:
+        for _, path in self.problems:
             try:
                 self._tasks.append(read_problem(read_text(path), path, read))
             except UserError as error:
-                self._tasks.append(Solved("cannot be read", reason=str(error)))
+                self._tasks.append(Solved(Status.unreadable, reason=str(error)))
 
     def about(self, place: int) -> str:
         """Which domain it is, and what corresponds; nothing before a model was asked."""
@@ -85,9 +92,12 @@ class PlanSolver(Solver):
             return False
         return execute(*by_kind(task), plan) is None
 
-    def solve(
-        self, places: Sequence[int], load: Callable[[], Any], beams: Sequence[int]
-    ) -> Iterator[Tuple[int, Solved]]:
+    def confirms(self, place: int, noted: Solved) -> bool:
+        if noted.status is Status.verified and not self.right(place, noted.text):
+            raise ValueError(f"it is no plan for {self.problems[place]}")
+        return noted.status is Status.verified
+
+    def answers(self, places: Sequence[int]) -> Iterator[Tuple[int, Solved]]:
         left: Dict[int, Tuple[Match, Writer]] = {}
         for place in places:
             task = self._tasks[place]
@@ -99,17 +109,16 @@ class PlanSolver(Solver):
                 yield place, _none(f"no action leads to {written(goal)}", task.domain.domain.name)
                 continue
             try:
-                left[place] = self._matched(task, load())
+                left[place] = self._matched(task, self.model)
                 self._about[place] = str(left[place][0])
             except UserError as error:
-                yield place, Solved("cannot be answered", reason=str(error))
+                yield place, Solved(Status.unanswered, reason=str(error))
         if left:
-            yield from self._search(left, load(), beams)
+            yield from self._search(left, self.model)
 
     def _matched(self, task: PddlProblem, model: Any) -> Tuple[Match, Writer]:
         """What the model is asked; a UserError says why it cannot be."""
-        known = learnt.read(model.folder)
-        found = match(task, self._domain, known, not self.no_matching)
+        found = match(task, self._domain, learnt.read(model.folder), not self.no_matching)
         words = 1 + len(found.problem.initial)
         if words < model.longest:
             words_of = frozenset(model.base_tokens)
@@ -132,7 +141,7 @@ class PlanSolver(Solver):
         return found, writer
 
     def _search(
-        self, left: Dict[int, Tuple[Match, Writer]], model: Any, beams: Sequence[int]
+        self, left: Dict[int, Tuple[Match, Writer]], model: Any
     ) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch
             ModelActions,
@@ -142,6 +151,7 @@ class PlanSolver(Solver):
 
         ask = ModelActions(model)
         possible: Dict[int, Optional[bool]] = {}
+        beams = self.limits.beams
         quick = PlanSearch(width=beams[0], budget=_FIRST)
         for search in (quick, *(PlanSearch(width=width) for width in beams)):
             asked = list(left)
@@ -162,12 +172,16 @@ class PlanSolver(Solver):
                 if text is not None and self.right(place, text):
                     del left[place]
                     more = {"domain": task.domain.name, "actions": len(plan)}
-                    yield place, Solved("verified", text, "; ".join(filter(None, notes)), more=more)
+                    note = "; ".join(filter(None, notes))
+                    yield place, Solved(
+                        Status.verified, answer=text, text=text, reason=note, more=more
+                    )
         for place, (task, writer) in left.items():
             untold = _untold(task, writer)
             advice = f"; the model {untold}; change --path" if untold else ""
             reason = _UNVERIFIED[possible.get(place)] + advice
-            yield place, Solved("not verified", reason=reason, more={"domain": task.domain.name})
+            more = {"domain": task.domain.name}
+            yield place, Solved(Status.unverified, reason=reason, decided=False, more=more)
 
 
 def _untold(task: Match, writer: Writer) -> str:
@@ -177,4 +191,4 @@ def _untold(task: Match, writer: Writer) -> str:
 
 
 def _none(reason: str, domain: str) -> Solved:
-    return Solved("no plan exists", reason=reason, proved=True, more={"domain": domain})
+    return Solved(Status.impossible, reason=reason, more={"domain": domain})

@@ -13,12 +13,13 @@ from sit_fairseq.errors import MalformedFormula
 
 def test_dimacs():
     text = "c comment\np cnf 12 3\n1 -12 0\n3\n0 -1 2 3 0\n"
-    assert read_dimacs(text).names == ["x1", "x12", "x3", "x2"]
+    assert [*read_dimacs(text).names.values()] == ["x1", "x12", "x3", "x2"]
     assert " ".join(read_dimacs(text).tokens) == "& | p0 ! p1 & p2 | | ! p0 p3 p2"
-    assert read_dimacs("p cnf 2 1\n2\n0\n%\n0\n") == (["p0"], ["x2"])
-    assert read_dimacs("p cnf 1 2\n1 0\n0\n") == (["&", "p0", "0"], ["x1"])  # an empty clause
-    assert read_dimacs("p cnf 3 0\n") == (["1"], [])
-    assert read_dimacs("  C indented\n\n  P CNF 2 1\n  +1 -2\n  0\n").names == ["x1", "x2"]
+    assert read_dimacs("p cnf 2 1\n2\n0\n%\n0\n") == (["p0"], {"p0": "x2"})
+    assert read_dimacs("p cnf 1 2\n1 0\n0\n") == (["&", "p0", "0"], {"p0": "x1"})  # an empty clause
+    assert read_dimacs("p cnf 3 0\n") == (["1"], {})
+    reading = read_dimacs("  C indented\n\n  P CNF 2 1\n  +1 -2\n  0\n")
+    assert reading.names == {"p0": "x1", "p1": "x2"}
     assert read_dimacs("p\tcnf 2\t1\r\n1\t-2 0\r\n").tokens == ["|", "p0", "!", "p1"]
 
 

@@ -38,4 +38,4 @@ def test_writing(prefix, text):
 )
 def test_names(name, text):
     assert quoted(name) == text
-    assert read_formula(text, temporal=True) == (["p0"], [name])
+    assert read_formula(text, temporal=True) == (["p0"], {"p0": name})

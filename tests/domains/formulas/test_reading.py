@@ -16,8 +16,7 @@ from sit_fairseq.errors import MalformedFormula
 
 def read(text, temporal=True):
     """The formula in prefix notation with its names."""
-    tokens, names = read_formula(text, temporal)
-    by_token = {f"p{number}": name for number, name in enumerate(names)}
+    tokens, by_token = read_formula(text, temporal)
     return " ".join(by_token.get(token, token) for token in tokens)
 
 
@@ -244,8 +243,9 @@ def test_any_text_is_read_or_refused_in_one_line_and_written_back(temporal):
             assert len(str(refused).splitlines()) == 1
             continue
         accepted += 1
-        names = {f"p{number}": name for number, name in enumerate(reading.names)}
-        written = re.sub(r"p\d+", lambda token: quoted(names[token[0]]), infix(reading.tokens))
+        written = re.sub(
+            r"p\d+", lambda token: quoted(reading.names[token[0]]), infix(reading.tokens)
+        )
         assert read_formula(written, temporal) == reading, text
         assert written.isprintable()
     assert accepted > 500

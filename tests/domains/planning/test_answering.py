@@ -7,8 +7,10 @@ from domains.planning.pddl_written import Author, unions
 from domains.planning.problems import DOMAINS, MODEL, PROBLEMS, problem
 
 from examples.planning.five import good_actions, read_sentence, words
+from sit_fairseq.domains import find
 from sit_fairseq.domains.planning import answering, solving
 from sit_fairseq.domains.planning.answering import PlanSolver
+from sit_fairseq.domains.solver import Limits
 from sit_fairseq.errors import UserError
 
 # What a model of all domains knows.
@@ -33,9 +35,10 @@ def solve(tmp_path, monkeypatch):
         texts = {"domain.pddl": domain, **{f"p{at}.pddl": text for at, text in enumerate(problems)}}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        solver = PlanSolver([str(tmp_path / name) for name in texts])
+        given = list(enumerate([str(tmp_path / name) for name in texts], start=1))
         model = SimpleNamespace(base_tokens=knows, actions=actions, longest=longest, folder=MODEL)
-        return solver, dict(solver.solve(range(len(problems)), lambda: model, (1, 2)))
+        solver = PlanSolver(find("planning"), given, lambda: model, Limits((1, 2), 60.0))
+        return solver, dict(solver.answers(range(len(problems))))
 
     return call
 
@@ -67,9 +70,10 @@ def blocks(goal):
 
 
 def test_a_problem_without_a_plan_is_proved(solve):
-    _, found = solve(BLOCKS, blocks("on a b, on b a"), blocks("on b c"), blocks("on a a"))
-    assert [found[at].status for at in range(3)] == ["no plan exists", "verified", "no plan exists"]
-    assert found[0].proved and found[2].proved and not found[1].proved
+    solver, found = solve(BLOCKS, blocks("on a b, on b a"), blocks("on b c"), blocks("on a a"))
+    assert solver.none == "no plan exists"
+    statuses = ["no answer exists", "verified", "no answer exists"]
+    assert [found[at].status for at in range(3)] == statuses
 
 
 def test_a_goal_that_holds_has_the_empty_plan(solve):
@@ -79,7 +83,7 @@ def test_a_goal_that_holds_has_the_empty_plan(solve):
 
 def test_a_search_without_a_plan_is_not_verified(solve):
     _, found = solve(BLOCKS, blocks("on b c"), actions=lambda questions: [[] for _ in questions])
-    assert found[0].status == "not verified" and found[0].text is None
+    assert found[0].status == "not verified" and found[0].text == ""
     assert found[0].reason == "the search found no plan, though one exists"
 
 
@@ -158,7 +162,7 @@ def test_a_constant_of_an_inequality_is_minded(solve):
     before, head, after = domain.partition(f"(:action {author.names['action', 'stack']}")
     after = after.replace("(and", f"(and (not (= ?{moved} {c}))", 1)
     _, found = solve(f"{before}(:constants unused {c})\n{head}{after}", *problems)
-    assert [found[at].status for at in range(2)] == ["verified", "no plan exists"]
+    assert [found[at].status for at in range(2)] == ["verified", "no answer exists"]
 
 
 def test_a_model_is_not_asked_for_ways_of_a_kind_that_it_lacks(solve):
@@ -186,4 +190,4 @@ def test_a_wrong_plan_is_not_right(solve):
 
 def test_a_domain_alone_is_refused():
     with pytest.raises(UserError, match="name a file with a domain, and then files with problems"):
-        PlanSolver(["domain.pddl"])
+        PlanSolver(find("planning"), [(1, "domain.pddl")], None, Limits((1,), 60.0))

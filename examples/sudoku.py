@@ -1,4 +1,4 @@
-"""A domain by itself: Sudoku of 4 x 4 places, whose digits are symbols."""
+"""A domain of one's own: Sudoku of 4 x 4 places, whose digits are symbols."""
 
 from dataclasses import dataclass
 

@@ -6,7 +6,8 @@ import pytest
 
 from sit_fairseq.domains import find
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.evaluation.formula_answers import Status, answer_formulas
+from sit_fairseq.domains.sentence_solver import SentenceSolver
+from sit_fairseq.domains.solver import Limits, Status
 from sit_fairseq.model import Answer
 
 
@@ -17,7 +18,7 @@ def ask():
     judge, asked = make_judge("prop"), []
 
     def answer(formula, known, possible=True):
-        def answers(sentences, beams, verify):
+        def answers(sentences, beams, **options):
             asked.extend((sentence, tuple(beams)) for sentence in sentences)
             texts = [known.get(sentence, "p0 0") for sentence in sentences]
             return [Answer(t, verdict=judge.verify(s, t)) for s, t in zip(sentences, texts)]
@@ -26,8 +27,11 @@ def ask():
             verify_all=lambda pairs: [judge.verify(*pair) for pair in pairs],
             solvable=lambda sentences: [possible for _ in sentences],
         )
-        model = SimpleNamespace(answer=answers)
-        (found,) = answer_formulas([formula], find("prop"), model, judges, [3, 25], 60.0)
+        model = SimpleNamespace(answer=answers, fresh_symbols=0)
+        limits = Limits((3, 25), 60.0)
+        solver = SentenceSolver(find("prop"), [(1, formula)], lambda **_: model, limits)
+        solver._judges = judges
+        ((_, found),) = solver.answers([0])
         return found, asked
 
     return answer
