@@ -19,7 +19,12 @@ setup(
     package_dir={"sit_fairseq.checkpoints": "checkpoints"},
     package_data={
         "sit_fairseq": ["commands/_template/*"],
-        "sit_fairseq.checkpoints": ["ltl/*", "planning/*", "prop/*"],  # the models of sit answer
+        "sit_fairseq.checkpoints": [
+            "ltl/*",
+            "planning/*",
+            "planning/domains/*",
+            "prop/*",
+        ],  # the models of sit answer
     },
     entry_points={"console_scripts": ["sit = sit_fairseq.commands:main"]},
     python_requires=">=3.9",

@@ -39,7 +39,7 @@ from sit_fairseq.search.prompt_search import PromptSearch
 from sit_fairseq.search.strategies import Sampling
 from sit_fairseq.search.verified_search import VerifiedSearch, beam_widths
 from sit_fairseq.storage import checkpoints
-from sit_fairseq.storage.files import Place, partial_files
+from sit_fairseq.storage.files import Place, model_file, partial_files
 from sit_fairseq.symbols.fresh import fresh_numbers
 from sit_fairseq.symbols.saved_tokens import buffer_text
 from sit_fairseq.symbols.tokens import refuse
@@ -78,6 +78,7 @@ class Model:
 
     Attributes:
         domain: likewise.
+        folder: where it was loaded from, with what lies beside it; None if it was made.
         core: the first model, a :class:`~sit_fairseq.models.transformer.SymbolInvariantTransformer`, or
             a :class:`~sit_fairseq.models.language_model.SymbolInvariantLanguageModel`.
     """
@@ -91,6 +92,7 @@ class Model:
         self._tokens = self.core.vocabulary.dictionary
         self._judges: Dict[Any, Any] = {}
         self._cfg = portable({"model": options_of(self.core)})
+        self.folder: Optional[str] = None
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**vars(self), "_judges": {}}  # a copy has processes of its own
@@ -141,7 +143,7 @@ class Model:
             loaded = [load_model(place, arity_of, *given) for place in (path, *others)]
             cores, cfg = [model.to(device) for model, _ in loaded], loaded[0][1]
         model = cls(cores, cfg["task"].get("domain"))
-        model._cfg = cfg
+        model._cfg, model.folder = cfg, os.path.dirname(os.path.abspath(model_file(path)))
         return model
 
     def save(self, path: Place) -> None:

@@ -4,11 +4,10 @@ import json
 import sys
 
 import pytest
-from domains.planning.problems import PROBLEMS
-from domains.planning.test_recipe import BLOCKS, TOWER
+from domains.planning.problems import DOMAINS, PROBLEMS
+from test_planning_data import BLOCKS, TOWER
 
 from examples.planning import figures, growth, rename, tables, times
-from sit_fairseq.domains.planning.known import known_domains
 
 HARD = "instances/blocksworld_hard"
 
@@ -47,7 +46,7 @@ def test_plans_of_obfuscated_problems_are_compared_up_to_names():
 
 
 def test_first_actions_are_compared_with_all_that_the_rule_allows():
-    task = known_domains()["gripper"], PROBLEMS["gripper"]
+    task = DOMAINS["gripper"], PROBLEMS["gripper"]
     picks = [("pick", "b1", "r1", "left"), ("pick", "b1", "r1", "right")]
     assert all(tables.first_is_good(*task, action) for action in picks)
     assert not tables.first_is_good(*task, ("pick", "b2", "r1", "left"))

@@ -8,19 +8,20 @@ import sentencepiece
 import torch
 from command_line import ROOT
 from conftest import needs_spot
-from domains.planning.problems import PROBLEMS
+from domains.planning.problems import DOMAINS, PROBLEMS, writer
 from generated import generate, read
 
 from examples.binding.terms import terms
 from examples.entities.sentences import UNSEEN, sentences
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, solve
 from sit_fairseq.judging.verdict import Verdict
 from sit_fairseq.model import Model
 from sit_fairseq.search.hypotheses import SearchOptions
 
 CHECKPOINTS = ROOT / "checkpoints"
+
+FIVE = "examples.planning.five:DOMAIN"
 
 # What each model is asked: pairs, or the kind of data with options of its generation.
 QUESTIONS = {
@@ -29,10 +30,10 @@ QUESTIONS = {
     "ltl": ("ltl", "--max-length", 8),
     "copy": ("copy", "--symbols", 8, "--min-length", 1, "--max-length", 12),
     "binding": list(terms(10, 42, (1, 3), (0, 3), 3)),
-    "planning": ("planning", "--sizes", "blocksworld=3"),
+    "planning": (FIVE, "--sizes", "blocksworld=3"),
     "entities": list(sentences(10, 42, UNSEEN, 1, 4)),
 }
-SEMANTICS = {"converted": "prop", "binding": "alpha", "entities": "exact"}
+SEMANTICS = {"converted": "prop", "planning": FIVE, "binding": "alpha", "entities": "exact"}
 MODELS = [pytest.param(name, marks=[needs_spot] * (name == "ltl")) for name in QUESTIONS]
 
 
@@ -47,7 +48,7 @@ def test_files_are_those_of_the_card_small_and_without_a_path_of_a_machine(name)
     assert len(data) < 8 * 2**20
     state = torch.load(CHECKPOINTS / name / "model.pt", weights_only=True)
     assert {t.dtype for t in state["model"].values() if t.dim() > 1} == {torch.float16}
-    files = list((CHECKPOINTS / name).iterdir())
+    files = [path for path in (CHECKPOINTS / name).rglob("*") if path.is_file()]
     assert len(files) >= 4
     for path in files:
         assert not re.search(rb"/(root|home|tmp|Users|work)/", path.read_bytes()), path
@@ -77,7 +78,7 @@ def test_ten_questions_are_answered_correctly(name, tmp_path):
 
 def test_a_problem_of_each_domain_of_planning_is_solved_within_twenty_states():
     ask = ModelActions(Model.load(str(CHECKPOINTS / "planning")), 3)
-    tasks = [(known_domains()[name], problem) for name, problem in PROBLEMS.items()]
+    tasks = [writer(*item) for item in PROBLEMS.items()]
     found = dict(solve(ask, tasks, PlanSearch(budget=20)))
-    assert len(found) == len(known_domains())
+    assert len(found) == len(DOMAINS)
     assert [list(PROBLEMS)[place] for place, one in found.items() if one.plan is None] == []

@@ -11,9 +11,9 @@ import argparse
 from random import Random
 from typing import Any, Dict, Sequence
 
+from examples.planning.five import writer
+from examples.planning.sampling import blocksworld
 from sit_fairseq.datasets.options import at_least
-from sit_fairseq.domains.planning.known import known_domains
-from sit_fairseq.domains.planning.sampling import blocksworld
 from sit_fairseq.domains.planning.solving import (
     ModelActions,
     PlanSearch,
@@ -32,13 +32,13 @@ _ACTIONS = 3
 
 def measure(ask: Any, blocks: Sequence[int], number: int) -> Dict[str, Dict[str, Any]]:
     """Counts verified plans: so many problems of each number of blocks, always the same ones."""
-    domain, result = known_domains()["blocksworld"], {}
+    result: Dict[str, Dict[str, Any]] = {}
     for size in blocks:
         rng, tasks = Random(size), []
         while len(tasks) < number:
             problem = blocksworld(size, rng)
             if not problem.goal <= problem.initial:
-                tasks.append((domain, problem))
+                tasks.append(writer("blocksworld", problem))
         found = [one for _, one in solve(ask, tasks, PlanSearch(1, _STATES * size))]
         verified = sum(one.plan is not None for one in found)
         calls = sum(one.calls for one in found) / number

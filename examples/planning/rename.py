@@ -13,7 +13,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Dict
 
-from sit_fairseq.domains.planning.folders import domain_file
+from examples.planning.folders import domain_file
 from sit_fairseq.domains.planning.pddl_files import read_text
 from sit_fairseq.storage.files import replacing
 

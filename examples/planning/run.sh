@@ -6,7 +6,7 @@ planbench=$(realpath "${1:?the folder of PlanBench}") symt=$(realpath "${2:?the 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
-make() { [ -e "$data/$1.tgt" ] || sit generate planning "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
+make() { [ -e "$data/$1.tgt" ] || sit generate examples.planning.five:DOMAIN "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
 make valid --size 1000 --seed 2
 make blocks --sizes blocksworld --size 90000 --seed 10 --exclude "$data/valid"
 make logistics --sizes logistics --size 145000 --seed 11 --exclude "$data/valid"

@@ -16,9 +16,10 @@ from random import Random
 from time import perf_counter
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from sit_fairseq.domains.planning.folders import problems_in
-from sit_fairseq.domains.planning.policies import good_actions
-from sit_fairseq.domains.planning.sentences import naming, renamed, sentence
+from examples.planning.five import known, words
+from examples.planning.folders import problems_in
+from examples.planning.rules import good_actions
+from sit_fairseq.domains.planning.sentences import Writer, naming, renamed
 from sit_fairseq.domains.planning.solving import (
     ModelActions,
     PlanSearch,
@@ -102,12 +103,10 @@ OBFUSCATED = {
     "logistics_random": "logistics_286",
 }
 
-Task = Tuple[PlanningDomain, Problem]
-
 
 def rule_length(domain: PlanningDomain, problem: Problem) -> Tuple[int, float]:
     """The length of the plan of the rule that made the training data, and the seconds it took."""
-    names, start, rng = naming(domain, problem), perf_counter(), Random(0)
+    names, start, rng = naming(problem), perf_counter(), Random(0)
     sorts = {names[one]: sort for one, sort in problem.sorts.items()}
     state, goal = renamed(problem.initial, names), renamed(problem.goal, names)
     length = 0
@@ -120,36 +119,32 @@ def rule_length(domain: PlanningDomain, problem: Problem) -> Tuple[int, float]:
 
 def first_is_good(domain: PlanningDomain, problem: Problem, action: Any) -> bool:
     """Whether the rule takes an action, too, in the first state."""
-    names = naming(domain, problem)
+    names = naming(problem)
     sorts = {names[one]: sort for one, sort in problem.sorts.items()}
     first = Problem(sorts, renamed(problem.initial, names), renamed(problem.goal, names))
     own = action and (action[0], *(names[one] for one in action[1:]))
     return own in good_actions(domain, first)
 
 
-def said(domain: PlanningDomain, problem: Problem) -> str:
-    """The sentence of a problem's first state, as the model reads it."""
-    names = naming(domain, problem)
-    state, goal = renamed(problem.initial, names), renamed(problem.goal, names)
-    return " ".join(sentence(domain, state, goal, Random(0)))
-
-
-def measure(tasks: List[Task], ask: Any, options: PlanSearch) -> Dict[str, Any]:
+def measure(tasks: List[Writer], ask: Any, options: PlanSearch) -> Dict[str, Any]:
     """Searches plans of some problems; the counts and means of a row."""
     start = perf_counter()
     found = dict(solve(ask, tasks, options))
     seconds = perf_counter() - start
     solved = [place for place, one in found.items() if one.plan is not None]
-    rules = [rule_length(*task) for task in tasks]
+    rules = [rule_length(task.domain, task.problem) for task in tasks]
     sizes: Dict[int, List[int]] = {}
-    for place, (_, problem) in enumerate(tasks):
-        count = sizes.setdefault(len(problem.sorts), [0, 0])
+    for place, task in enumerate(tasks):
+        count = sizes.setdefault(len(task.problem.sorts), [0, 0])
         count[0] += place in solved
         count[1] += 1
     return {
         "problems": len(tasks),
         "verified": len(solved),
-        "first": sum(first_is_good(*task, found[place].first) for place, task in enumerate(tasks)),
+        "first": sum(
+            first_is_good(task.domain, task.problem, found[place].first)
+            for place, task in enumerate(tasks)
+        ),
         "length": sum(len(found[place].plan) for place in solved) / max(1, len(solved)),
         "rule_length": sum(rules[place][0] for place in solved) / max(1, len(solved)),
         "calls": sum(one.calls for one in found.values()) / len(tasks),
@@ -177,7 +172,7 @@ def equal_plans(row: Dict[str, Any], other: Dict[str, Any]) -> Tuple[int, int]:
     return len(pairs), equal
 
 
-def tasks_of(place: str, args: argparse.Namespace) -> Optional[List[Task]]:
+def tasks_of(place: str, args: argparse.Namespace) -> Optional[List[Writer]]:
     """The problems of a set, or a sample of them; None if its folder was not named."""
     source, _, pattern = place.partition(":")
     root = getattr(args, source)
@@ -189,14 +184,14 @@ def tasks_of(place: str, args: argparse.Namespace) -> Optional[List[Task]]:
         for f in Path(root, base).glob(pattern)
     ]
     tasks = [
-        (found.domain, found.problem)
+        found
         for folder in sorted(set(folders))
-        for _, found in problems_in(str(folder))
+        for _, found in problems_in(str(folder), list(known().values()))
         if len(found.problem.sorts) <= args.most_objects
     ]
     if args.sample and args.sample < len(tasks):
         tasks = Random(1).sample(tasks, args.sample)
-    return tasks
+    return [Writer(one.learnt, one.domain, one.problem, words()) for one in tasks]
 
 
 def percent(row: Dict[str, Any], key: str = "verified") -> str:
@@ -265,7 +260,7 @@ def main() -> None:
                 continue
             ask = ask or _asked(args)
             row = measure(tasks, ask, options)
-            row["sentences"] = [said(*task) for task in tasks]
+            row["sentences"] = [" ".join(task.sentence(task.problem.initial)) for task in tasks]
             row["options"] = given
             with replacing(str(path)) as (file,):
                 json.dump(row, file)

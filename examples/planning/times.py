@@ -16,11 +16,11 @@ from typing import Dict
 
 import torch
 
+from examples.planning.five import writer
 from examples.planning.growth import BLOCKS
+from examples.planning.sampling import blocksworld
 from sit_fairseq.datasets.options import at_least
-from sit_fairseq.domains.planning.known import known_domains
-from sit_fairseq.domains.planning.sampling import blocksworld
-from sit_fairseq.domains.planning.sentences import sentence
+from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.solving import ModelActions
 from sit_fairseq.evaluation.depends import versions
 from sit_fairseq.evaluation.result_file import write_result
@@ -30,15 +30,17 @@ from sit_fairseq.storage.files import sha256_of_file
 
 def measure(models: Dict[str, ModelActions], states: int) -> Dict[str, Dict[str, float]]:
     """Median CPU milliseconds of an action, by model and number of blocks."""
-    domain, times = known_domains()["blocksworld"], defaultdict(list)
+    times = defaultdict(list)
     rng = Random(1)
     for size in BLOCKS:
         for _ in range(states):
             problem = blocksworld(size, rng)
-            text = " ".join(sentence(domain, problem.initial, problem.goal, rng))
+            task = writer("blocksworld", problem)
+            actions = map(task.written, applicable(task.domain, problem.initial, problem.sorts))
+            question = task.sentence(problem.initial, rng), sorted(actions)
             for name, ask in models.items():
                 start = process_time()
-                ask([text])
+                ask([question])
                 times[name, size].append(1000 * (process_time() - start))
     found: Dict[str, Dict[str, float]] = defaultdict(dict)
     for (name, size), values in times.items():

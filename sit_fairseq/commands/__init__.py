@@ -24,6 +24,7 @@ from sit_fairseq.errors import UserError, advised, missing
 # What each verb does.
 VERBS: Dict[str, str] = {
     "answer": "answers formulas as people write them, verified by a judge",
+    "train": "trains a model of a domain on problems of yours, in a time that you name",
     "generate": "makes data of a domain at random: problems with their answers",
     "grid": "makes a test set with N samples per number of symbols and length",
     "rename": "renames the symbols of each sentence pair at random",
@@ -110,7 +111,11 @@ def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
     try:
-        if verb in (["answer"], ["evaluate"]):  # whose options may stand among what they are about
+        if verb in (
+            ["answer"],
+            ["evaluate"],
+            ["train"],
+        ):  # whose options may stand among what they are about
             args = called.parse_intermixed_args(words[1:])
         else:
             args = parser.parse_args(words)

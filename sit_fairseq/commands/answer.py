@@ -78,6 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add("--output", metavar="OUT", help="write the verified pairs to OUT.src and OUT.tgt")
         help_ = "print answers in the notation of data"
         form.add_argument("--prefix", action="store_true", help=help_)
+    for name, help_ in solver.switches.items():
+        add(f"--{name.replace('_', '-')}", action="store_true", help=help_)
     form.add_argument("--json", action="store_true", help="one JSON object per problem")
     add("--restart", action="store_true", help="begin anew instead of going on")
     help_ = "a model of your own, a file or a folder (default: the shipped one)"
@@ -104,6 +106,8 @@ def main(args: argparse.Namespace) -> None:
 
     lacking, said = 0, ""
     with domain.solver(given, load, Limits(args.beams, args.seconds)) as solver:
+        for name in solver.switches:
+            setattr(solver, name, getattr(args, name))
         every = range(len(solver.problems))
         work = _kept(args, path, solver) if args.output else _solved(solver, every)
         with tqdm(total=len(every), unit=" problems", leave=False, disable=None) as bar:
@@ -211,6 +215,7 @@ def _kept(args: argparse.Namespace, path: str, solver: Solver) -> Iterator[Tuple
     paths = [os.path.join(args.output, name + ending) for name in stems]
     files = {"model": path, **{str(at): file for at, file in enumerate(args.given * bool(ending))}}
     options = {"domain": domain.versioned, "beams": solver.limits.beams, "problems": problems}
+    options.update((name, True) for name in solver.switches if getattr(solver, name))
     depends = depends_on(files, options, domain.judge())
     messages = {"advice": "pass --restart to begin anew", "where": "--output"}
     name = os.path.join(args.output, "answers.journal") if ending else f"{args.output}.journal"

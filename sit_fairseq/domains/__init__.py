@@ -48,6 +48,8 @@ class Domain:
         held_out: problems that people wrote, to be measured on, by the name of their set.
         equal: whether an answer is the reference, up to an order that means nothing.
         solve: a subclass of Solver, where one answer of a model is not enough; None where it is.
+        train: makes training data of files, for ``sit train``: a dataclass with the options as fields,
+            ``metavar``, ``symbols`` and ``teach``. None where data are drawn.
         model: folder of the model that comes with the package.
     """
 
@@ -70,6 +72,7 @@ class Domain:
     held_out: Optional[Callable[[], Dict[str, List[str]]]] = None
     equal: Optional[Callable[[str, str], bool]] = None
     solve: Optional[Type[Solver]] = None
+    train: Optional[Type[Any]] = None
     model: Optional[str] = None
 
     def __post_init__(self) -> None:

@@ -83,6 +83,7 @@ class Solver(ABC):
         ending: of the names of files with answers, where each problem is a file; else empty.
         none: what to say of a problem that has no answer.
         usual: the limits where none are given.
+        switches: options of its own, attributes that are True where they are given, and their help.
         problems: those given, with their numbers, in order.
     """
 
@@ -90,6 +91,7 @@ class Solver(ABC):
     ending: str = ""
     none: str = Status.impossible.value
     usual: Limits
+    switches: Mapping[str, str] = {}
     problems: Sequence[Tuple[int, str]]
 
     def __init__(

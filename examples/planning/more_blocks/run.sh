@@ -7,7 +7,7 @@ out=${3:+$(realpath -m "$3")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && bash scripts/setup.sh
 export PATH="$PWD/.venv/bin:$PATH" PYTHONWARNINGS=ignore
 out=${out:-$PWD/outputs/planning}; data=$out/data
-make() { [ -e "$data/$1.tgt" ] || sit generate planning "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
+make() { [ -e "$data/$1.tgt" ] || sit generate examples.planning.five:DOMAIN "$data/$1" "${@:2}" --without "$planbench" "$symt"; }
 binarise() { [ -d "$out/$1" ] || { rm -rf "$out/new"
     fairseq-preprocess -s src -t tgt --joined-dictionary "${@:2}" --destdir "$out/new"; mv "$out/new" "$out/$1"; }; }
 make growth --sizes blocksworld=3,5-6 --size 60000 --seed 30

@@ -1,22 +1,18 @@
 """Plans for problems in PDDL, for ``sit answer planning``."""
 
-from typing import (
-    Any,
-    Callable,
-    Container,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from sit_fairseq.domains.planning import learnt
+from sit_fairseq.domains.planning.kinds import by_kind
 from sit_fairseq.domains.planning.matching import Match, match
-from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem, read_text
+from sit_fairseq.domains.planning.pddl_files import (
+    PddlProblem,
+    read_domain,
+    read_problem,
+    read_text,
+)
 from sit_fairseq.domains.planning.proofs import beyond_reach, visited
-from sit_fairseq.domains.planning.sentences import atoms_of, one_way, wanted
+from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import execute, written
 from sit_fairseq.domains.solver import Limits, Solved, Solver, Status
 from sit_fairseq.errors import UserError
@@ -36,8 +32,8 @@ class PlanSolver(Solver):
         sit answer planning domain.pddl problem.pddl
         sit answer planning domain.pddl problems/*.pddl --output plans
 
-    The domain is known by its structure: Blocksworld with four operators, Depots, Gripper, Logistics
-    or Visitall, whatever the file calls predicates, actions and types. ``-v`` says what corresponds.
+    The domain is one that the model has learnt, whatever the file calls predicates, actions and types.
+    ``-v`` says what corresponds. ``sit train planning`` teaches other domains.
     PDDL is read as far as it is STRIPS with types, constants, equality, preconditions after ``not``,
     and action costs, which are ignored.
 
@@ -55,6 +51,13 @@ class PlanSolver(Solver):
     none = "no plan exists"
     usual = Limits((1, 10), 300.0)
 
+    switches = {
+        "no_matching": "take names of predicates and actions as they are, not by their structure",
+        "no_numbering": "number objects in the order of the file, not by the part they have",
+    }
+
+    no_matching = no_numbering = False
+
     def __init__(
         self,
         domain: Any,
@@ -65,23 +68,20 @@ class PlanSolver(Solver):
         if len(given) < 2:
             raise UserError("name a file with a domain, and then files with problems of it")
         super().__init__(domain, given[1:], load, limits)
-        _, domain = given[0]
-        read = read_domain(read_text(domain), domain)
+        _, self._domain = given[0]
+        read = read_domain(read_text(self._domain), self._domain)
         self._note = "action costs are ignored" if read.costs else ""
-        self._tasks: List[Any] = []  # a Match, or what came of a problem without
+        self._tasks: List[Union[PddlProblem, Solved]] = []
+        self._about: Dict[int, str] = {}
         for _, path in self.problems:
-            status = Status.unreadable
             try:
-                problem = read_problem(read_text(path), path, read)
-                status = Status.unanswered
-                self._tasks.append(match(problem, domain))
+                self._tasks.append(read_problem(read_text(path), path, read))
             except UserError as error:
-                self._tasks.append(Solved(status, reason=str(error)))
+                self._tasks.append(Solved(Status.unreadable, reason=str(error)))
 
     def about(self, place: int) -> str:
-        """Which known domain it is, and what corresponds."""
-        task = self._tasks[place]
-        return task.reason if isinstance(task, Solved) else str(task)
+        """Which domain it is, and what corresponds; nothing before a model was asked."""
+        return self._about.get(place, "")
 
     def right(self, place: int, text: str) -> bool:
         """Whether a text is a plan, an action a line, that can be executed and reaches the goal."""
@@ -90,7 +90,7 @@ class PlanSolver(Solver):
         plan = [tuple(line[1:-1].split()) for line in lines]
         if isinstance(task, Solved) or [written(action) for action in plan] != lines:
             return False
-        return execute(*task.file, plan) is None
+        return execute(*by_kind(task), plan) is None
 
     def confirms(self, place: int, noted: Solved) -> bool:
         if noted.status is Status.verified and not self.right(place, noted.text):
@@ -98,48 +98,76 @@ class PlanSolver(Solver):
         return noted.status is Status.verified
 
     def answers(self, places: Sequence[int]) -> Iterator[Tuple[int, Solved]]:
-        left: Dict[int, Match] = {}
+        left: Dict[int, Tuple[Match, Writer]] = {}
         for place in places:
             task = self._tasks[place]
             if isinstance(task, Solved):
                 yield place, task
                 continue
-            goal = beyond_reach(*task.file)
-            fault = _unlearnt(task, self.model) if goal is None else None
+            goal = beyond_reach(*by_kind(task))
             if goal is not None:
-                yield place, _none(f"no action leads to {written(goal)}", task)
-            elif fault is not None:
-                yield place, Solved(Status.unanswered, reason=fault)
-            else:
-                left[place] = task
+                yield place, _none(f"no action leads to {written(goal)}", task.domain.domain.name)
+                continue
+            try:
+                left[place] = self._matched(task, self.model)
+                self._about[place] = str(left[place][0])
+            except UserError as error:
+                yield place, Solved(Status.unanswered, reason=str(error))
         if left:
             yield from self._search(left, self.model)
 
-    def _search(self, left: Dict[int, Match], model: Any) -> Iterator[Tuple[int, Solved]]:
+    def _matched(self, task: PddlProblem, model: Any) -> Tuple[Match, Writer]:
+        """What the model is asked; a UserError says why it cannot be."""
+        found = match(task, self._domain, learnt.read(model.folder), not self.no_matching)
+        words = 1 + len(found.problem.initial)
+        if words < model.longest:
+            words_of = frozenset(model.base_tokens)
+            writer = Writer(
+                found.learnt, found.domain, found.problem, words_of, not self.no_numbering
+            )
+            atom = writer.lacking()
+            if atom is not None:
+                names = {name: other for name, (other, _) in found.predicates.items()}
+                atom = (names.get(atom[0], atom[0]), *atom[1:])
+                raise UserError(
+                    f"the model was trained on nothing like {written(atom)}; change --path"
+                )
+            words = len(writer.sentence(found.problem.initial))
+        if words >= model.longest:
+            raise UserError(
+                f"the problem has {len(found.problem.sorts):,} objects, which take {words:,} words or "
+                f"more; the model reads {model.longest - 1:,}; leave objects out"
+            )
+        return found, writer
+
+    def _search(
+        self, left: Dict[int, Tuple[Match, Writer]], model: Any
+    ) -> Iterator[Tuple[int, Solved]]:
         from sit_fairseq.domains.planning.solving import (  # imports torch
             ModelActions,
             PlanSearch,
             solve,
         )
 
-        ask, known = ModelActions(model), frozenset(model.base_tokens)
+        ask = ModelActions(model)
         possible: Dict[int, Optional[bool]] = {}
         beams = self.limits.beams
         quick = PlanSearch(width=beams[0], budget=_FIRST)
         for search in (quick, *(PlanSearch(width=width) for width in beams)):
             asked = list(left)
-            problems = [(left[place].domain, left[place].problem) for place in asked]
-            for at, found in solve(ask, problems, search, known):
-                place, task = asked[at], left[asked[at]]
+            for at, found in solve(ask, [left[place][1] for place in asked], search):
+                place, (task, writer) = asked[at], left[asked[at]]
                 notes, plan = [self._note], found.plan and list(map(task.in_file, found.plan))
                 if plan is None and place not in possible:
                     possible[place], shortest = visited(*task.file)
                     if possible[place] is False:
                         del left[place]
-                        yield place, _none("no state that can be reached has the goal", task)
-                    elif shortest and _untold(task, known):
+                        yield place, _none(
+                            "no state that can be reached has the goal", task.learnt.domain.name
+                        )
+                    elif shortest and _untold(task, writer):
                         plan = shortest
-                        notes.append(f"found without the model, which {_untold(task, known)}")
+                        notes.append(f"found without the model, which {_untold(task, writer)}")
                 text = None if plan is None else "\n".join(map(written, plan))
                 if text is not None and self.right(place, text):
                     del left[place]
@@ -148,37 +176,19 @@ class PlanSolver(Solver):
                     yield place, Solved(
                         Status.verified, answer=text, text=text, reason=note, more=more
                     )
-        for place, task in left.items():
-            untold = _untold(task, known)
+        for place, (task, writer) in left.items():
+            untold = _untold(task, writer)
             advice = f"; the model {untold}; change --path" if untold else ""
             reason = _UNVERIFIED[possible.get(place)] + advice
             more = {"domain": task.domain.name}
             yield place, Solved(Status.unverified, reason=reason, decided=False, more=more)
 
 
-def _unlearnt(task: Match, model: Any) -> Optional[str]:
-    """Why a model cannot be asked; None if it can."""
-    if task.domain.name not in model.base_tokens:
-        return f"the model was not trained on {task.domain.name}; change --path"
-    if one_way(task.domain, task.problem.initial) and "connected" not in model.base_tokens:
-        name, _ = task.predicates["connected"]
-        return f"the model was trained on no {name} in one direction alone; change --path"
-    words = 1 + sum(map(len, atoms_of(task.domain, task.problem.initial, task.problem.goal)))
-    if words >= model.longest:
-        return (
-            f"the problem has {len(task.problem.sorts):,} objects, which take {words:,} words, more "
-            f"than the {model.longest - 1:,} that the model reads; leave objects out"
-        )
-    return None
-
-
-def _untold(task: Match, known: Container[str]) -> str:
+def _untold(task: Match, writer: Writer) -> str:
     """What is to be said of a model that has no word for parts of the goal."""
-    names = {atom[0] for atom in task.problem.goal if wanted(atom[0]) not in known}
-    new = " or ".join(sorted(task.predicates[name][0] for name in names))
+    new = " or ".join(sorted(task.predicates[name][0] for name in writer.untold))
     return f"was trained on no goal with {new}" if new else ""
 
 
-def _none(reason: str, task: Match) -> Solved:
-    more = {"domain": task.domain.name}
-    return Solved(Status.impossible, reason=reason, more=more)
+def _none(reason: str, domain: str) -> Solved:
+    return Solved(Status.impossible, reason=reason, more={"domain": domain})

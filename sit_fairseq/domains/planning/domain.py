@@ -2,19 +2,16 @@
 
 from sit_fairseq.domains import Domain
 from sit_fairseq.domains.planning.answering import PlanSolver
-from sit_fairseq.domains.planning.grammar import ActionGrammar
-from sit_fairseq.domains.planning.judge import NextActionJudge
-from sit_fairseq.domains.planning.recipe import LABELS, PlanningRecipe
-from sit_fairseq.domains.planning.sentences import symbols
+from sit_fairseq.domains.planning.learnt import SORTS
+from sit_fairseq.domains.planning.teaching import PlanTeacher
+from sit_fairseq.judging.equality_judges import ExactJudge
 
 DOMAIN = Domain(
     name="planning",
-    version=1,
-    symbols=symbols(),
-    judges={"good": NextActionJudge},
-    grammar=ActionGrammar,
-    recipe=PlanningRecipe,
-    labels=LABELS,
+    version=2,
+    symbols="\n".join(rf"{sort}={sort}\d+" for sort in SORTS),
+    judges={"exact": ExactJudge},
     solve=PlanSolver,
+    train=PlanTeacher,
     model="planning",
 )

@@ -1,11 +1,10 @@
-"""The grammar of actions."""
+"""The grammar of actions: those that are applicable where a sentence is asked about."""
 
-from typing import Dict, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.sentences import read_sentence
-from sit_fairseq.search.grammar import Grammar
-from sit_fairseq.symbols.slot import Slot, Token
+from sit_fairseq.search.grammar import Grammar, slotted
+from sit_fairseq.symbols.pattern import SymbolPattern
+from sit_fairseq.symbols.slot import Token
 
 
 class _Node:
@@ -22,19 +21,33 @@ class _Node:
 
 
 class ActionGrammar(Grammar):
-    """The actions that are applicable in the state that a sentence tells."""
+    """The actions that sentences were told with, which a sentence does not say by itself.
+
+    Args:
+        symbols: the pattern of symbols.
+    """
+
+    def __init__(self, symbols: str) -> None:
+        self._pattern = SymbolPattern(symbols)
+        self._told: Dict[Tuple[Token, ...], _Node] = {}
+
+    def tell(self, sentences: Iterable[Tuple[List[str], List[List[str]]]]) -> None:
+        """Takes sentences, each with its actions, in the place of those before."""
+        self._told = {}
+        for sentence, actions in sentences:
+            source, _ = slotted(sentence, (), self._sort)
+            root = self._told[tuple(source)] = _Node()
+            for action in actions:
+                root.add(slotted(sentence, action, self._sort)[1])
 
     def start(self, source: Tuple[Token, ...]) -> _Node:
-        names = {f"{t.sort}{int(t)}": t for t in source if isinstance(t, Slot)}
-        words = [f"{t.sort}{int(t)}" if isinstance(t, Slot) else t for t in source]
-        domain, problem = read_sentence(words)
-        root = _Node()
-        for name, *objects in applicable(domain, problem.initial, problem.sorts):
-            root.add([name, *(names[one] for one in objects)])
-        return root
+        return self._told[source]
 
     def next(self, state: _Node, token: Token) -> Optional[_Node]:
         return state.next.get(token)
 
     def shortest(self, state: _Node) -> int:
         return state.shortest
+
+    def _sort(self, word: str) -> Optional[str]:
+        return None if self._pattern.sort(word) is None else ""

@@ -6,10 +6,44 @@ it of what actions ask of some parameter. Kinds are the sorts of what is made he
 """
 
 from dataclasses import replace
-from typing import Dict, FrozenSet, List, Set, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Set, Tuple
 
-from sit_fairseq.domains.planning.pddl_files import OBJECT, PddlProblem
+from sit_fairseq.domains.planning.pddl_files import OBJECT, PddlDomain, PddlProblem
 from sit_fairseq.domains.planning.strips import Atom, Operator, PlanningDomain, Problem
+
+# The types of an object, and the static unary predicates that hold for it in parentheses.
+Kind = FrozenSet[str]
+
+
+def kinds_of(read: PddlProblem) -> Dict[str, Kind]:
+    """The kind of each object of a problem."""
+    domain, problem = read.domain.domain, read.problem
+    types = {t for some in _parameters(domain) for t in some} - {OBJECT}
+    asked = _asked(domain)
+    said: Dict[str, Set[str]] = {name: set() for name in problem.sorts}
+    for atom in problem.initial:
+        if atom[0] in asked:
+            said[atom[1]].add(f"({atom[0]})")
+    return {
+        name: frozenset(said[name] | (read.domain.above[sort] & types))
+        for name, sort in problem.sorts.items()
+    }
+
+
+def label(kind: Kind) -> str:
+    """A kind as a sort."""
+    return " + ".join(sorted(kind)) or OBJECT
+
+
+def with_kinds(read: PddlDomain, sorts: Mapping[Kind, str]) -> PlanningDomain:
+    """A domain whose parameters have the sorts of kinds in place of types. Predicates that say what an
+    object is are left out."""
+    domain, asked = read.domain, _asked(read.domain)
+    return PlanningDomain(
+        domain.name,
+        {name: n for name, n in domain.predicates.items() if name not in asked},
+        {o.name: _by_kind(o, sorts, asked) for o in domain.operators.values()},
+    )
 
 
 def by_kind(read: PddlProblem) -> Tuple[PlanningDomain, Problem]:
@@ -18,40 +52,37 @@ def by_kind(read: PddlProblem) -> Tuple[PlanningDomain, Problem]:
     Atoms that say what an object is are left out, and so are the parts of the goal that hold in all
     states because no action changes them.
     """
-    domain, problem = read.domain.domain, read.problem
-    operators = domain.operators.values()
-    types = {t for o in operators for some in o.parameters.values() for t in some} - {OBJECT}
+    domain, problem, kinds = read.domain.domain, read.problem, kinds_of(read)
+    labels = {kind: label(kind) for kind in kinds.values()}
     asked = _asked(domain)
-    said: Dict[str, Set[str]] = {name: set() for name in problem.sorts}
-    for atom in problem.initial:
-        if atom[0] in asked:
-            said[atom[1]].add(f"({atom[0]})")
-    kinds = {
-        name: frozenset(said[name] | (read.domain.above[sort] & types))
-        for name, sort in problem.sorts.items()
-    }
-    labels = {kind: " + ".join(sorted(kind)) or OBJECT for kind in kinds.values()}
     static = {atom for atom in problem.initial if atom[0] in domain.static}
-    return (
-        PlanningDomain(
-            domain.name,
-            {name: n for name, n in domain.predicates.items() if name not in asked},
-            {o.name: _by_kind(o, labels, asked) for o in operators},
-        ),
-        Problem(
-            {name: labels[kind] for name, kind in kinds.items()},
-            frozenset(atom for atom in problem.initial if atom[0] not in asked),
-            problem.goal - static,
-        ),
+    return with_kinds(read.domain, labels), Problem(
+        {name: labels[kind] for name, kind in kinds.items()},
+        frozenset(atom for atom in problem.initial if atom[0] not in asked),
+        problem.goal - static,
     )
+
+
+def roles(domain: PlanningDomain) -> Dict[str, FrozenSet[Tuple[str, str]]]:
+    """The operators and parameters that take objects of each sort."""
+    found: Dict[str, Set[Tuple[str, str]]] = {}
+    for operator in domain.operators.values():
+        for parameter, sorts in operator.parameters.items():
+            for sort in sorts:
+                found.setdefault(sort, set()).add((operator.name, parameter))
+    return {sort: frozenset(where) for sort, where in found.items()}
 
 
 def lacking(read: PddlProblem) -> List[str]:
     """The types that parameters of actions have and no object has."""
-    operators = read.domain.domain.operators.values()
-    types = {t for o in operators for some in o.parameters.values() for t in some}
+    types = {t for some in _parameters(read.domain.domain) for t in some}
     found = {t for sort in read.problem.sorts.values() for t in read.domain.above[sort]}
     return sorted(types - found)
+
+
+def _parameters(domain: PlanningDomain) -> List[FrozenSet[str]]:
+    """What each parameter of each action may be."""
+    return [some for o in domain.operators.values() for some in o.parameters.values()]
 
 
 def _asked(domain: PlanningDomain) -> Set[str]:
@@ -62,8 +93,8 @@ def _asked(domain: PlanningDomain) -> Set[str]:
     return {atom[0] for atom in atoms} - others
 
 
-def _by_kind(operator: Operator, labels: Dict[FrozenSet[str], str], asked: Set[str]) -> Operator:
-    """An operator with the kinds that its parameters may have."""
+def _by_kind(operator: Operator, sorts: Mapping[Kind, str], asked: Set[str]) -> Operator:
+    """An operator with the sorts of the kinds that its parameters may have."""
 
     def of(atoms: Tuple[Atom, ...], parameter: str) -> Set[str]:
         return {f"({a[0]})" for a in atoms if a[0] in asked and a[1] == parameter}
@@ -75,8 +106,8 @@ def _by_kind(operator: Operator, labels: Dict[FrozenSet[str], str], asked: Set[s
     for parameter, types in operator.parameters.items():
         needs, bars = of(operator.before, parameter), of(operator.without, parameter)
         parameters[parameter] = frozenset(
-            label
-            for kind, label in labels.items()
+            sort
+            for kind, sort in sorts.items()
             if needs <= kind and not kind & bars and (OBJECT in types or kind & types)
         )
     before, without = others(operator.before), others(operator.without)

@@ -1,17 +1,17 @@
 """Domains known by their structure: whatever a file calls its predicates and actions.
 
-A domain of a file is a known one if their actions are the same up to the names of predicates and
-actions, and up to the order of definitions, parameters and objects of predicates. Then kinds of
-objects are sorts: those that may be the same parameters of the same actions. A file may ask in
-addition that two parameters differ.
+A domain of a file is one that a model has learnt if their actions are the same up to the names of
+predicates, actions and constants, and up to the order of definitions, parameters and objects of
+predicates. Then kinds of objects are sorts: those that may be the same parameters of the same actions.
+A file may ask in addition that two parameters differ. Where all names are equal, each is itself.
 """
 
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from sit_fairseq.domains.planning.kinds import by_kind, lacking
-from sit_fairseq.domains.planning.known import known_domains
+from sit_fairseq.domains.planning.kinds import by_kind, lacking, roles
+from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.pddl_files import PddlProblem
 from sit_fairseq.domains.planning.strips import Action, Atom, Operator, PlanningDomain, Problem
 from sit_fairseq.errors import UserError
@@ -26,11 +26,13 @@ Names = Mapping[str, Tuple[str, Tuple[int, ...]]]
 
 @dataclass(frozen=True)
 class Match:
-    """A problem of a file as one of a known domain.
+    """A problem of a file as one of a domain that a model has learnt, the known domain.
 
     Attributes:
         file: the domain and the problem of the file, with kinds for sorts.
-        domain: the known domain; its operators keep what the file asks to differ or to be the same.
+        learnt: the known domain.
+        domain: likewise; its operators have the constants of the file, and keep what the file asks to
+            differ or to be the same.
         problem: in the names of the known domain, but for the names of objects.
         operators: what the file calls the operators, and the order of their parameters there.
         predicates: the same of predicates and their objects.
@@ -38,6 +40,7 @@ class Match:
     """
 
     file: Tuple[PlanningDomain, Problem]
+    learnt: Learnt
     domain: PlanningDomain
     problem: Problem
     operators: Names
@@ -67,50 +70,60 @@ def _turned(places: Tuple[int, ...]) -> str:
     return f" {' '.join(str(place + 1) for place in places)}" if changed else ""
 
 
-def match(read: PddlProblem, name: str) -> Match:
-    """Finds which known domain a problem is of.
+def match(
+    read: PddlProblem, name: str, learnt: Sequence[Learnt], by_structure: bool = True
+) -> Match:
+    """Finds which domain that a model has learnt a problem is of.
 
     Args:
         read: the problem of a file.
         name: the file's, for errors.
+        learnt: the domains.
+        by_structure: whatever predicates and actions are called; else these are called as there.
 
     Raises:
-        UserError: it is of none, and which are known; or no action can take its objects.
+        UserError: it is of none, and which there are; or no action can take its objects.
     """
     domain, problem = by_kind(read)
-    near: Optional[PlanningDomain] = None
-    for known in known_domains().values():
-        for operators, predicates in _correspondences(known, domain):
-            sorts = _sorts(known, domain, problem, operators)
+    near: Optional[Learnt] = None
+    for one in learnt:
+        for found in _correspondences(one.domain, domain, by_structure):
+            sorts = _sorts(one, domain, problem, found)
             if sorts is not None:
-                return _match(known, domain, problem, operators, predicates, sorts)
-            near = known
+                return _match(one, domain, problem, found, sorts)
+            near = one
     types = lacking(read)
     if near is not None and types:
         fault = f"no object is of type {' or '.join(types)}, as in (:objects a b - {types[0]})"
-        raise UserError(f"{name} has the actions of {near.name}, but {fault}")
-    names = ", ".join(known_domains())
-    raise UserError(f"{name} is no domain that is known by its structure: these are {names}")
+        raise UserError(f"{name} has the actions of {near.domain.name}, but {fault}")
+    names = ", ".join(one.domain.name for one in learnt)
+    known = "by its structure" if by_structure else "by its names, with --no-matching"
+    reason = f"is no domain that the model knows {known}: these are {names}"
+    raise UserError(f"{name} {reason}; change --path")
 
 
 def _match(
-    known: PlanningDomain,
+    learnt: Learnt,
     domain: PlanningDomain,
     problem: Problem,
-    operators: Names,
-    predicates: Names,
+    found: "_Found",
     sorts: Mapping[str, str],
 ) -> Match:
-    ours = {}
-    for name, (other, places) in operators.items():
-        theirs, mine = domain.operators[other], _parameters(known, name)
+    ours, known = {}, learnt.domain
+
+    def theirs_of(atoms: Iterable[Atom]) -> Tuple[Atom, ...]:
+        return tuple((a[0], *(found.constants.get(term, term) for term in a[1:])) for a in atoms)
+
+    for name, (other, places) in found.operators.items():
+        one, theirs, mine = known.operators[name], domain.operators[other], _names(known, name)
         terms = {p: mine[places.index(at)] for at, p in enumerate(theirs.parameters)}
         distinct, same = (
             tuple((terms.get(one, one), terms.get(two, two)) for one, two in pairs)
             for pairs in (theirs.distinct, theirs.same)
         )
-        ours[name] = replace(known.operators[name], distinct=distinct, same=same)
-    names = {other: (name, places) for name, (other, places) in predicates.items()}
+        parts = map(theirs_of, (one.before, one.add, one.delete, one.without))
+        ours[name] = Operator(name, one.parameters, *parts, distinct, same)
+    names = {other: (name, places) for name, (other, places) in found.predicates.items()}
 
     def translated(atoms: Iterable[Atom]) -> Iterator[Atom]:
         for predicate, *objects in atoms:
@@ -120,40 +133,82 @@ def _match(
 
     objects = {name: sorts[kind] for name, kind in problem.sorts.items() if kind in sorts}
     initial, goal = (frozenset(translated(atoms)) for atoms in (problem.initial, problem.goal))
-    found = Problem(objects, initial, goal)
     seen = replace(known, operators=ours)
-    return Match((domain, problem), seen, found, operators, predicates, sorts)
+    made = Problem(objects, initial, goal)
+    return Match((domain, problem), learnt, seen, made, found.operators, found.predicates, sorts)
 
 
-def _parameters(domain: PlanningDomain, operator: str) -> List[str]:
+def _names(domain: PlanningDomain, operator: str) -> List[str]:
     return list(domain.operators[operator].parameters)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What operators, predicates and constants of a known domain are called in a file."""
+
+    operators: Names
+    predicates: Names
+    constants: Mapping[str, str]
+
+
 def _correspondences(
-    known: PlanningDomain, domain: PlanningDomain
-) -> Iterator[Tuple[Names, Names]]:
+    known: PlanningDomain, domain: PlanningDomain, by_structure: bool
+) -> Iterator[_Found]:
     """The ways to see the operators and predicates of one domain in another."""
     budget = iter(range(_STEPS))
 
-    def operators(
-        left: List[Operator], free: List[Operator], found: Dict, predicates: Dict
-    ) -> Iterator[Tuple[Names, Names]]:
+    def search(left: List[Operator], free: List[Operator], found: _Found) -> Iterator[_Found]:
         if not left:
-            yield found, predicates
+            yield found
             return
         one, *rest = left
         for other in free:
-            if _shape(one) == _shape(other):
-                places = {parameter: at for at, parameter in enumerate(other.parameters)}
-                for terms, more in _atoms(_parts(one), _parts(other), {}, predicates, budget):
+            if _shape(one) != _shape(other):
+                continue
+            places = {parameter: at for at, parameter in enumerate(other.parameters)}
+            given = dict(found.constants), found.predicates
+            for terms, predicates in _atoms(_parts(one), _parts(other), *given, budget):
+                # Parameters that are in no atom, in their order.
+                terms.update(
+                    zip(
+                        [p for p in one.parameters if p not in terms],
+                        [p for p in other.parameters if p not in terms.values()],
+                    )
+                )
+                constants = {a: b for a, b in terms.items() if a not in one.parameters}
+                if places.keys().isdisjoint(constants.values()):
                     order = tuple(places[terms[parameter]] for parameter in one.parameters)
-                    now = {**found, one.name: (other.name, order)}
-                    yield from operators(rest, [o for o in free if o is not other], now, more)
+                    operators = {**found.operators, one.name: (other.name, order)}
+                    now = _Found(operators, predicates, constants)
+                    yield from search(rest, [o for o in free if o is not other], now)
 
     ours, theirs = list(known.operators.values()), list(domain.operators.values())
-    if len(ours) == len(theirs):
+    same = _by_name(ours, domain)
+    if same is not None:
+        yield same
+    if by_structure and len(ours) == len(theirs):
         # Those with most parts first: few others look like them.
-        yield from operators(sorted(ours, key=_shape, reverse=True), theirs, {}, {})
+        yield from search(sorted(ours, key=_shape, reverse=True), theirs, _Found({}, {}, {}))
+
+
+def _by_name(ours: List[Operator], domain: PlanningDomain) -> Optional[_Found]:
+    """What corresponds where all names are equal; None if they are not."""
+    if {one.name for one in ours} != domain.operators.keys():
+        return None
+    operators, predicates, constants = {}, {}, {}
+    for one in ours:
+        other = domain.operators[one.name]
+        terms = dict(zip(one.parameters, other.parameters))
+        parts = {
+            (role, (a[0], *(terms.get(term, term) for term in a[1:]))) for role, a in _parts(one)
+        }
+        if len(one.parameters) != len(other.parameters) or parts != set(_parts(other)):
+            return None
+        operators[one.name] = (one.name, tuple(range(len(terms))))
+        for _, (name, *objects) in _parts(one):
+            predicates[name] = (name, tuple(range(len(objects))))
+            constants.update((term, term) for term in objects if term not in terms)
+    return _Found(operators, predicates, constants)
 
 
 def _parts(operator: Operator) -> List[Tuple[int, Atom]]:
@@ -202,21 +257,24 @@ def _atoms(
 
 
 def _sorts(
-    known: PlanningDomain, domain: PlanningDomain, problem: Problem, operators: Names
+    learnt: Learnt, domain: PlanningDomain, problem: Problem, found: _Found
 ) -> Optional[Dict[str, str]]:
     """The sort of each kind of objects; None if some kind is of no sort. A kind that no action
-    takes is left out, if nothing is said of its objects."""
-    ours: Dict[str, set] = {}
-    theirs: Dict[str, set] = {}
-    for name, (other, places) in operators.items():
-        names = _parameters(domain, other)
-        for parameter, place in zip(_parameters(known, name), places):
-            for sort in known.operators[name].parameters[parameter]:
-                ours.setdefault(sort, set()).add((name, parameter))
+    takes is left out, if nothing that counts is said of its objects."""
+    known, theirs = learnt.domain, {}
+    for name, (other, places) in found.operators.items():
+        names = _names(domain, other)
+        for parameter, place in zip(_names(known, name), places):
             for kind in domain.operators[other].parameters[names[place]]:
                 theirs.setdefault(kind, set()).add((name, parameter))
-    roles: Dict[FrozenSet, str] = {frozenset(where): sort for sort, where in ours.items()}
-    found = {kind: roles.get(frozenset(where)) for kind, where in theirs.items()}
-    named = {name for atom in problem.initial | problem.goal for name in atom[1:]}
-    left = {kind for name, kind in problem.sorts.items() if name in named} - set(found)
-    return None if left or None in found.values() else found
+    ours = roles(known)
+    by_role: Dict[FrozenSet, str] = {
+        ours.get(sort, frozenset()): sort for sort in learnt.by_kind.values()
+    }
+    counted = {other for other, _ in found.predicates.values()}
+    named = {n for a in problem.initial | problem.goal if a[0] in counted for n in a[1:]}
+    for name, kind in problem.sorts.items():
+        if name in named:
+            theirs.setdefault(kind, set())
+    sorts = {kind: by_role.get(frozenset(where)) for kind, where in theirs.items()}
+    return None if None in sorts.values() else sorts

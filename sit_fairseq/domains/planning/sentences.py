@@ -1,147 +1,172 @@
 """Sentences: a state and a goal as the model reads them, and an action as it answers.
 
-A sentence is the name of the domain, then atoms in any order, each a predicate and its objects:
+A sentence is a word for the domain, then atoms in any order, each a predicate and its objects:
 
-    blocksworld on block1 block2 ontable block2 on? block2 block1
+    ferry: ferry.at a1 b2 ferry.at-ferry b1 ferry.empty-ferry ferry.at? a1 b1
 
-Atoms that hold are plain (``on``), those of the goal that do not hold yet have a question mark
-(``on?``), those of the goal that hold an exclamation mark (``on!``). An answer is an action,
-``unstack block1 block2``. Objects are symbols, named by their sort and a number.
+Atoms that hold are plain (``at``), those of the goal that do not hold yet have a question mark
+(``at?``), those of the goal that hold an exclamation mark (``at!``). An answer is an action,
+``ferry.sail b1 b2``. Objects are symbols, named by their sort and a number.
 
-Left out is what the other atoms say: ``clear``, ``handempty``, ``available``, and places that are
-visited; ``connected`` is written once for both directions, as ``linked``.
+Left out is what makes no difference: static atoms that no action asks for, and atoms that nothing
+asks for or deletes, once they hold. Two static atoms in both directions are one (``road~``), and of
+a strict order the steps are written (``above<``). ``is`` names an object of no atom, ``the-KITCHEN``
+one that actions name.
 """
 
 from collections import Counter, defaultdict
-from functools import lru_cache
 from hashlib import blake2b
 from random import Random
-from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Container, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
 
-from sit_fairseq.domains.planning.known import known_domains
-from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem, State
-from sit_fairseq.errors import MalformedFormula
+from sit_fairseq.domains.planning.learnt import Learnt
+from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Problem, State
 
-_WANTED, _REACHED = "?", "!"
+_WANTED, _REACHED, _STEP = "?", "!", "<"
 
-# Predicates whose atoms follow from the others, by the name of the domain.
-_IMPLIED = {
-    "blocksworld": ("clear", "handempty"),
-    "depots": ("clear", "available"),
-    "visitall": ("visited",),
-}
-
-# Two atoms, one in each direction, as one.
-_ONE_WAY, _BOTH_WAYS = "connected", "linked"
+# The most objects that look alike, times atoms and objects, that are marked one after the other.
+_MOST_MARKED = 200_000
 
 
-@lru_cache(maxsize=1)
-def sorts() -> Tuple[str, ...]:
-    """The sorts of objects of all domains."""
-    operators = (o for domain in known_domains().values() for o in domain.operators.values())
-    return tuple(sorted({s for o in operators for some in o.parameters.values() for s in some}))
+class Writer:
+    """Writes the states of a problem, and reads actions.
 
+    Args:
+        learnt: how the domain is written.
+        domain: the domain as the problem has it, in the names that were learnt.
+        problem: in these names, but for those of objects.
+        words: those that a model has; None for all. It is told nothing else.
+        numbered: whether names in sentences are given by :func:`naming`; else by the order of the
+            problem's objects.
 
-@lru_cache(maxsize=1)
-def symbols() -> str:
-    """The pattern of the symbols, a line for each sort: ``block=block\\d+``."""
-    return "\n".join(rf"{sort}={sort}\d+" for sort in sorts())
-
-
-def sort_of(name: str) -> str:
-    """The sort of an object, by its name in sentences."""
-    return name.rstrip("0123456789")
-
-
-def wanted(predicate: str) -> str:
-    """The word for a predicate in atoms of the goal that do not hold yet."""
-    return f"{predicate}{_WANTED}"
-
-
-def atoms_of(domain: PlanningDomain, state: State, goal: State) -> List[Atom]:
-    """The atoms of a sentence, each with its mark, sorted."""
-    implied = _IMPLIED.get(domain.name, ())
-    found = [(wanted(a[0]), *a[1:]) for a in goal if a not in state]
-    for atom in state:
-        if atom in goal:
-            if atom[0] != "visited":
-                found.append((f"{atom[0]}{_REACHED}", *atom[1:]))
-        elif atom[0] == _ONE_WAY and (_ONE_WAY, atom[2], atom[1]) in state:
-            if atom[1] < atom[2]:
-                found.append((_BOTH_WAYS, *atom[1:]))
-        elif atom[0] not in implied:
-            found.append(atom)
-    return sorted(found)
-
-
-def one_way(domain: PlanningDomain, state: State) -> bool:
-    """Whether some places are connected in one direction alone, which sentences tell apart."""
-    return any(atom[0] == _ONE_WAY for atom in atoms_of(domain, state, frozenset()))
-
-
-def sentence(domain: PlanningDomain, state: State, goal: State, rng: Random) -> List[str]:
-    """The tokens of a state and a goal, atoms in random order.
-
-    Names of objects are those of sentences. Which order is drawn depends on them, so that they are
-    given by what names have no part in, see :func:`naming`.
+    Attributes:
+        domain, problem: as above.
+        untold: predicates of the goal of which the model is told nothing.
     """
-    atoms = atoms_of(domain, state, goal)
-    rng.shuffle(atoms)
-    tokens = [domain.name]
-    for predicate, *objects in atoms:
-        if predicate == _BOTH_WAYS and rng.random() < 0.5:
-            objects.reverse()
-        tokens += [predicate, *objects]
-    return tokens
+
+    def __init__(
+        self,
+        learnt: Learnt,
+        domain: PlanningDomain,
+        problem: Problem,
+        words: Optional[Container[str]] = None,
+        numbered: bool = True,
+    ) -> None:
+        self.domain, self.problem, self._learnt, self._words = domain, problem, learnt, words
+        self._names = naming(problem) if numbered else _in_order(problem, problem.sorts)
+        self._objects = {new: old for old, new in self._names.items()}
+        self.untold = {a[0] for a in problem.goal if not self._known(f"{a[0]}{_WANTED}")}
+        told = frozenset(atom for atom in problem.goal if atom[0] not in self.untold)
+        self._goal = renamed(told, self._names)
+        operators = domain.operators.values()
+        asked = {a[0] for o in operators for a in (*o.before, *o.without)}
+        deleted = {a[0] for o in operators for a in o.delete}
+        self._useless = set(domain.predicates) - asked
+        self._done = self._useless - deleted
+        self._shared = {learnt.both_ways(name) for name in domain.static}
+        self._fixed = self._static(asked)
+
+    def sentence(self, state: State, rng: Optional[Random] = None) -> List[str]:
+        """The tokens of a state, atoms in random order.
+
+        Which order is drawn depends on the names of objects in sentences, so that they are given by
+        what names in files have no part in.
+        """
+        rng = rng or Random(0)
+        atoms = sorted(self._atoms(renamed(state, self._names)))
+        if self._words is not None:
+            atoms = [atom for atom in atoms if atom[0] in self._words]
+        rng.shuffle(atoms)
+        tokens = [self._learnt.first]
+        for word, *objects in atoms:
+            if word in self._shared and rng.random() < 0.5:
+                objects.reverse()
+            tokens += [word, *objects]
+        return tokens
+
+    def written(self, action: Action) -> List[str]:
+        """The tokens of an action."""
+        return [self._learnt.word(action[0]), *(self._names[name] for name in action[1:])]
+
+    def action(self, tokens: Sequence[str]) -> Action:
+        """The action of some tokens."""
+        name = tokens[0][len(self._learnt.prefix) :]
+        return (name, *(self._objects[one] for one in tokens[1:]))
+
+    def lacking(self) -> Optional[Atom]:
+        """An atom of the first state for which the model has no word; None if there is none."""
+        if self._words is None:
+            return None
+        hidden = {self._learnt.word(name) for name in (*self._learnt.unwritten, "is")}
+        for word, *objects in sorted(self._atoms(renamed(self.problem.initial, self._names))):
+            if word not in self._words and word not in hidden:
+                name = word[len(self._learnt.prefix) :].rstrip(_REACHED + _STEP + "~")
+                return (name, *(self._objects[one] for one in objects))
+        return None
+
+    def _known(self, name: str) -> bool:
+        return self._words is None or self._learnt.word(name) in self._words
+
+    def _static(self, asked: Set[str]) -> List[Atom]:
+        """The words and objects of what no action changes."""
+        learnt, pairs = self._learnt, defaultdict(set)
+        found = [(learnt.word(f"the-{name}"), self._names[name]) for name in self._constants()]
+        for atom in renamed(self.problem.initial, self._names):
+            if atom[0] not in self.domain.static or atom[0] not in asked:
+                continue
+            if len(atom) == 3:
+                pairs[atom[0]].add(atom[1:])
+            else:
+                found.append((learnt.word(atom[0]), *atom[1:]))
+        for name, some in pairs.items():
+            both = {pair for pair in some if pair[::-1] in some}
+            word = learnt.word(name)
+            found += [(learnt.both_ways(name), *pair) for pair in both if pair[0] <= pair[1]]
+            if name in learnt.ordered and is_order(some):
+                word, some = f"{word}{_STEP}", steps(some)
+            found += [(word, *pair) for pair in some - both]
+        return found
+
+    def _constants(self) -> List[str]:
+        return [name for name in self._learnt.constants if name in self._names]
+
+    def _atoms(self, state: State) -> List[Atom]:
+        """The words and objects of a state in the names of sentences."""
+        learnt, goal, found = self._learnt, self._goal, list(self._fixed)
+        found += [(learnt.word(f"{a[0]}{_WANTED}"), *a[1:]) for a in goal - state]
+        for atom in state:
+            name = atom[0]
+            if name in self.domain.static or name in self._done:
+                continue
+            reached = atom in goal
+            if reached and self._known(f"{name}{_REACHED}"):
+                name = f"{name}{_REACHED}"
+            elif name in self._useless and not reached or name in learnt.unwritten:
+                continue
+            found.append((learnt.word(name), *atom[1:]))
+        there = {name for atom in found for name in atom[1:]}
+        found += [(learnt.word("is"), name) for name in self._objects if name not in there]
+        return found
 
 
-def read_sentence(tokens: Sequence[str]) -> Tuple[PlanningDomain, Problem]:
-    """The problem of a sentence; MalformedFormula if it is none."""
-    domain = known_domains().get(tokens[0]) if tokens else None
-    if domain is None:
-        raise MalformedFormula(f"a sentence begins with one of {', '.join(known_domains())}")
-    arity = {_BOTH_WAYS: 2, **domain.predicates}
-    state, goal, objects, place = set(), set(), {}, 1
-    while place < len(tokens):
-        word = tokens[place]
-        predicate = word.rstrip(_WANTED + _REACHED)
-        count = arity.get(predicate)
-        names = tokens[place + 1 : place + 1 + (count or 0)]
-        if count is None or len(names) < count:
-            raise MalformedFormula(f"token {place + 1}, {word!r}, begins no atom of {domain.name}")
-        for name in names:
-            if sort_of(name) not in sorts():
-                raise MalformedFormula(f"{name!r} after {word!r} is no object")
-            objects[name] = sort_of(name)
-        atom = (predicate, *names)
-        if predicate == _BOTH_WAYS:
-            state.update(((_ONE_WAY, *names), (_ONE_WAY, *reversed(names))))
-        if word != predicate:
-            goal.add(atom)
-        if word[-1] != _WANTED and predicate != _BOTH_WAYS:
-            state.add(atom)
-        place += 1 + count
-    state |= _implied(domain.name, state, objects)
-    return domain, Problem(objects, frozenset(state), frozenset(goal))
+def is_order(pairs: Set[Tuple[str, str]]) -> bool:
+    """Whether a relation is a strict order."""
+    after = _after(pairs)
+    strict = all((y, x) not in pairs for x, y in pairs)
+    return strict and all(after.get(y, set()) <= after[x] for x, y in pairs)
 
 
-def _implied(name: str, state: Set[Atom], objects: Mapping[str, str]) -> Set[Atom]:
-    """The atoms of a state that sentences leave out."""
-    if name == "visitall":
-        return {("visited", *atom[1:]) for atom in state if atom[0] == "at-robot"}
-    held = {a[-1]: a[1] for a in state if a[0] in ("holding", "lifting")}
-    covered = {a[2] for a in state if a[0] == "on"} | set(held)
-    covered |= {a[1] for a in state if a[0] == "in"}
-    if name == "blocksworld":
-        clear = {("clear", block) for block in objects if block not in covered}
-        return clear if held else clear | {("handempty",)}
-    if name == "depots":
-        found = {("clear", x) for x, s in objects.items() if s in ("crate", "pallet")}
-        free = {("available", x) for x, s in objects.items() if s == "hoist"}
-        return (found - {("clear", x) for x in covered}) | (
-            free - {("available", hoist) for hoist in held.values()}
-        )
-    return set()
+def steps(pairs: Set[Tuple[str, str]]) -> Set[Tuple[str, str]]:
+    """The pairs of a strict order with nothing between them."""
+    after = _after(pairs)
+    return {(x, y) for x, y in pairs if not any(y in after.get(z, ()) for z in after[x])}
+
+
+def _after(pairs: Set[Tuple[str, str]]) -> Dict[str, Set[str]]:
+    found: Dict[str, Set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+    return found
 
 
 def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) -> Dict[str, int]:
@@ -150,14 +175,14 @@ def colours(kinds: Mapping[str, Any], atoms: Sequence[Atom], rounds: int = 3) ->
     An object begins as its sort; in each round it learns the atoms that it is in and the numbers of
     the other objects. What some renaming makes equal gets equal numbers; the converse need not be.
     """
-    numbers = {name: _number(kind) for name, kind in kinds.items()}
+    numbers = {name: number(kind) for name, kind in kinds.items()}
     for _ in range(rounds):
         seen: Dict[str, List[int]] = defaultdict(list)
         for predicate, *names in atoms:
             shape = (predicate, *(numbers[name] for name in names))
             for place, name in enumerate(names):
-                seen[name].append(_number((place, shape)))
-        numbers = {name: _number((n, tuple(sorted(seen[name])))) for name, n in numbers.items()}
+                seen[name].append(number((place, shape)))
+        numbers = {name: number((n, tuple(sorted(seen[name])))) for name, n in numbers.items()}
     return numbers
 
 
@@ -170,46 +195,44 @@ def _refined(kinds: Mapping[str, Any], atoms: Sequence[Atom]) -> Dict[str, int]:
     return numbers
 
 
-def problem_key(domain: PlanningDomain, state: State, goal: State) -> int:
-    """A number that a state and a goal share with all their renamings, and with few others."""
-    atoms = atoms_of(domain, state, goal)
-    kinds = {name: sort_of(name) for atom in atoms for name in atom[1:]}
-    return _number((domain.name, tuple(sorted(colours(kinds, _directed(atoms)).values()))))
-
-
-def _directed(atoms: Sequence[Atom]) -> List[Atom]:
-    """The atoms, those of both directions in both."""
-    return [*atoms, *((a[0], a[2], a[1]) for a in atoms if a[0] == _BOTH_WAYS)]
-
-
-def _number(value: object) -> int:
+def number(value: object) -> int:
     """A number for a value made of texts and numbers, the same in every process."""
     text = repr(value).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def naming(domain: PlanningDomain, problem: Problem) -> Dict[str, str]:
+def naming(problem: Problem) -> Dict[str, str]:
     """The names that objects have in sentences, by their names in the problem.
 
     They depend on the part that an object has in the problem. Of objects that look alike the first
     of the file is marked, which may tell others apart, and so on: where they are alike, it does not
     matter which was marked, so that the order of the file has no part either.
-    It has one only between objects that differ and that no refinement tells apart.
+    It has one only between objects that differ and that no refinement tells apart; and in problems so
+    large that marking one after the other would take long.
     """
-    goal = ((wanted(a[0]), *a[1:]) for a in problem.goal)
+    goal = ((f"{a[0]}{_WANTED}", *a[1:]) for a in problem.goal)
     atoms = [*problem.initial, *goal]
     numbers = _refined(problem.sorts, atoms)
+    alike = len(numbers) - len(set(numbers.values()))
+    if alike * (len(atoms) + len(numbers)) > _MOST_MARKED:
+        places = {name: (numbers[name], place) for place, name in enumerate(problem.sorts)}
+        return _in_order(problem, sorted(places, key=places.get))
     while len(set(numbers.values())) < len(numbers):
         sizes = Counter(numbers.values())
-        alike = min(number for number, size in sizes.items() if size > 1)
+        alike = min(one for one, size in sizes.items() if size > 1)
         one = next(name for name in problem.sorts if numbers[name] == alike)
-        numbers = _refined({**numbers, one: _number((alike, "marked"))}, atoms)
+        numbers = _refined({**numbers, one: number((alike, "marked"))}, atoms)
+    return _in_order(problem, sorted(problem.sorts, key=lambda name: numbers[name]))
+
+
+def _in_order(problem: Problem, objects: Sequence[str]) -> Dict[str, str]:
+    """Names by sort and number, in the order of some objects."""
     count: Dict[str, int] = defaultdict(int)
     names = {}
-    for name in sorted(problem.sorts, key=lambda name: numbers[name]):
-        kind = problem.sorts[name]
-        count[kind] += 1
-        names[name] = f"{kind}{count[kind]}"
+    for name in objects:
+        sort = problem.sorts[name]
+        count[sort] += 1
+        names[name] = f"{sort}{count[sort]}"
     return names
 
 

@@ -4,30 +4,19 @@ A state that was seen before is not entered again, so that the search never goes
 all actions lead to such states, it goes back to the last state with another way on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from random import Random
-from typing import Any, Callable, Container, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sit_fairseq.domains.planning.applicable import applicable
 from sit_fairseq.domains.planning.grammar import ActionGrammar
-from sit_fairseq.domains.planning.sentences import naming, read_sentence, renamed, sentence, wanted
-from sit_fairseq.domains.planning.strips import (
-    Action,
-    PlanningDomain,
-    Problem,
-    State,
-    apply,
-    execute,
-    obstacle,
-)
+from sit_fairseq.domains.planning.sentences import Writer
+from sit_fairseq.domains.planning.strips import Action, State, apply, execute, obstacle
 from sit_fairseq.errors import UserError
 from sit_fairseq.search.batches import longest_first
 from sit_fairseq.search.beam_search import BeamSearch
 from sit_fairseq.search.hypotheses import SearchOptions
-
-# Tokens of the longest action.
-_LONGEST = 6
 
 # The most tokens of a batch, each counted once for each stream: they take about 300 MB.
 _TOKENS = 200_000
@@ -87,43 +76,40 @@ class _Node:
 class _Task:
     """The search for the plan of one problem."""
 
-    def __init__(
-        self,
-        domain: PlanningDomain,
-        problem: Problem,
-        options: PlanSearch,
-        known: Optional[Container[str]],
-    ) -> None:
-        self.domain, self.problem, self._options = domain, problem, options
-        self._names = naming(domain, problem)
-        self._real = {new: old for old, new in self._names.items()}
-        goal = (atom for atom in problem.goal if known is None or wanted(atom[0]) in known)
-        self._told = renamed(frozenset(goal), self._names)
-        first = _Node(problem.initial)
+    def __init__(self, writer: Writer, options: PlanSearch) -> None:
+        self._writer, self._options = writer, options
+        self.domain, self.problem = writer.domain, writer.problem
+        first = _Node(self.problem.initial)
         self._seen: Set[State] = {first.state}
         self.front, self._later = [first], []
         self.calls, self.first = 0, None
-        self.goal: Optional[_Node] = first if problem.goal <= first.state else None
+        self.goal: Optional[_Node] = first if self.problem.goal <= first.state else None
 
     def open(self) -> bool:
         """Whether there is a state to ask about."""
         return self.goal is None and bool(self.front) and self.calls < self._options.budget
 
-    def sentences(self) -> List[str]:
-        """The states to ask about."""
-        states = (renamed(node.state, self._names) for node in self.front)
-        return [" ".join(sentence(self.domain, one, self._told, Random(0))) for one in states]
+    def questions(self) -> List["Question"]:
+        """The states to ask about, with what can be done there and written."""
+        found = []
+        for node in self.front:
+            sentence, actions = self._writer.sentence(node.state), []
+            there = set(sentence)
+            for action in sorted(applicable(self.domain, node.state, self.problem.sorts)):
+                written = self._writer.written(action)
+                actions += [written] if there.issuperset(written[1:]) else []
+            found.append((sentence, actions))
+        return found
 
-    def follow(self, answers: Sequence[List[Tuple[str, float]]]) -> None:
+    def follow(self, answers: Sequence[List[Tuple[List[str], float]]]) -> None:
         """Goes on by the actions that the model gave in each state, with their scores."""
         self.calls += len(self.front)
         found = []
         for node, alternatives in zip(self.front, answers):
-            for text, score in alternatives:
-                name, *objects = text.split()
-                action = (name, *(self._real[one] for one in objects))
+            for words, score in alternatives:
+                action = self._writer.action(words)
                 if obstacle(self.domain, node.state, self.problem.sorts, action):
-                    continue  # what a file asks for beyond the known domain
+                    continue  # what two problems with the same sentence may differ in
                 if self.first is None:
                     self.first = action
                 state = apply(self.domain, node.state, action)
@@ -149,8 +135,11 @@ class _Task:
         return Solution(plan if failure is None else None, self.calls, self.first)
 
 
-# Gives actions for each of some sentences, best first, with their log-probabilities.
-Ask = Callable[[List[str]], List[List[Tuple[str, float]]]]
+# The words of a state, and of each action that can be taken there.
+Question = Tuple[List[str], List[List[str]]]
+
+# Gives actions for each of some questions, best first, with their log-probabilities.
+Ask = Callable[[List[Question]], List[List[Tuple[List[str], float]]]]
 
 
 class ModelActions:
@@ -164,39 +153,45 @@ class ModelActions:
 
     def __init__(self, model: Any, actions: int = 5, batch_size: int = 64) -> None:
         self._tokens, self._batch_size = model.core.vocabulary.dictionary, batch_size
-        options = SearchOptions(beam=actions, nbest=actions, max_len_b=_LONGEST, normalize=False)
-        self._search = BeamSearch([model.core], options, grammar=ActionGrammar())
+        self._options = SearchOptions(beam=actions, nbest=actions, normalize=False, max_len_a=0)
+        self._models, self._grammar = [model.core], ActionGrammar(model.symbols)
+        self._words = frozenset(model.base_tokens)
 
-    def __call__(self, sentences: List[str]) -> List[List[Tuple[str, float]]]:
-        found: Dict[int, List[Tuple[str, float]]] = {}
-        words = map(str.split, sentences)
-        sizes = {place: (len(some), len(set(some))) for place, some in enumerate(words)}
+    def __call__(self, questions: List[Question]) -> List[List[Tuple[List[str], float]]]:
+        found: Dict[int, List[Tuple[List[str], float]]] = {}
+        known = [[a for a in actions if a[0] in self._words] for _, actions in questions]
+        sizes = {
+            place: (len(some), len(set(some)))
+            for place, (some, _) in enumerate(questions)
+            if known[place]
+        }
         for places in longest_first(sizes, self._batch_size, _TOKENS):
+            sentences = [questions[place][0] for place in places]
+            self._grammar.tell(zip(sentences, (known[place] for place in places)))
+            longest = max(len(action) for place in places for action in known[place])
+            options = replace(self._options, max_len_b=longest)
+            search = BeamSearch(self._models, options, grammar=self._grammar)
             with self._tokens.names_of_one_call():
-                sources = self._tokens.encode([sentences[place] for place in places])
-                for place, hypotheses in zip(places, self._search(sources)):
+                sources = self._tokens.encode(list(map(" ".join, sentences)))
+                for place, hypotheses in zip(places, search(sources)):
                     found[place] = [
-                        (self._tokens.decode(h.tokens), float(h.score)) for h in hypotheses
+                        (self._tokens.decode(h.tokens).split(), float(h.score)) for h in hypotheses
                     ]
-        return [found[place] for place in range(len(sentences))]
+        return [found.get(place, []) for place in range(len(questions))]
 
 
-def random_actions(sentences: List[str]) -> List[List[Tuple[str, float]]]:
-    """All applicable actions in random order, in the place of a model: what the search does alone."""
+def random_actions(questions: List[Question]) -> List[List[Tuple[List[str], float]]]:
+    """All actions in random order, in the place of a model: what the search does alone."""
     found = []
-    for text in sentences:
-        domain, problem = read_sentence(text.split())
-        actions = sorted(applicable(domain, problem.initial, problem.sorts))
-        Random(text).shuffle(actions)
-        found.append([(" ".join(action), -log(len(actions))) for action in actions])
+    for sentence, actions in questions:
+        actions = list(actions)
+        Random(" ".join(sentence)).shuffle(actions)
+        found.append([(action, -log(len(actions))) for action in actions])
     return found
 
 
 def solve(
-    ask: Ask,
-    problems: Sequence[Tuple[PlanningDomain, Problem]],
-    options: PlanSearch = PlanSearch(),
-    known: Optional[Container[str]] = None,
+    ask: Ask, writers: Sequence[Writer], options: PlanSearch = PlanSearch()
 ) -> Iterator[Tuple[int, Solution]]:
     """Yields what came of each problem with its place, as soon as it is known.
 
@@ -205,16 +200,14 @@ def solve(
 
     Args:
         ask: gives actions, see :class:`ModelActions`.
-        problems: of known domains, each with the domain, which may ask for more to be applicable.
+        writers: of problems.
         options: of the search.
-        known: the words of the model, which is not told of parts of the goal that it has none for;
-            None if it has all.
     """
-    tasks = {place: _Task(*problem, options, known) for place, problem in enumerate(problems)}
+    tasks = {place: _Task(writer, options) for place, writer in enumerate(writers)}
     while tasks:
         for place in [place for place, task in tasks.items() if not task.open()]:
             yield place, tasks.pop(place).solution()
-        texts = [task.sentences() for task in tasks.values()]
-        answers = iter(ask([text for some in texts for text in some]))
-        for task, some in zip(tasks.values(), texts):
+        asked = [task.questions() for task in tasks.values()]
+        answers = iter(ask([one for some in asked for one in some]))
+        for task, some in zip(tasks.values(), asked):
             task.follow([next(answers) for _ in some])

@@ -1,8 +1,23 @@
-"""Small problems of all known domains."""
+"""The domains of the shipped model, and a small problem of each."""
 
 from typing import Dict
 
+from conftest import PACKAGE
+
+from sit_fairseq.domains.planning import learnt
+from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.strips import Problem
+
+MODEL = PACKAGE.parent / "checkpoints/planning"
+LEARNT = learnt.read(str(MODEL))
+BY_NAME = {one.domain.name: one for one in LEARNT}
+DOMAINS = {name: one.domain for name, one in BY_NAME.items()}
+WORDS = {line.split()[0] for line in (MODEL / "dict.src.txt").read_text().splitlines()}
+
+
+def writer(name: str, problem: Problem) -> Writer:
+    """Writes sentences of a problem for the shipped model."""
+    return Writer(BY_NAME[name], DOMAINS[name], problem, WORDS)
 
 
 def problem(sorts: str, initial: str, goal: str) -> Problem:

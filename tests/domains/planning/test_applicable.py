@@ -3,10 +3,9 @@ from itertools import product
 from random import Random
 
 import pytest
-from domains.planning.problems import PROBLEMS, problem
+from domains.planning.problems import DOMAINS, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.strips import Operator, PlanningDomain, apply, obstacle
 
 
@@ -21,7 +20,7 @@ def by_trial(domain, state, sorts):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_actions_are_those_without_an_obstacle(name):
-    domain, rng = known_domains()[name], Random(2)
+    domain, rng = DOMAINS[name], Random(2)
     state, sorts = PROBLEMS[name].initial, PROBLEMS[name].sorts
     for _ in range(12):
         actions = sorted(applicable(domain, state, sorts))
@@ -62,7 +61,7 @@ def test_actions_mind_equal_objects_and_what_must_not_hold():
 
 
 def test_an_action_is_found_once_among_many_places():
-    domain = known_domains()["visitall"]
+    domain = DOMAINS["visitall"]
     names = [f"x{n}" for n in range(200)]
     roads = {("connected", a, b) for a, b in product(names, names) if a != b}
     state = frozenset(roads | {("at-robot", "x7")})

@@ -2,20 +2,19 @@
 
 import pytest
 from domains.planning.pddl_written import Author, unions
-from domains.planning.problems import PROBLEMS, problem
+from domains.planning.problems import DOMAINS, LEARNT, MODEL, PROBLEMS, problem
 
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.matching import match
 from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
-from sit_fairseq.domains.planning.strips import Problem, apply, execute
+from sit_fairseq.domains.planning.strips import Problem, apply, execute, written
 from sit_fairseq.errors import UserError
 
 
 def matched(domain_text, problem_text):
     """The domain and problem of texts, by kind, and as those of a known domain."""
     read = read_problem(problem_text, "p.pddl", read_domain(domain_text, "d.pddl"))
-    found = match(read, "d.pddl")
+    found = match(read, "d.pddl", LEARNT)
     return *found.file, found
 
 
@@ -30,7 +29,7 @@ def renamed(problem, names):
 @pytest.mark.parametrize("typed", [True, False])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_author_states_the_same_problem(name, typed):
-    known, ours = known_domains()[name], PROBLEMS[name]
+    known, ours = DOMAINS[name], PROBLEMS[name]
     for seed in range(5):
         author = Author(seed, typed)
         texts = author.domain(known), author.problem(ours, unions(known))
@@ -50,7 +49,7 @@ def test_every_author_states_the_same_problem(name, typed):
 
 
 def test_a_plan_is_one_of_the_file():
-    known, ours = known_domains()["blocksworld"], PROBLEMS["blocksworld"]
+    known, ours = DOMAINS["blocksworld"], PROBLEMS["blocksworld"]
     author = Author(3, typed=False)
     domain, theirs, found = matched(author.domain(known), author.problem(ours))
     actions = [("unstack", "a", "b"), ("put-down", "a"), ("pick-up", "b"), ("stack", "b", "c")]
@@ -102,9 +101,7 @@ def test_a_hierarchy_of_types_is_flattened():
 def test_what_the_file_wants_to_differ_differs():
     _, _, found = matched(LOGISTICS, PARCEL)
     moves = set(applicable(found.domain, found.problem.initial, found.problem.sorts))
-    usual = set(
-        applicable(known_domains()["logistics"], found.problem.initial, found.problem.sorts)
-    )
+    usual = set(applicable(DOMAINS["logistics"], found.problem.initial, found.problem.sorts))
     assert usual - moves == {("drive", "t1", "s1", "s1", "c1"), ("drive", "t2", "f2", "f2", "c2")}
     assert moves < usual
 
@@ -156,6 +153,23 @@ def test_another_domain_is_not_taken_for_a_known_one(before, after):
     with pytest.raises(UserError) as error:
         matched(text, PARCEL)
     names = "blocksworld, depots, gripper, logistics, visitall"
-    assert (
-        str(error.value) == f"d.pddl is no domain that is known by its structure: these are {names}"
+    reason = "is no domain that the model knows by its structure"
+    assert str(error.value) == f"d.pddl {reason}: these are {names}; change --path"
+
+
+def test_names_count_without_matching():
+    author = Author(1, typed=True)
+    known, ours = DOMAINS["gripper"], PROBLEMS["gripper"]
+    texts = author.domain(known), author.problem(ours, unions(known))
+    read = read_problem(texts[1], "p.pddl", read_domain(texts[0], "d.pddl"))
+    assert match(read, "d.pddl", LEARNT).domain.name == "gripper"
+    with pytest.raises(UserError, match="knows by its names, with --no-matching"):
+        match(read, "d.pddl", LEARNT, by_structure=False)
+    text = (MODEL / "domains/gripper.pddl").read_text()
+    objects = " ".join(f"{name} - {sort}" for name, sort in ours.sorts.items())
+    atoms, goal = (" ".join(map(written, some)) for some in (ours.initial, ours.goal))
+    problem = (
+        f"(define (problem p) (:domain d) (:objects {objects}) (:init {atoms}) (:goal {goal}))"
     )
+    read = read_problem(problem, "p.pddl", read_domain(text, "d.pddl"))
+    assert match(read, "d.pddl", LEARNT, by_structure=False).problem == ours

@@ -1,22 +1,21 @@
 from itertools import permutations
 
 import pytest
-from domains.planning.problems import PROBLEMS, problem
+from domains.planning.problems import DOMAINS, PROBLEMS, problem
 
-from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.proofs import beyond_reach, visited
 from sit_fairseq.domains.planning.strips import execute
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_proof_is_found_for_problems_with_plans(name):
-    assert beyond_reach(known_domains()[name], PROBLEMS[name]) is None
-    found, plan = visited(known_domains()[name], PROBLEMS[name])
-    assert found is True and execute(known_domains()[name], PROBLEMS[name], plan) is None
+    assert beyond_reach(DOMAINS[name], PROBLEMS[name]) is None
+    found, plan = visited(DOMAINS[name], PROBLEMS[name])
+    assert found is True and execute(DOMAINS[name], PROBLEMS[name], plan) is None
 
 
 def test_a_goal_that_no_action_leads_to_is_named():
-    domain, start = known_domains()["logistics"], PROBLEMS["logistics"]
+    domain, start = DOMAINS["logistics"], PROBLEMS["logistics"]
     lost = problem(
         "package o, truck t, location l m, city c d",
         "in-city l c, at t l, at o l, in-city m d",
@@ -27,7 +26,7 @@ def test_a_goal_that_no_action_leads_to_is_named():
 
 
 def test_towers_that_stand_on_themselves_have_no_plan():
-    domain = known_domains()["blocksworld"]
+    domain = DOMAINS["blocksworld"]
     start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
     for a, b, c in permutations("abc"):
         circle = problem("block a b c", start, f"on {a} {b}, on {b} {a}")
@@ -37,14 +36,14 @@ def test_towers_that_stand_on_themselves_have_no_plan():
 
 
 def test_large_states_are_visited_in_smaller_number():
-    domain, names = known_domains()["visitall"], [f"x{n}" for n in range(1000)]
+    domain, names = DOMAINS["visitall"], [f"x{n}" for n in range(1000)]
     ways = ", ".join(f"connected {a} {b}" for a in names[:10] for b in names)
     start = problem(f"place {' '.join(names)}", f"at-robot x0, {ways}", "visited y")
     assert visited(domain, start)[0] is None
 
 
 def test_few_states_decide_nothing():
-    domain = known_domains()["blocksworld"]
+    domain = DOMAINS["blocksworld"]
     start = "ontable a, ontable b, ontable c, clear a, clear b, clear c, handempty"
     circle = problem("block a b c", start, "on a b, on b a")
     assert visited(domain, circle, most=10)[0] is None

@@ -5,26 +5,26 @@ from dataclasses import replace
 import pytest
 import torch
 from conftest import make_dictionary, make_model
-from domains.planning.problems import PROBLEMS
+from domains.planning.problems import BY_NAME, DOMAINS, PROBLEMS, writer
 from generated import generate, read
 
-from sit_fairseq.domains.planning.known import known_domains
-from sit_fairseq.domains.planning.sentences import read_sentence, sentence, symbols
+from examples.planning.five import DOMAIN
+from sit_fairseq.domains.planning.sentences import Writer
 from sit_fairseq.domains.planning.solving import ModelActions, PlanSearch, random_actions, solve
 from sit_fairseq.domains.planning.strips import Problem, execute
 from sit_fairseq.errors import UserError
 from sit_fairseq.model import Model
 
-DOMAINS = known_domains()
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    sources, targets = read(generate("planning", tmp_path_factory.mktemp("x") / "x", "--size", 400))
+    sources, targets = read(
+        generate(DOMAIN.name, tmp_path_factory.mktemp("x") / "x", "--size", 400)
+    )
     words = sorted({word for line in sources + targets for word in line.split()})
     base = [word for word in words if not word[-1].isdigit()]
     names = [word for word in words if word[-1].isdigit()]
-    dictionary = make_dictionary(names, base, symbols())
+    dictionary = make_dictionary(names, base, DOMAIN.symbols)
     torch.manual_seed(1)
     options = {"stream_places": "own", "encoder_positions": "rope", "decoder_positions": "rope"}
     return Model([make_model(dictionary, **options)], "planning")
@@ -33,30 +33,30 @@ def model(tmp_path_factory):
 def solved(model, problems, actions=5, **options):
     """The solutions by place."""
     ask = ModelActions(model, actions, batch_size=2)
-    return dict(solve(ask, problems, PlanSearch(**options)))
+    writers = [writer(name, problem) for name, problem in problems]
+    return dict(solve(ask, writers, PlanSearch(**options)))
 
 
 def test_plans_reach_the_goal_whatever_the_model_thinks(model):
-    problems = [(DOMAINS[name], problem) for name, problem in PROBLEMS.items()]
+    problems = list(PROBLEMS.items())
     found = solved(model, problems, actions=8, budget=200)
     assert sorted(found) == list(range(len(problems)))
-    plans = {problems[place][0].name: one.plan for place, one in found.items() if one.plan}
+    plans = {problems[place][0]: one.plan for place, one in found.items() if one.plan}
     assert {"blocksworld", "gripper", "visitall"} <= set(plans)
-    for domain, problem in problems:
-        if domain.name in plans:
-            assert execute(domain, problem, plans[domain.name]) is None
+    for name, plan in plans.items():
+        assert execute(DOMAINS[name], PROBLEMS[name], plan) is None
 
 
 def test_a_goal_that_holds_needs_no_action_and_no_call(model):
     problem = PROBLEMS["blocksworld"]
     done = Problem(problem.sorts, problem.initial, frozenset({("on", "a", "b")}))
-    (found,) = solved(model, [(DOMAINS["blocksworld"], done)]).values()
+    (found,) = solved(model, [("blocksworld", done)]).values()
     assert found.plan == [] and found.calls == 0
 
 
 def test_the_budget_is_kept_for_each_problem(model):
     problem = PROBLEMS["logistics"]
-    found = solved(model, [(DOMAINS["logistics"], problem)] * 2, budget=3)
+    found = solved(model, [("logistics", problem)] * 2, budget=3)
     assert [one.calls for one in found.values()] == [3, 3]
     assert all(one.plan is None and one.first for one in found.values())
 
@@ -66,12 +66,12 @@ def test_no_state_is_entered_twice(model):
     problem = PROBLEMS["visitall"]
     sorts = {**problem.sorts, "x4": "place"}
     never = Problem(sorts, problem.initial, problem.goal | {("visited", "x4")})
-    (found,) = solved(model, [(DOMAINS["visitall"], never)], actions=8).values()
+    (found,) = solved(model, [("visitall", never)], actions=8).values()
     assert found.plan is None and found.calls == 8  # x2, x1 or x3, ... until all are visited
 
 
 def test_small_problems_need_no_model():
-    problems = [(DOMAINS[name], PROBLEMS[name]) for name in ("blocksworld", "visitall")]
+    problems = [writer(name, PROBLEMS[name]) for name in ("blocksworld", "visitall")]
     assert all(one.plan for _, one in solve(random_actions, problems, PlanSearch(width=3)))
 
 
@@ -80,7 +80,8 @@ def test_what_a_file_asks_for_beyond_the_known_domain_is_kept():
     known, problem = DOMAINS["visitall"], PROBLEMS["visitall"]
     move = replace(known.operators["move"], without=(("visited", "?to"), ("visited", "?from")))
     strict = replace(known, operators={"move": move})
-    ((_, found),) = solve(random_actions, [(strict, problem)])
+    strict = Writer(BY_NAME["visitall"], strict, problem)
+    ((_, found),) = solve(random_actions, [strict])
     assert found.plan is None and found.first is None
 
 

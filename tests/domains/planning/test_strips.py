@@ -1,13 +1,12 @@
 from random import Random
 
 import pytest
-from domains.planning.problems import PROBLEMS
+from domains.planning.problems import DOMAINS, PROBLEMS
 
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.known import known_domains
 from sit_fairseq.domains.planning.strips import apply, execute
 
-BLOCKS, STACKED = known_domains()["blocksworld"], PROBLEMS["blocksworld"]
+BLOCKS, STACKED = DOMAINS["blocksworld"], PROBLEMS["blocksworld"]
 
 
 def plan(text):
@@ -19,7 +18,7 @@ def test_a_plan_that_reaches_the_goal_does_not_fail():
 
 
 def test_what_is_added_and_deleted_holds():
-    gripper, problem = known_domains()["gripper"], PROBLEMS["gripper"]
+    gripper, problem = DOMAINS["gripper"], PROBLEMS["gripper"]
     assert apply(gripper, problem.initial, ("move", "r1", "r1")) == problem.initial
 
 
@@ -39,20 +38,20 @@ def test_a_plan_that_fails_says_where_and_why(text, step, reason, malformed):
 
 
 def test_an_object_of_another_sort_is_refused():
-    domain, problem = known_domains()["logistics"], PROBLEMS["logistics"]
+    domain, problem = DOMAINS["logistics"], PROBLEMS["logistics"]
     failure = execute(domain, problem, [("fly", "a", "p2", "l1")])
     assert str(failure) == "step 1: (fly a p2 l1) cannot have the location l1"
 
 
 def test_static_predicates_are_those_that_no_action_changes():
-    static = {name: set(domain.static) for name, domain in known_domains().items()}
+    static = {name: set(domain.static) for name, domain in DOMAINS.items()}
     others = {"blocksworld": set(), "depots": set(), "gripper": set()}
     assert static == {**others, "logistics": {"in-city"}, "visitall": {"connected"}}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_problems_have_atoms_of_their_domain_alone(name):
-    domain, problem = known_domains()[name], PROBLEMS[name]
+    domain, problem = DOMAINS[name], PROBLEMS[name]
     for predicate, *objects in problem.initial | problem.goal:
         assert domain.predicates[predicate] == len(objects)
         assert set(objects) <= set(problem.sorts)
@@ -62,7 +61,7 @@ def test_the_problems_have_atoms_of_their_domain_alone(name):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_each_known_action_can_be_taken(name):
-    domain, problem, rng = known_domains()[name], PROBLEMS[name], Random(1)
+    domain, problem, rng = DOMAINS[name], PROBLEMS[name], Random(1)
     state, taken = problem.initial, set()
     for _ in range(200):
         action = rng.choice(sorted(applicable(domain, state, problem.sorts)))

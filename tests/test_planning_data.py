@@ -7,14 +7,20 @@ from random import Random
 
 import pytest
 from command_line import sit
+from domains.planning.problems import DOMAINS, writer
 from generated import generate, read
 
+from examples.planning.five import PlanningRecipe, known, problem_key, read_sentence, words
+from examples.planning.folders import problems_in
+from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.by_name import make_judge
-from sit_fairseq.domains.planning.folders import problems_in
-from sit_fairseq.domains.planning.recipe import PlanningRecipe
-from sit_fairseq.errors import UserError
+from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.sentences import Writer
+from sit_fairseq.domains.planning.strips import apply
+from sit_fairseq.errors import MalformedFormula, UserError
 from sit_fairseq.judging.verdict import Verdict
 
+FIVE = "examples.planning.five:DOMAIN"
 BLOCKS = """(define (domain blocks)
   (:predicates (on ?x ?y) (ontable ?x) (clear ?x) (handempty) (holding ?x))
   (:action pick-up :parameters (?x)
@@ -44,8 +50,8 @@ def folder(tmp_path):
 
 def test_labels_are_good_actions_and_sizes_as_asked_for(tmp_path):
     options = ["--sizes", "blocksworld=3,5-6", "gripper=2", "--size", 300]
-    sources, targets = read(generate("planning", tmp_path / "x", *options))
-    judge = make_judge("planning")
+    sources, targets = read(generate(FIVE, tmp_path / "x", *options))
+    judge = make_judge(FIVE)
     assert {judge.verify(*pair) for pair in zip(sources, targets)} == {Verdict.satisfied}
     sizes = {
         (source.split()[0], len(set(re.findall(r"\b(?:block|ball)\d+", source))))
@@ -58,7 +64,7 @@ def test_problems_of_folders_are_left_out(folder, tmp_path):
     options = ["--sizes", "blocksworld=2", "--size", 40, "--workers", 1]
     lengths = []
     for more in ([], ["--without", folder]):
-        sources, _ = read(generate("planning", tmp_path / "x", *options, *more))
+        sources, _ = read(generate(FIVE, tmp_path / "x", *options, *more))
         lengths.append({len(source.split()) for source in sources})
     assert lengths[0] - lengths[1] == {9}  # blocksworld on ? ? ontable ? on? ? ?
 
@@ -73,19 +79,65 @@ def test_folders_are_read_once_however_many_processes_draw(folder, tmp_path):
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(UserError, match="^there is no folder .*nowhere$"):
-        sit("generate", "planning", tmp_path / "x", "--without", tmp_path / "nowhere")
+        sit("generate", FIVE, tmp_path / "x", "--without", tmp_path / "nowhere")
 
 
 def test_the_domain_of_a_problem_is_the_nearest(folder):
-    ((path, found),) = problems_in(str(folder))
+    ((path, found),) = problems_in(str(folder), list(known().values()))
     assert path.name == "instance-1.pddl" and found.domain.name == "blocksworld"
     (folder / "domain.pddl").unlink()
     with pytest.raises(UserError, match="instance-1.pddl has no domain"):
-        list(problems_in(str(folder)))
+        list(problems_in(str(folder), list(known().values())))
 
 
 @pytest.mark.parametrize("sizes", ["chess", "gripper=0", "gripper=a", "gripper=5-4"])
 def test_sizes_that_are_none_are_said(tmp_path, capsys, sizes):
     with pytest.raises(SystemExit):
-        sit("generate", "planning", tmp_path / "x", "--sizes", sizes)
+        sit("generate", FIVE, tmp_path / "x", "--sizes", sizes)
     assert sizes.partition("=")[0] in capsys.readouterr().err
+
+
+def as_drawn(name, problem):
+    """Writes sentences with the names of objects that a problem was drawn with."""
+    return Writer(known()[name], DOMAINS[name], problem, words(), numbered=False)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_sentences_are_read_as_they_were_written(name):
+    """In visitall all but places that were visited and wanted, and places visited otherwise."""
+    domain, rng = DOMAINS[name], Random(1)
+    draw, sizes = SAMPLERS[name]
+    for _ in range(20):
+        problem = draw(rng.choice(sizes), rng)
+        state = problem.initial
+        for _ in range(rng.randrange(8)):
+            actions = sorted(applicable(domain, state, problem.sorts))
+            state = apply(domain, state, rng.choice(actions))
+        read_domain, read = read_sentence(as_drawn(name, problem).sentence(state, rng))
+        assert read_domain == domain
+        done = {atom for atom in state if atom[0] == "visited"}
+        assert (read.goal - done, read.initial - done) == (problem.goal - done, state - done)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "begins with one of blocksworld"),
+        ("chess on block1 block2", "begins with one of"),
+        ("blocksworld in block1 block2", "token 2, 'in', begins no atom of blocksworld"),
+        ("blocksworld on block1", "token 2, 'on', begins no atom"),
+        ("blocksworld on block1 table", "'table' after 'on' is no object"),
+    ],
+)
+def test_what_is_no_sentence_is_said(text, message):
+    with pytest.raises(MalformedFormula, match=message):
+        read_sentence(text.split())
+
+
+def test_keys_tell_different_problems_apart():
+    rng, keys = Random(1), set()
+    for size in (5, 6, 7):
+        for _ in range(50):
+            problem = SAMPLERS["blocksworld"][0](size, rng)
+            keys.add(problem_key(writer("blocksworld", problem).sentence(problem.initial)))
+    assert len(keys) > 140

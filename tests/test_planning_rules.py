@@ -3,11 +3,11 @@
 from random import Random
 
 import pytest
+from domains.planning.problems import DOMAINS
 
+from examples.planning.rules import good_actions
+from examples.planning.sampling import SAMPLERS
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.known import known_domains
-from sit_fairseq.domains.planning.policies import good_actions
-from sit_fairseq.domains.planning.sampling import SAMPLERS
 from sit_fairseq.domains.planning.strips import Problem, apply, obstacle
 
 
@@ -23,9 +23,9 @@ def follow(domain, problem, rng):
     raise AssertionError("the rule goes in circles")
 
 
-@pytest.mark.parametrize("name", known_domains())
+@pytest.mark.parametrize("name", DOMAINS)
 def test_rules_reach_the_goal_from_every_state(name):
-    domain, rng = known_domains()[name], Random(1)
+    domain, rng = DOMAINS[name], Random(1)
     draw, sizes = SAMPLERS[name]
     for number in range(40):
         problem = draw(rng.choice(sizes), rng)
@@ -38,7 +38,7 @@ def test_rules_reach_the_goal_from_every_state(name):
 
 def test_a_gripper_carries_as_many_balls_as_it_can():
     """Every two balls cost four actions and two moves, of which the last is not needed."""
-    domain, rng = known_domains()["gripper"], Random(1)
+    domain, rng = DOMAINS["gripper"], Random(1)
     balls = [f"ball{n}" for n in range(1, 9)]
     sorts = dict.fromkeys(balls, "ball")
     sorts.update(room1="room", room2="room", gripper1="gripper", gripper2="gripper")
@@ -49,7 +49,7 @@ def test_a_gripper_carries_as_many_balls_as_it_can():
 
 
 def test_a_tower_is_turned_over_without_detours():
-    domain = known_domains()["blocksworld"]
+    domain = DOMAINS["blocksworld"]
     tower = {("on", "block1", "block2"), ("on", "block2", "block3"), ("ontable", "block3")}
     state = frozenset({*tower, ("clear", "block1"), ("handempty",)})
     goal = frozenset({("on", "block3", "block2"), ("on", "block2", "block1")})

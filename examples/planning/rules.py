@@ -7,7 +7,6 @@ followed from any state on. Its plans are short, not shortest.
 from collections import defaultdict
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
-from sit_fairseq.domains.planning.sentences import sort_of
 from sit_fairseq.domains.planning.strips import Action, Atom, PlanningDomain, Problem, State
 
 
@@ -79,7 +78,7 @@ class _Towers:
             one
             for one in surfaces
             if one not in closed
-            and (one in self.under or sort_of(one) == "pallet")
+            and (one in self.under or one.startswith("pallet"))
             and self.stays(one)
         ]
 

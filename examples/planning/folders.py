@@ -2,8 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Dict, Iterator, Tuple
+from typing import Dict, Iterator, Sequence, Tuple
 
+from sit_fairseq.domains.planning.learnt import Learnt
 from sit_fairseq.domains.planning.matching import Match, match
 from sit_fairseq.domains.planning.pddl_files import (
     PddlDomain,
@@ -14,8 +15,9 @@ from sit_fairseq.domains.planning.pddl_files import (
 from sit_fairseq.errors import UserError
 
 
-def problems_in(folder: str) -> Iterator[Tuple[Path, Match]]:
-    """Yields the problems below a folder in the order of their numbers, with their files.
+def problems_in(folder: str, learnt: Sequence[Learnt]) -> Iterator[Tuple[Path, Match]]:
+    """Yields the problems below a folder in the order of their numbers, with their files, as those of
+    domains that a model has learnt.
 
     The domain of a problem is in the file ``*domain*.pddl`` of its folder or, if there is none, of
     the nearest folder above. Files without a problem are passed over.
@@ -34,7 +36,7 @@ def problems_in(folder: str) -> Iterator[Tuple[Path, Match]]:
         if place not in domains:
             domains[place] = read_domain(read_text(str(place)), str(place))
         read = read_problem(text, str(path), domains[place])
-        yield path, match(read, str(path))
+        yield path, match(read, str(path), learnt)
 
 
 def domain_file(path: Path) -> Path:

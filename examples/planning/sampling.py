@@ -3,8 +3,8 @@
 from random import Random
 from typing import Callable, Dict, Iterable, List, Mapping, Set, Tuple
 
+from examples.planning.rules import good_actions
 from sit_fairseq.domains.planning.applicable import applicable
-from sit_fairseq.domains.planning.policies import good_actions
 from sit_fairseq.domains.planning.strips import Atom, PlanningDomain, Problem, State, apply
 
 # Share of the states that a few random actions lead away from those of a plan.

@@ -1,0 +1,161 @@
+"""Trains a model of a domain on problems of yours, in a time that you name.
+
+    sit train planning ferry/domain.pddl ferry/problems --out my/ferry --minutes 30
+    sit answer planning ferry/domain.pddl p.pddl --path my/ferry
+
+``sit train planning --help`` has the options of the domain.
+"""
+
+import argparse
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Iterator, List, Optional, Tuple
+
+from tqdm import tqdm
+
+import sit_fairseq
+from sit_fairseq.datasets.options import add_options, at_least, from_options
+from sit_fairseq.domains import find, names
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import make_folder, replacing
+
+# The share of the time that labels may take, and of what is left that the updates are planned for.
+_LABELS, _UPDATES = 0.25, 0.9
+
+# Updates that tell how long one takes: between the first of them and the second.
+_TRIED = (8, 20)
+
+_MODEL = (
+    *("--arch", "symbol_invariant_transformer", "--stream-places", "own"),
+    *("--encoder-embed-dim", "64", "--encoder-ffn-embed-dim", "256", "--encoder-layers", "3"),
+    *("--decoder-layers", "2", "--encoder-attention-heads", "4", "--encoder-positions", "rope"),
+    *("--decoder-positions", "sinusoidal", "--position-gaps", "400", "--dropout", "0"),
+    *("--max-source-positions", "8192", "--criterion", "adacos", "--min-scale", "10"),
+    *("--optimizer", "muon", "--lr", "0.005", "--clip-norm", "1"),
+    *("--batch-size", "48", "--max-tokens", "20000", "--num-workers", "0"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("domain", metavar="NAME", help="the domain").completer = lambda **_: names()
+    first = (*parser.words, "-")[0]
+    teacher = None if first.startswith("-") else find(first, "").train
+    add("given", nargs="+", metavar="FILE", help=teacher.metavar if teacher else "its files")
+    add("--out", required=True, metavar="DIR", help="the folder to write, with the model")
+    help_ = "minutes that all of it takes, labels too (default: %(default)s)"
+    add("--minutes", type=at_least(0.5, float), default=30.0, metavar="M", help=help_)
+    if teacher is not None:
+        parser.description = inspect.cleandoc(teacher.__doc__ or "")
+        add_options(parser, teacher)
+
+
+def main(args: argparse.Namespace) -> None:
+    from sit_fairseq.export.checkpoint_folders import export
+
+    domain = find(args.domain, "")
+    if domain.train is None:
+        raise UserError(f"the domain {args.domain} is trained by fairseq-train, see examples")
+    teacher = from_options(domain.train, args)
+    started, out = time.monotonic(), Path(args.out)
+    asked = {"domain": domain.versioned, "given": list(map(os.path.abspath, args.given))}
+    asked.update(asdict(teacher), minutes=args.minutes)
+    make_folder(args.out)
+    note = out / "training.json"
+    known = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"asked": asked}
+    if known["asked"] != asked:
+        raise UserError(f"{args.out} has a training with other options; name another folder", "out")
+    if not (out / "bin").is_dir():
+        for line in teacher.teach(args.given, args.out, _LABELS * 60 * args.minutes):
+            print(line, flush=True)
+        _binarise(out)
+    if "updates" not in known:
+        took = _seconds_of_an_update(out, teacher.symbols, domain.name)
+        left = 60 * args.minutes - (time.monotonic() - started)
+        known["updates"] = max(50, int(_UPDATES * left / took))
+        with replacing(str(note)) as (file,):
+            json.dump(known, file)
+    updates = known["updates"]
+    lines = _training(out, teacher.symbols, domain.name, _schedule(updates))
+    with tqdm(total=updates, unit=" updates", disable=None) as bar:
+        for number in lines:
+            bar.update(number - bar.n)
+    best = out / "checkpoints" / "checkpoint_best.pt"
+    export(str(best if best.is_file() else best.with_name("checkpoint_last.pt")), args.out)
+    print(f"{updates} updates; the model is in {args.out}: --path {args.out}")
+
+
+def _binarise(out: Path) -> None:
+    """Makes fairseq's binary data, whole or not at all."""
+    new = out / "bin.new"
+    shutil.rmtree(new, ignore_errors=True)
+    words = ["-s", "src", "-t", "tgt", "--joined-dictionary", "--destdir", str(new)]
+    words += ["--trainpref", str(out / "train"), "--validpref", str(out / "valid")]
+    for _ in _lines(out, "fairseq_cli.preprocess", words):
+        pass
+    new.rename(out / "bin")
+
+
+def _schedule(updates: int) -> List[str]:
+    """The options of a training of some updates, which goes on where it was."""
+    every = str(max(20, updates // 10))
+    words = ["--lr-scheduler", "cosine", "--warmup-updates", str(min(100, updates // 5))]
+    words += ["--max-update", str(updates), "--save-interval-updates", every]
+    words += ["--validate-interval-updates", every, "--keep-interval-updates", "1"]
+    return [*words, "--no-epoch-checkpoints", "--log-interval", str(min(20, updates // 5))]
+
+
+def _seconds_of_an_update(out: Path, symbols: str, domain: str) -> float:
+    """How long an update takes, by a training that is thrown away."""
+    first, last = _TRIED
+    words = ["--lr-scheduler", "fixed", "--max-update", str(last), "--log-interval", "4"]
+    words += ["--no-save", "--disable-validation"]
+    times = {n: time.monotonic() for n in _training(out, symbols, domain, words, "trial")}
+    return (times[last] - times[first]) / (last - first)
+
+
+def _training(
+    out: Path, symbols: str, domain: str, words: List[str], folder: str = "checkpoints"
+) -> Iterator[int]:
+    """Runs fairseq-train, and yields the number of updates whenever it says so."""
+    package = str(Path(sit_fairseq.__file__).parent)
+    options = [str(out / "bin"), "--user-dir", package, "--task", "stream_translation"]
+    options += ["-s", "src", "-t", "tgt", "--domain", domain, "--symbols", *symbols.split("\n")]
+    options += [*_MODEL, "--save-dir", str(out / folder), "--log-format", "json", *words]
+    for line in _lines(out, "fairseq_cli.train", options):
+        found = re.search(r'"num_updates": "(\d+)"', line)
+        if found and "train_inner" in line:
+            yield int(found[1])
+
+
+def _lines(out: Path, module: str, words: List[str]) -> Iterator[str]:
+    """Runs a module of Python and yields what it prints, which ``train.log`` keeps.
+
+    Raises:
+        UserError: it fails.
+    """
+    command = [sys.executable, "-m", module, *words]
+    with open(out / "train.log", "a", encoding="utf-8") as log:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        process = subprocess.Popen(command, **streams)
+        last: Optional[str] = None
+        try:
+            for line in process.stdout:
+                log.write(line)
+                last = line.strip() or last
+                yield line
+            code: Tuple[int, ...] = (process.wait(),)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    if code != (0,):
+        raise UserError(f"{module} failed: {last}; see {out / 'train.log'}")

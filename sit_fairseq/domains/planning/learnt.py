@@ -1,0 +1,138 @@
+"""The domains that a model has learnt: plain data in the folder ``domains`` beside it.
+
+Each domain is a file in PDDL. ``words.json`` says, by the name of the domain, how sentences write it:
+the attributes of :class:`Learnt` but its text.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Collection, Dict, List, Mapping, Sequence, Tuple
+
+from sit_fairseq.domains.planning.kinds import Kind, label, roles, with_kinds
+from sit_fairseq.domains.planning.pddl_files import PddlDomain, read_domain, read_text
+from sit_fairseq.domains.planning.strips import PlanningDomain
+from sit_fairseq.errors import UserError
+from sit_fairseq.storage.files import replacing
+
+_FOLDER, _WORDS = "domains", "words.json"
+
+# Names of sorts, as many as a domain may have.
+SORTS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A domain that a model has learnt, and how its sentences write it.
+
+    Attributes:
+        text: the domain in PDDL.
+        sorts: the sort of the symbols for objects, and the kinds of these objects.
+        first: the word that a sentence begins with.
+        prefix: of the words for predicates and actions.
+        unwritten: predicates whose atoms follow from the others. A sentence has those of the goal.
+        ordered: static predicates that are strict orders. A sentence has their single steps.
+        both: the words for two atoms of a static predicate, one in each direction, where these are
+            not the predicate with ``~``.
+    """
+
+    text: str
+    sorts: Mapping[str, Sequence[Sequence[str]]]
+    first: str
+    prefix: str = ""
+    unwritten: Sequence[str] = ()
+    ordered: Sequence[str] = ()
+    both: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def domain(self) -> PlanningDomain:
+        """The domain, whose operators have the sorts of symbols."""
+        return with_kinds(self.read, self.by_kind)
+
+    @cached_property
+    def read(self) -> PddlDomain:
+        """The domain as its file has it."""
+        return read_domain(self.text, "a domain of the model")
+
+    @cached_property
+    def by_kind(self) -> Dict[Kind, str]:
+        """The sort of each kind of objects."""
+        return {frozenset(kind): sort for sort, kinds in self.sorts.items() for kind in kinds}
+
+    @cached_property
+    def constants(self) -> Tuple[str, ...]:
+        """The objects that actions name."""
+        operators = self.domain.operators.values()
+        atoms = [(o, a) for o in operators for a in (*o.before, *o.without, *o.add, *o.delete)]
+        return tuple(sorted({t for o, a in atoms for t in a[1:] if t not in o.parameters}))
+
+    def word(self, name: str) -> str:
+        """The word for a predicate or an action."""
+        return f"{self.prefix}{name}"
+
+    def both_ways(self, predicate: str) -> str:
+        """The word for two atoms of a predicate, one in each direction."""
+        return self.both.get(predicate) or f"{self.word(predicate)}~"
+
+
+def learn(text: str, name: str, kinds: Collection[Kind], ordered: Collection[str]) -> Learnt:
+    """How sentences write a domain that is learnt from problems.
+
+    Args:
+        text: in PDDL.
+        name: of its file, for errors.
+        kinds: of the objects of all problems. Those that actions take alike have one sort.
+        ordered: static predicates that are strict orders.
+    """
+    read = read_domain(text, name)
+    where = roles(with_kinds(read, {kind: label(kind) for kind in kinds}))
+    alike: Dict[frozenset, List[List[str]]] = {}
+    for kind in sorted(kinds, key=sorted):
+        alike.setdefault(where.get(label(kind), frozenset()), []).append(sorted(kind))
+    if len(alike) > len(SORTS):
+        raise UserError(f"{name} has {len(alike)} kinds of objects, more than {len(SORTS)}")
+    title = read.domain.name
+    return Learnt(text, dict(zip(SORTS, alike.values())), f"{title}:", f"{title}.", (), ordered)
+
+
+def write(folder: str, learnt: Sequence[Learnt]) -> None:
+    """Writes the domains of the model of a folder."""
+    files = [f"{_file(one.read.domain.name)}.pddl" for one in learnt]
+    words = {}
+    for one in learnt:
+        known = {name: value for name, value in vars(one).items() if name in _FIELDS}
+        words[one.read.domain.name] = {
+            n: sorted(v) if type(v) is set else v for n, v in known.items()
+        }
+    texts = [json.dumps(words, indent=1) + "\n", *(one.text for one in learnt)]
+    paths = [str(Path(folder, _FOLDER, file)) for file in (_WORDS, *files)]
+    with replacing(*paths) as opened:
+        for file, text in zip(opened, texts):
+            file.write(text)
+
+
+_FIELDS = ("sorts", "first", "prefix", "unwritten", "ordered", "both")
+
+
+def read(folder: str) -> List[Learnt]:
+    """The domains of the model of a folder; a UserError if it has none, or they are damaged."""
+    path = Path(folder, _FOLDER, _WORDS)
+    if not path.is_file():
+        raise UserError(f"{folder} lacks {_FOLDER}/{_WORDS}, the domains of the model", "path")
+    try:
+        words = json.loads(read_text(str(path)))
+        found = [
+            Learnt(read_text(str(path.with_name(f"{_file(name)}.pddl"))), **known)
+            for name, known in words.items()
+        ]
+        for one in found:
+            one.domain, [one.both_ways(predicate) for predicate in one.ordered], one.constants
+        return found
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise UserError(f"{path} is damaged", "path")
+
+
+def _file(name: str) -> str:
+    return re.sub(r"[^\w-]", "_", name)

@@ -1,0 +1,272 @@
+"""Training data of any domain in PDDL, for ``sit train planning``."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from sit_fairseq.datasets.options import at_least, option
+from sit_fairseq.datasets.pair_files import write_pairs
+from sit_fairseq.domains.planning import learnt
+from sit_fairseq.domains.planning.applicable import applicable
+from sit_fairseq.domains.planning.kinds import Kind, by_kind, kinds_of
+from sit_fairseq.domains.planning.labelling import (
+    MOST_STATES,
+    Planner,
+    all_states,
+    exchanged,
+    installed,
+    nearest,
+    read_plan,
+    shortened,
+)
+from sit_fairseq.domains.planning.learnt import Learnt
+from sit_fairseq.domains.planning.matching import Match, match
+from sit_fairseq.domains.planning.pddl_files import (
+    PddlProblem,
+    read_domain,
+    read_problem,
+    read_text,
+)
+from sit_fairseq.domains.planning.sentences import Writer, is_order, steps
+from sit_fairseq.domains.planning.strips import Action, Problem, State, apply, execute
+from sit_fairseq.errors import UserError
+
+# States of a problem with a goal that are samples, goals of a problem all of whose states are known,
+# and how often each state on the way of a plan is a sample.
+_STATES, _GOALS, _TIMES = 40, 6, 3
+
+# Pairs of a domain that are enough, variants of each problem, and the share of validation.
+_ENOUGH, _VARIANTS, _SHARE = 12_000, 6, 0.05
+
+_Labelled = List[Tuple[State, Action]]
+
+
+@dataclass
+class PlanTeacher:
+    """Trains a model to take the next action in problems of your domains.
+
+        sit train planning ferry/domain.pddl ferry/problems --out my/ferry
+        sit train planning a.pddl a/ b.pddl b/ --out my/both
+        sit answer planning ferry/domain.pddl p.pddl --path my/ferry
+
+    Each domain stands before a folder with problems of it, any number of them. Labels of a problem
+    with few states are shortest ways from these. For other problems they are plans of ``--plans``, or
+    of the planner that is installed: up-fast-downward or pyperplan. Goals with objects exchanged, and
+    first states after random actions, make more of each problem.
+
+    A problem that cannot be read or labelled is listed with the reason, and left out. The same command
+    goes on after an interruption.
+    """
+
+    plans: Optional[str] = option(
+        None, "has plans: PROBLEM.plan for PROBLEM.pddl, an action a line", metavar="DIR"
+    )
+    most_objects: int = option(
+        50, "leave out problems with more objects", type=at_least(1), metavar="N"
+    )
+    seed: int = option(1, "the same seed draws the same states", type=int)
+
+    metavar = "DOMAIN.pddl PROBLEMS"
+
+    def teach(self, given: Sequence[str], folder: str, seconds: float) -> Iterator[str]:
+        """Writes ``train`` and ``valid`` pairs and the domains into a folder.
+
+        Args:
+            given: files with domains, each before a folder with problems.
+            folder: to write.
+            seconds: the most that labels take.
+
+        Yields:
+            What to tell of each problem that is left out, and of each domain.
+
+        Raises:
+            UserError: a domain cannot be read, or no problem of it can be used.
+        """
+        if not given or len(given) % 2:
+            raise UserError("name files with domains, each before a folder with problems of it")
+        pairs, every = list(zip(given[::2], given[1::2])), []
+        known: List[Learnt] = []
+        titles: Set[str] = set()
+        for path, problems in pairs:
+            lesson = _Lesson(self, path, problems)
+            yield from lesson.read()
+            title = lesson.learnt.read.domain.name
+            if title.lower() in titles:
+                raise UserError(f"two domains are called {title}; name one of them otherwise")
+            titles.add(title.lower())
+            yield from lesson.label(seconds / len(pairs))
+            known.append(lesson.learnt)
+            every += lesson.groups
+        rng = Random(self.seed)
+        rng.shuffle(every)
+        held = max(1, round(_SHARE * len(every)))
+        if len(every) < 2:
+            raise UserError("the problems give too few states; add problems")
+        for name, groups in (("valid", every[:held]), ("train", every[held:])):
+            found = [pair for group in groups for pair in group]
+            rng.shuffle(found)
+            write_pairs(str(Path(folder, name)), found[:500] if name == "valid" else found)
+        learnt.write(folder, known)
+
+    @property
+    def symbols(self) -> str:
+        """The pattern of the symbols."""
+        return "\n".join(rf"{sort}={sort}\d+" for sort in learnt.SORTS)
+
+
+@dataclass
+class _Lesson:
+    """What is learnt of one domain."""
+
+    options: PlanTeacher
+    path: str
+    folder: str
+    groups: List[List[Tuple[str, str]]] = field(default_factory=list)
+
+    def read(self) -> Iterator[str]:
+        """Reads the problems, the small ones first."""
+        text = read_text(self.path)
+        domain = read_domain(text, self.path)
+        if not Path(self.folder).is_dir():
+            raise UserError(f"there is no folder {self.folder}")
+        self._problems: Dict[str, PddlProblem] = {}
+        kinds: Set[Kind] = set()
+        for path in sorted(map(str, Path(self.folder).rglob("*.pddl"))):
+            if Path(path).samefile(self.path):
+                continue
+            try:
+                problem = read_problem(read_text(path), path, domain)
+            except UserError as error:
+                yield f"; {path}: left out: {error}"
+                continue
+            count = len(problem.problem.sorts)
+            if count > self.options.most_objects:
+                yield f"; {path}: left out: it has {count} objects, see --most-objects"
+                continue
+            self._problems[path] = problem
+            kinds |= set(kinds_of(problem).values())
+        if not self._problems:
+            raise UserError(f"{self.folder} has no problem of {self.path} that can be used")
+        self.learnt = learnt.learn(text, self.path, kinds, self._ordered())
+        if domain.costs:
+            yield f"; {self.path}: action costs are ignored"
+
+    def _ordered(self) -> List[str]:
+        """The static predicates that are strict orders in all problems."""
+        orders: Dict[str, bool] = {}
+        closed: Set[str] = set()
+        for read in self._problems.values():
+            domain, problem = by_kind(read)
+            pairs: Dict[str, Set[Tuple[str, str]]] = {}
+            for atom in problem.initial:
+                if len(atom) == 3 and atom[0] in domain.static:
+                    pairs.setdefault(atom[0], set()).add(atom[1:])
+            for name, some in pairs.items():
+                orders[name] = orders.get(name, True) and is_order(some)
+                if orders[name] and len(steps(some)) < len(some):
+                    closed.add(name)
+        return sorted(name for name in closed if orders[name])
+
+    def label(self, seconds: float) -> Iterator[str]:
+        """Labels the problems in turn, until they are enough or time is over."""
+        end, planner, rng = time.monotonic() + seconds, installed(), Random(self.options.seed)
+        matched, self._graphs = {}, {}
+        for path, read in self._problems.items():
+            matched[path] = match(read, path, [self.learnt])
+        left = sorted(matched, key=lambda path: len(matched[path].problem.sorts))
+        counts, used, late = {"states": 0, "plans": 0}, set(), 0
+        for turn in range(_VARIANTS):
+            for path in list(left):
+                if time.monotonic() > end or sum(map(len, self.groups)) > _ENOUGH:
+                    late += turn == 0
+                    continue
+                kind, reason = self._problem(path, matched[path], turn, planner, rng)
+                if reason:
+                    left.remove(path)
+                    yield f"; {path}: left out: {reason}"
+                elif kind:
+                    counts[kind] += 1
+                    used.add(path)
+        if late:
+            yield f"; {self.folder}: {late} larger problems are not needed, or time was over"
+        if not self.groups:
+            raise UserError(f"no problem of {self.folder} could be labelled; see the lines above")
+        total = sum(map(len, self.groups))
+        yield (
+            f"{self.learnt.read.domain.name}: {total:,} pairs of {len(used)} problems "
+            f"({counts['states']} times by all states, {counts['plans']} plans)"
+        )
+
+    def _problem(
+        self, path: str, found: Match, turn: int, planner: Optional[Planner], rng: Random
+    ) -> Tuple[str, str]:
+        """Labels a problem once more: how, and why it cannot be."""
+        domain, problem, given = found.domain, found.problem, self._given(path)
+        if turn == 0 and given is None:
+            self._graphs[path] = all_states(domain, problem)
+        graph = self._graphs.get(path)
+        goal, fixed = problem.goal, frozenset(self.learnt.constants)
+        if graph is not None:
+            if turn < _GOALS:
+                goal = goal if turn == 0 else exchanged(problem, fixed, rng)
+                labelled = list(nearest(graph, goal, rng, _STATES))
+                if turn == 0 and not labelled and not goal <= problem.initial:
+                    return "", "no plan exists"
+                self._add(found, goal, labelled, 1)
+            return "states", ""
+        if turn and given is None:
+            state = problem.initial
+            for _ in range(rng.randint(0, 12)):
+                ways = sorted(applicable(domain, state, problem.sorts))
+                state = apply(domain, state, rng.choice(ways)) if ways else state
+            problem = Problem(problem.sorts, state, exchanged(problem, fixed, rng))
+        if given is not None:
+            plan = None if turn else self._read(given, found)
+            if turn or plan is None:
+                return "", "" if turn else f"{given} is no plan of it"
+        elif planner is None:
+            return (
+                "",
+                f"it has more than {MOST_STATES} states: install up-fast-downward, or --plans",
+            )
+        else:
+            plan = planner.plan(domain, problem, 10.0)
+            if plan is None:  # a variant may have none
+                return "", "" if turn else f"{planner.name} finds no plan in 10 seconds"
+        if execute(domain, problem, plan) is not None:
+            return "", "" if turn else "its plan does not reach the goal"
+        labelled, state = [], problem.initial
+        for action in shortened(domain, problem, plan) if len(plan) <= 300 else plan:
+            labelled.append((state, action))
+            state = apply(domain, state, action)
+        self._add(found, problem.goal, labelled, _TIMES)
+        return "plans", ""
+
+    def _given(self, path: str) -> Optional[Path]:
+        """The file of a plan that was given."""
+        plan = Path(self.options.plans or "", f"{Path(path).stem}.plan")
+        return plan if self.options.plans and plan.is_file() else None
+
+    def _read(self, path: Path, found: Match) -> Optional[List[Action]]:
+        """The plan of a file in the names that are learnt."""
+        ours = {other.lower(): name for name, (other, _) in found.operators.items()}
+        objects = {name.lower(): name for name in found.problem.sorts}
+        plan = read_plan(read_text(str(path)), {**objects, **ours})
+        places = {name: places for name, (_, places) in found.operators.items()}
+        try:
+            return plan and [(a[0], *(a[1 + at] for at in places[a[0]])) for a in plan]
+        except LookupError:
+            return None
+
+    def _add(self, found: Match, goal: State, labelled: _Labelled, times: int) -> None:
+        problem, rng = found.problem, Random(self.options.seed + len(self.groups))
+        asked = Problem(problem.sorts, problem.initial, goal)
+        writer = Writer(self.learnt, found.domain, asked, numbered=False)
+        group = [
+            (" ".join(writer.sentence(state, rng)), " ".join(writer.written(action)))
+            for state, action in labelled
+            for _ in range(times)
+        ]
+        self.groups += [group] if group else []

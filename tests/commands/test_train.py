@@ -1,0 +1,38 @@
+"""``sit train``: from problems to a model that ``sit answer`` takes."""
+
+import json
+
+import pytest
+from command_line import sit
+from domains.planning.test_teaching import LAMPS, problem
+
+from sit_fairseq.errors import UserError
+
+
+def test_a_model_is_trained_and_answers(tmp_path, capfd):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "d.pddl").write_text(LAMPS)
+    for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xb yc", "bc"))):
+        (tmp_path / f"in/p{number}.pddl").write_text(problem(fits, goal))
+    words = ["train", "planning", tmp_path / "d.pddl", tmp_path / "in", "--out", tmp_path / "out"]
+    sit(*words, "--minutes", 0.5)
+    updates = json.loads((tmp_path / "out/training.json").read_text())["updates"]
+    assert updates >= 50 and (tmp_path / "out/model.pt").is_file()
+    sit(*words, "--minutes", 0.5)  # nothing is left to do
+    with pytest.raises(UserError, match="other options"):
+        sit(*words, "--minutes", 7)
+    capfd.readouterr()
+    sit(
+        "answer",
+        "planning",
+        tmp_path / "d.pddl",
+        tmp_path / "in/p1.pddl",
+        "--path",
+        tmp_path / "out",
+    )
+    assert "p1.pddl: verified: action costs are ignored\n(2take " in capfd.readouterr().out
+
+
+def test_a_domain_that_draws_its_data_is_not_trained_here(tmp_path):
+    with pytest.raises(UserError, match="trained by fairseq-train"):
+        sit("train", "prop", "x", "--out", tmp_path / "out")

@@ -1,0 +1,140 @@
+"""Training data of any domain: where labels come from, and what is left out."""
+
+from random import Random
+
+import pytest
+
+from sit_fairseq.domains.planning import learnt, teaching
+from sit_fairseq.domains.planning.labelling import (
+    Planner,
+    _plain,
+    all_states,
+    nearest,
+    read_plan,
+    shortened,
+)
+from sit_fairseq.domains.planning.matching import match
+from sit_fairseq.domains.planning.pddl_files import read_domain, read_problem
+from sit_fairseq.domains.planning.proofs import visited
+from sit_fairseq.domains.planning.strips import execute
+from sit_fairseq.domains.planning.teaching import PlanTeacher
+from sit_fairseq.errors import UserError
+
+LAMPS = """(define (domain lamps) (:requirements :strips :typing :adl)
+  (:types lamp cable) (:constants main - cable)
+  (:predicates (lit ?l - lamp) (held ?c - cable) (fits ?c - cable ?l - lamp) (free))
+  (:functions (total-cost))
+  (:action 2take :parameters (?c - cable) :precondition (and (free) (not (= ?c main)))
+    :effect (and (held ?c) (not (free)) (increase (total-cost) 1)))
+  (:action leave :parameters (?c - cable) :precondition (held ?c)
+    :effect (and (free) (not (held ?c))))
+  (:action light :parameters (?c - cable ?l - lamp)
+    :precondition (and (held ?c) (fits ?c ?l) (not (lit ?l))) :effect (lit ?l)))"""
+
+
+def problem(fits, goal, name="p"):
+    objects = "(:objects a b c - lamp x y - cable)"
+    pairs = " ".join(f"(fits {one[0]} {one[1]})" for one in fits.split())
+    goal = " ".join(f"(lit {one})" for one in goal)
+    return f"(define (problem {name}) (:domain lamps) {objects} (:init (free) {pairs}) (:goal (and {goal})))"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "domain.pddl").write_text(LAMPS)
+    for number, (fits, goal) in enumerate((("xa xb yc", "abc"), ("xa yb", "ab"), ("xa", "ab"))):
+        (tmp_path / f"in/p{number}.pddl").write_text(problem(fits, goal))
+    (tmp_path / "in/q.pddl").write_text("(define (problem q)")
+    return tmp_path
+
+
+def taught(folder, **options):
+    given = [str(folder / "domain.pddl"), str(folder / "in")]
+    lines = list(PlanTeacher(**options).teach(given, str(folder), 60))
+    pairs = [
+        pair
+        for part in ("train", "valid")
+        for pair in zip(
+            *((folder / f"{part}.{e}").read_text().splitlines() for e in ("src", "tgt"))
+        )
+    ]
+    return lines, pairs
+
+
+def loaded(fits="xa xb yc", goal="abc"):
+    kinds = [frozenset({one}) for one in ("lamp", "cable")]
+    known = [learnt.learn(LAMPS, "d.pddl", kinds, [])]
+    found = match(read_problem(problem(fits, goal), "p", read_domain(LAMPS, "d")), "p", known)
+    return found.domain, found.problem
+
+
+def test_small_problems_are_labelled_by_all_states_and_the_others_are_listed(folder):
+    lines, pairs = taught(folder)
+    said = "\n".join(lines)
+    assert "p2.pddl: left out: no plan exists" in said and "q.pddl: left out: " in said
+    assert "action costs are ignored" in said and lines[-1].startswith("lamps: ")
+    assert len(pairs) > 50
+    words = {pair[1].split()[0] for pair in pairs}
+    assert words == {"lamps.2take", "lamps.leave", "lamps.light"}
+    (known,) = learnt.read(str(folder))
+    assert known.first == "lamps:" and len(known.sorts) == 2
+    assert all(pair[0].startswith("lamps: ") for pair in pairs)
+
+
+def test_plans_that_are_given_are_labels_and_wrong_ones_are_listed(folder, monkeypatch):
+    monkeypatch.setattr(teaching, "all_states", lambda *task: None)
+    monkeypatch.setattr(teaching, "installed", lambda: None)
+    (folder / "in/p0.plan").write_text(
+        "(2TAKE x)\n(light x a)\n(light x b)\n(leave x)\n(2take y)\n(light y c)\n; cost = 6\n"
+    )
+    (folder / "in/p1.plan").write_text("(light x a)\n")
+    with pytest.raises(UserError, match="too few states"):
+        taught(folder, plans=str(folder / "in"))
+    lesson = teaching._Lesson(
+        PlanTeacher(plans=str(folder / "in")), str(folder / "domain.pddl"), str(folder / "in")
+    )
+    said = "\n".join([*lesson.read(), *lesson.label(60)])
+    assert "p1.pddl: left out: its plan does not reach the goal" in said
+    assert "p2.pddl: left out: it has more than 700 states" in said
+    assert len({pair[1] for pair in lesson.groups[0]}) == 6
+
+
+def test_a_planner_gets_the_same_problem_in_plain_names(folder, monkeypatch):
+    """The texts for it are read as a problem with plans of the same length."""
+    seen = []
+
+    def plan(domain, task, seconds):
+        texts, back = _plain(domain, task)
+        read = read_problem(texts[1], "p", read_domain(texts[0], "d"))
+        found, plan = visited(read.domain.domain, read.problem)
+        seen.append(len(plan))
+        return read_plan("\n".join(f"({' '.join(one)})" for one in plan), back) if found else None
+
+    monkeypatch.setattr(teaching, "all_states", lambda *task: None)
+    monkeypatch.setattr(teaching, "installed", lambda: Planner("toy", plan))
+    lines, pairs = taught(folder)
+    assert "p2.pddl: left out: toy finds no plan" in "\n".join(lines)
+    assert seen[:2] == [6, 5] and len(pairs) > 30
+
+
+def test_ways_are_shortest_and_plans_lose_useless_actions():
+    domain, task = loaded()
+    graph = all_states(domain, task)
+    shortest = len(visited(domain, task)[1])
+    action = dict(nearest(graph, task.goal, Random(1), 999))[task.initial]
+    assert action[0] == "2take" and shortest == 6
+    plan = [("2take", "y"), ("leave", "y"), *visited(domain, task)[1]]
+    assert execute(domain, task, plan) is None
+    assert len(shortened(domain, task, plan)) == shortest
+    assert all_states(domain, task, 3) is None
+
+
+def test_folders_without_problems_and_odd_words_are_refused(folder):
+    with pytest.raises(UserError, match="each before a folder"):
+        list(PlanTeacher().teach(["x.pddl"], str(folder), 9))
+    with pytest.raises(UserError, match="no problem of .* that can be used"):
+        taught(folder, most_objects=2)
+    given = [str(folder / "domain.pddl"), str(folder / "in")] * 2
+    with pytest.raises(UserError, match="two domains are called lamps"):
+        list(PlanTeacher().teach(given, str(folder), 60))
