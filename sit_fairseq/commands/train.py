@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    from sit_fairseq.export.checkpoint_folders import export
+    from sit_fairseq.model import Model
 
     domain = find(args.domain, "")
     if domain.train is None:
@@ -89,7 +89,8 @@ def main(args: argparse.Namespace) -> None:
         for number in lines:
             bar.update(number - bar.n)
     best = out / "checkpoints" / "checkpoint_best.pt"
-    export(str(best if best.is_file() else best.with_name("checkpoint_last.pt")), args.out)
+    best = best if best.is_file() else best.with_name("checkpoint_last.pt")
+    Model.load(best).save(out / "model.pt")
     print(f"{updates} updates; the model is in {args.out}: --path {args.out}")
 
 
