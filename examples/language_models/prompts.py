@@ -211,9 +211,9 @@ def _step(text: str) -> List[str]:
     """The tokens of a formula in infix notation, over the names that it has."""
     read_formula(text, temporal=False)  # "a) & (b" is none, though "(a) & (b)" is
     tokens, names = read_formula(f"({text})", temporal=False)  # which prefix notation never has
-    if any(name.split() != [name] for name in names):
+    if any(name.split() != [name] for name in names.values()):
         raise ValueError("the name of a symbol is one word")
-    return [names[int(token[1:])] if re.fullmatch(r"p\d+", token) else token for token in tokens]
+    return [names.get(token, token) for token in tokens]
 
 
 class _Pairs(List[Tuple[str, Any]]):

@@ -111,11 +111,8 @@ def _call(words: List[str]) -> None:
     parser, called = _parsers(words)
     verb = called.prog.split()[1:]
     try:
-        if verb in (
-            ["answer"],
-            ["evaluate"],
-            ["train"],
-        ):  # whose options may stand among what they are about
+        if verb in [["answer"], ["evaluate"], ["generate"], ["train"]]:
+            # Their options may stand among what they are about.
             args = called.parse_intermixed_args(words[1:])
         else:
             args = parser.parse_args(words)

@@ -60,6 +60,9 @@ class CanonicalVocabulary(OneStreamVocabulary):
 
     There are as many such rows as the dictionary has symbols when training starts, for each sort
     its own. A symbol beyond them reads as ``<unk>`` and cannot be produced.
+
+    Attributes:
+        rows_of_sorts: the number of symbols of each sort that a sentence may hold.
     """
 
     def __init__(self, dictionary: TokenTable, *options: Any) -> None:
@@ -68,6 +71,7 @@ class CanonicalVocabulary(OneStreamVocabulary):
         # Of fixed length, as a checkpoint may have other numbers.
         numbers = "".join(f"{sorts.count(sort):08d}" for sort in range(self.num_sorts))
         self.register_buffer("symbol_rows", text_buffer(numbers))
+        self._set_numbers(self.symbol_rows)
         self._warned = False
 
     def _load_from_state_dict(self, state_dict, prefix, *args, **kwargs) -> None:
@@ -75,7 +79,13 @@ class CanonicalVocabulary(OneStreamVocabulary):
         saved = state_dict.get(prefix + "symbol_rows")
         if saved is not None:
             self.symbol_rows = self.symbol_rows.new_empty(saved.shape)
+            self._set_numbers(saved)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+    def _set_numbers(self, saved: Tensor) -> None:
+        """Keeps the numbers of a buffer on the CPU, where each batch asks for them."""
+        text = buffer_text(saved)
+        self.rows_of_sorts = [int(text[n : n + 8]) for n in range(0, len(text), 8)]
 
     def read(self, tokens: Tensor) -> Tuple[Tensor, Slots]:
         """See :meth:`Vocabulary.read`. There is a slot for each of the Q rows, named ``<unk>``
@@ -90,12 +100,6 @@ class CanonicalVocabulary(OneStreamVocabulary):
                 ", ".join(map(str, self.rows_of_sorts)),
             )
         return self.with_slots(tokens, rows, slot, self.num_symbol_rows, self.unk)
-
-    @property
-    def rows_of_sorts(self) -> List[int]:
-        """The number of symbols of each sort that a sentence may hold."""
-        text = buffer_text(self.symbol_rows)
-        return [int(text[start : start + 8]) for start in range(0, len(text), 8)]
 
     @property
     def num_symbol_rows(self) -> int:
